@@ -2,18 +2,24 @@
 
 import json
 import re
+import runpy
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_examples import EvalExample, find_examples
 
 from context_compression import Session, Store
+from context_compression.doctor.checks import OTHERS
 from context_compression.testing import ScriptedSummarizer, conversation
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+
+
+EXAMPLES = [each for each in find_examples(str(DOCS / "examples.md")) if each.prefix == "python"]
 
 
 def page(name: str) -> str:
@@ -131,6 +137,31 @@ def test_the_table_of_layers_is_that_of_the_contract() -> None:
         shown[-1].append(room)
 
     assert shown == layers
+
+
+def test_the_table_of_settings_is_that_of_the_settings() -> None:
+    """`python docs/settings.py` writes it."""
+    made = runpy.run_path(str(DOCS / "settings.py"))["page"]()
+
+    assert page("reference/settings.md") == made
+    assert all(f"`CONTEXT_COMPRESSION_{name}`" in made for name in OTHERS)
+
+
+def test_the_examples_print_what_they_say(
+    eval_example: EvalExample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each block goes on with the names of those before it."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):  # one of the blocks sets them
+        monkeypatch.setenv(name, "")
+    update = eval_example.update_examples
+    known: dict[str, Any] = {}
+
+    for example in EXAMPLES:
+        run = eval_example.run_print_update if update else eval_example.run_print_check
+        known |= run(example, module_globals=known)
+
+    assert len(EXAMPLES) > 8
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """Every setting's default, the layers they come from, and what is said about wrong ones."""
 
+import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from context_compression import Settings, usage
+from context_compression import Settings, Store, usage
 from context_compression.errors import InvalidSettings
-from context_compression.settings import ALIASES, GUARDED, NAMES, setting_name
+from context_compression.settings import ALIASES, GUARDED, NAMES, changed_config, setting_name
+from context_compression.workspace import Workspace
 
 DEFAULTS: dict[str, Any] = {
     "token_budget": 200_000,
@@ -186,23 +189,32 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
     assert settings.model_fields_set == {name}
 
 
-def test_the_names_of_another_tool_are_understood() -> None:
+@pytest.mark.parametrize("prefix", ["SYNAPSE_COMPACT_", "COMPACT_"])
+def test_the_names_of_another_tool_are_understood(prefix: str) -> None:
     environ = {
-        "SYNAPSE_COMPACT_TRIGGER_THRESHOLD": "1",
-        "SYNAPSE_COMPACT_TARGET_TOKENS": "2",
-        "SYNAPSE_COMPACT_PRESERVE_COUNT": "3",
-        "SYNAPSE_COMPACT_MODEL": "four",
-        "SYNAPSE_COMPACT_RETRY_COUNT": "5",
+        f"{prefix}TRIGGER_THRESHOLD": "1",
+        f"{prefix}TARGET_TOKENS": "2",
+        f"{prefix}PRESERVE_COUNT": "3",
+        f"{prefix}MODEL": "four",
+        f"{prefix}RETRY_COUNT": "5",
+        "CONTEXT_TOKEN_LIMIT": "60000",
     }
 
     settings = Settings.layered({"summary_attempts": 9}, environ)
 
-    assert environ.keys() == ALIASES.keys()
+    assert environ.keys() <= ALIASES.keys()
     assert settings.compact_trigger_tokens == 1
     assert settings.summary_target_tokens == 2
     assert settings.preserve_messages == 3
     assert settings.summary_model == "four"
     assert settings.summary_attempts == 5
+    assert settings.token_budget == 60_000
+
+
+def test_of_two_names_of_another_tool_the_longer_one_counts() -> None:
+    environ = {"SYNAPSE_COMPACT_PRESERVE_COUNT": "3", "COMPACT_PRESERVE_COUNT": "4"}
+
+    assert Settings.layered(environ=environ).preserve_messages == 3
 
 
 def test_our_own_name_beats_an_alias() -> None:
@@ -212,6 +224,102 @@ def test_our_own_name_beats_an_alias() -> None:
     }
 
     assert Settings.layered(environ=environ).preserve_messages == 7
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"compaction": {"enabled": False, "reserveTokens": 7, "keepRecentTokens": 8}},
+        {
+            "compaction.enabled": False,
+            "compaction.reserveTokens": 7,
+            "compaction.keep_recent_tokens": 8,
+        },
+    ],
+)
+def test_settings_of_another_agent_are_understood_nested_and_dotted(
+    values: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(values), encoding="utf-8")
+
+    in_the_file = Settings.load(tmp_path, {})
+
+    for settings in (Settings.checked(values), Settings.layered(values), in_the_file):
+        assert (settings.auto_compress, settings.reserve_tokens) == (False, 7)
+        assert settings.keep_recent_tokens == 8
+
+
+def test_our_own_name_beats_one_of_another_agent_in_whichever_order() -> None:
+    nested = {"compaction": {"enabled": False, "reserveTokens": 7}}
+
+    assert Settings.checked({"autoCompress": True, **nested}).auto_compress is True
+    assert Settings.checked({**nested, "auto_compress": True}).auto_compress is True
+    assert Settings.checked({**nested, "auto_compress": True}).reserve_tokens == 7
+
+
+def test_an_unknown_name_among_them_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(InvalidSettings, match=r"'compaction.keepRecent'; did you mean keep_recent"):
+        Settings.checked({"compaction": {"keepRecent": 3}})
+    with pytest.raises(InvalidSettings, match=r"Unknown setting 'compaction'"):
+        Settings.checked({"compaction": True})
+
+
+def test_a_file_with_such_names_is_changed_and_reset_by_our_own(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    (tmp_path / "config.json").write_text('{"compaction": {"enabled": false}}', encoding="utf-8")
+
+    store.update_config(lambda config: changed_config(config, {"compaction.reserveTokens": 9}))
+    assert store.read_config() == {"auto_compress": False, "reserve_tokens": 9}
+    store.update_config(lambda config: changed_config(config, {}, ["compaction.enabled"]))
+    assert store.read_config() == {"reserve_tokens": 9}
+
+
+def test_a_program_loads_the_layers_that_the_server_has(tmp_path: Path) -> None:
+    store = Store(tmp_path / ".compression")
+    store.update_config(lambda _: {"keep_recent": 1, "max_turns": 1, "fallback_turns": 1})
+    environ = {"CONTEXT_COMPRESSION_MAX_TURNS": "2", "CONTEXT_COMPRESSION_FALLBACK_TURNS": "2"}
+    there = Workspace.here(environ=environ, cwd=tmp_path, home=tmp_path, fallback_turns=3)
+
+    for place in (store, store.folder, str(store.folder)):
+        loaded = Settings.load(place, environ, fallback_turns=3)
+        assert (loaded.keep_recent, loaded.max_turns, loaded.fallback_turns) == (1, 2, 3)
+        assert loaded == there.settings()
+
+
+def test_without_a_place_it_loads_those_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CONTEXT_COMPRESSION_MAX_TURNS", "2")
+    here = Store.find(tmp_path, home=tmp_path / "home", environ={})
+    here.update_config(lambda _: {"keep_recent": 1})
+
+    assert (Settings.load().keep_recent, Settings.load().max_turns) == (1, 2)
+
+
+def test_a_folder_that_came_with_a_clone_sets_nothing_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(tmp_path / ".compression").update_config(lambda _: {"keep_recent": 1})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    with pytest.warns(UserWarning, match=r"are not applied"):
+        assert Settings.load(environ={}).keep_recent == 10
+
+
+def test_a_file_alone_names_no_model_and_that_is_said(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.update_config(lambda _: {"summary_model": "claude-x", "keep_recent": 1})
+    named = {"CONTEXT_COMPRESSION_SUMMARIZER": "anthropic"}
+
+    with pytest.warns(UserWarning, match=r"names a model .* Pass summary_model"):
+        loaded = Settings.load(store, {})
+
+    assert (loaded.summary_model, loaded.keep_recent) == (None, 1)
+    assert Settings.load(store, {}, summary_model="mine").summary_model == "mine"
+    assert Settings.load(store, named).summary_model == "claude-x"
 
 
 @pytest.mark.parametrize("name", [*GUARDED, "allowedPaths", "readHostTranscripts"])

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from math import ceil
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -21,6 +21,10 @@ from context_compression.display.quantities import PART, WHOLE, NotNegative, Pos
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
 from context_compression.moved import held_elsewhere
+from context_compression.setting_names import ALIASES, own_name, snake_case, with_own_names
+
+if TYPE_CHECKING:
+    from context_compression.workspace.loading import Place
 
 StrategyName = Literal["auto", "offload", "truncate", "window", "extract", "summarize"]
 
@@ -30,15 +34,6 @@ IMPORTANT_KEYWORDS = (
     "重要", "关键", "记住", "必须", "不要", "决定", "错误", "失败", "修复", "因为", "注意", "务必",
 )  # fmt: skip
 RECORD_MARKERS = ("ARTIFACT_SAVED", "NODE_COMPLETE")
-
-ALIASES = {
-    "SYNAPSE_COMPACT_TRIGGER_THRESHOLD": "compact_trigger_tokens",
-    "SYNAPSE_COMPACT_TARGET_TOKENS": "summary_target_tokens",
-    "SYNAPSE_COMPACT_PRESERVE_COUNT": "preserve_messages",
-    "SYNAPSE_COMPACT_MODEL": "summary_model",
-    "SYNAPSE_COMPACT_RETRY_COUNT": "summary_attempts",
-}
-"""Environment variables of another tool, and the settings that they set here."""
 
 GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that widen what may be read: only the environment or the command line sets them."""
@@ -173,6 +168,34 @@ class Settings(Value):
         """The number of tokens that a compression aims at."""
         return int(self.token_budget * self.target_usage)
 
+    @property
+    def names_a_model(self) -> bool:
+        """Whether these settings name a model for summaries, or who calls one."""
+        by_model = self.summarizer == "auto" and bool(self.summary_model)
+        return by_model or self.summarizer == "anthropic"
+
+    @classmethod
+    def load(
+        cls, store: "Place" = None, environ: Mapping[str, str] | None = None, **values: Any
+    ) -> "Settings":
+        """The settings of all layers, as the server and the command use them.
+
+            result = compress(messages, settings=Settings.load(".compression", keep_recent=5))
+
+        Args:
+            store: the `Store` whose `config.json` counts, or its folder; by default, the store of
+                the working directory.
+            environ: the environment; by default, that of the process.
+            values: settings by name, which override the other layers.
+
+        Raises:
+            InvalidSettings: a name is unknown or a value not allowed; names the nearest valid one.
+            StoreError: `config.json` cannot be read.
+        """
+        from context_compression.workspace.loading import load  # above: only a program's start
+
+        return load(store, environ, values)
+
     @classmethod
     def layered(
         cls,
@@ -229,26 +252,21 @@ ALL = "all"
 """Instead of a name: reset all settings."""
 
 
-def snake_case(name: str) -> str:
-    """`snake_case("keepRecent")` -> `"keep_recent"`."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
-
-
 def setting_name(name: str) -> str:
-    """The name of a setting in snake_case.
+    """The name of a setting in snake_case, for a name in camelCase or of another tool.
 
     Raises:
         InvalidSettings: no setting has this name; the message names the nearest ones.
     """
-    if (snake := snake_case(name)) in NAMES:
-        return snake
-    near = difflib.get_close_matches(snake, NAMES, 2, 0.5)
+    if (own := own_name(name)) in NAMES:
+        return own
+    near = difflib.get_close_matches(own, NAMES, 2, 0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     raise InvalidSettings(f"Unknown setting {name[:SHOWN]!r}{hint} Settings: {', '.join(NAMES)}.")
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {setting_name(name): value for name, value in values.items()}
+    return {setting_name(name): value for name, value in with_own_names(values).items()}
 
 
 def _for_config(values: Mapping[str, Any]) -> dict[str, Any]:

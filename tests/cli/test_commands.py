@@ -265,7 +265,7 @@ def test_the_account_for_programs_holds_all_facts(desk: Desk):
     assert account["messages_kept"] + account["messages_compressed"] == 32
     assert account["ratio"] == round(account["tokens_after"] / account["tokens_before"], 4)
     assert sorted(map(int, account["reasons"])) == account["compressed"]
-    assert account["files_removed"] == 0
+    assert account["files_removed"] == []
 
 
 def test_status_without_a_conversation_lists_the_sessions(used: Desk):

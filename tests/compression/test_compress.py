@@ -147,7 +147,44 @@ def test_by_hand_there_may_be_nothing_before_the_tail() -> None:
     result = compress(talk(5), force=True)
 
     assert not result.changed
-    assert result.notes == ("nothing to compress before the recent messages",)
+    assert result.notes == (
+        "nothing to compress before the recent messages",
+        "a call with target_tokens can shorten recent messages, too",
+    )
+
+
+SHORT: Messages = [
+    {"role": "user", "content": "Fix the build. Never touch src/vendor."},
+    {"role": "assistant", "content": "I looked at the build, and a semicolon is missing. " * 20},
+    {"role": "user", "content": "Then put it there, please."},
+]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "why"),
+    [
+        ("auto", "nothing to compress before the recent messages; a call with target_tokens"),
+        ("extract", "nothing to compress before the recent messages; a call with target_tokens"),
+        ("offload", "no tool result that may be shortened has 1,000 tokens or more"),
+        ("truncate", "no tool result that may be shortened has more than 3,000 characters"),
+        ("window", "the last 10 turns are kept in full"),
+    ],
+)
+def test_a_short_chat_that_is_compressed_by_hand_says_why_nothing_more_is_possible(
+    strategy: str, why: str
+) -> None:
+    result = compress(SHORT, force=True, strategy=strategy)
+
+    assert not result.changed
+    assert why in "; ".join(result.notes)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "extract", "window"])
+def test_with_a_target_it_does_what_it_can(strategy: str) -> None:
+    result = compress(SHORT, target_tokens=60, strategy=strategy, force=True)
+
+    assert (result.changed, result.target_met) == (True, True)
+    assert result.messages[-1] is SHORT[-1]
 
 
 def test_of_a_conversation_that_stays_as_it_is_no_constraint_is_gone() -> None:
@@ -593,7 +630,10 @@ def test_a_named_strategy_that_can_do_nothing_changes_nothing() -> None:
     assert not result.changed
     assert not result.target_met
     falls_short = "offload falls short of the target; auto goes further"
-    assert result.notes == ("nothing could be removed", falls_short)
+    nothing = (
+        "nothing could be removed: no tool result that may be shortened has 1,000 tokens or more"
+    )
+    assert result.notes == (nothing, falls_short)
     assert all(a is b for a, b in zip(result.messages, messages, strict=True))
 
 

@@ -1,13 +1,21 @@
 """`compress` and `acompress` with a store: the originals are on disk, whatever names the place."""
 
+import ast
+import asyncio
+from collections.abc import Iterator
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from context_compression import Session, Store, acompress, compress
+import context_compression
+from context_compression import Result, Session, Store, acompress, compress
+from context_compression.doors.conversations import Conversations
+from context_compression.hooks.requests import session_of
 from context_compression.testing import conversation
+from context_compression.testing.messages_api import MessagesAPI
+from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -77,3 +85,105 @@ async def test_an_unknown_argument_is_refused_by_both() -> None:
         compress([], goal=1)  # pyright: ignore[reportCallIssue]  # that is the test
     with pytest.raises(TypeError, match="goal"):
         await acompress([], goal=1)  # pyright: ignore[reportCallIssue]  # that is the test
+
+
+BY_MODEL: dict[str, Any] = {"summary_model": "claude-haiku-4-5"}
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesAPI]:
+    with MessagesAPI(["## Goal\nShip the build."]) as api:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.base_url)
+        yield api
+
+
+def by_session(messages: Any, target_tokens: int, tmp_path: Path, **options: Any) -> Result:
+    session = Session(tmp_path / "session", "any", **options)
+    session.record(*messages)
+    return session.compress(target_tokens=target_tokens)
+
+
+@pytest.mark.parametrize("settings", [BY_MODEL, {"summarizer": "anthropic"}], ids=str)
+def test_a_model_that_the_settings_name_writes_the_summary(
+    settings: dict[str, Any], api: MessagesAPI, tmp_path: Path
+) -> None:
+    messages, model = conversation(30), "claude-haiku-4-5"
+
+    results = [
+        compress(messages, target_tokens=3_000, model=model, settings=settings),
+        compress(
+            messages, target_tokens=3_000, model=model, settings=settings, store=tmp_path / "s"
+        ),
+        by_session(messages, 3_000, tmp_path, model=model, settings=settings),
+        asyncio.run(acompress(messages, target_tokens=3_000, model=model, settings=settings)),
+    ]
+
+    for result in results:
+        assert result.strategy == "summarize"
+        assert result.summary is not None
+        assert result.summary.text.startswith("## Goal\nShip the build.")
+    assert {request.body["model"] for request in api.requests} == {model}
+
+
+def test_without_a_key_the_result_says_so_and_is_made_without_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+
+    result = compress(conversation(30), target_tokens=3_000, settings=BY_MODEL)
+
+    assert (result.strategy, result.target_met) == ("extract", True)
+    assert result.notes[0] == (
+        "no summary: No key for the summary's model: set ANTHROPIC_API_KEY, or hand in a client."
+    )
+
+
+def test_no_model_is_asked_that_is_not_named_or_that_the_caller_rules_out(
+    api: MessagesAPI, tmp_path: Path
+) -> None:
+    messages = conversation(30)
+
+    compress(messages, target_tokens=3_000)
+    compress(messages, target_tokens=3_000, settings=BY_MODEL, summarizer=None)
+    compress(messages, target_tokens=3_000, settings={**BY_MODEL, "summarizer": "none"})
+    by_session(messages, 3_000, tmp_path, settings=BY_MODEL, summarizer=None)
+
+    assert api.requests == []
+
+
+def test_a_model_in_the_file_of_a_project_is_asked_at_no_door(
+    api: MessagesAPI, tmp_path: Path
+) -> None:
+    store = Store.of_user(tmp_path / ".compression", tmp_path)
+    store.update_config(lambda _: BY_MODEL)
+    environ = {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": api.base_url}
+    here = Workspace.here(environ=environ, cwd=tmp_path, home=tmp_path)
+    assert here.settings().summary_model == BY_MODEL["summary_model"]
+    messages, doors = conversation(30), Conversations(here)
+
+    session = doors.session_for(messages)
+    session.compress(messages=messages, target_tokens=3_000)
+    doors.open(session.id).session.compress(target_tokens=1_500)
+    session_of(here, {"session_id": "hooked"}).compress(messages=messages, target_tokens=3_000)
+
+    assert api.requests == []
+
+
+def test_no_door_leaves_a_session_to_ask_what_its_settings_name() -> None:
+    """They come from files, too: a door says itself who writes a summary."""
+    above = ("cli", "doors", "hooks", "hosts", "mcp_server", "workspace")
+    package = Path(context_compression.__file__).parent
+    calls = [
+        (path, call)
+        for room in above
+        for path in (package / room).rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "Session"
+    ]
+    passed = [(path, {each.arg for each in call.keywords}) for path, call in calls]
+
+    assert len(passed) > 10
+    assert [
+        path for path, names in passed if "settings" in names and "summarizer" not in names
+    ] == []

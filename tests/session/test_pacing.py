@@ -66,8 +66,9 @@ def test_start_and_end_of_what_was_due_are_told_with_reason_and_tokens(told: Tol
     view = told.session.prepare()
 
     start, end = told.events
-    assert start == Event("start", "threshold", before)
-    assert end == Event("end", "threshold", before, int(count_tokens(view)))
+    assert start == Event("start", "threshold", before, session="s")
+    after, strategy = int(count_tokens(view)), told.session.state().compressions[0]["strategy"]
+    assert end == Event("end", "threshold", before, after, session="s", strategy=strategy)
     assert told.session.prepare() == view
     assert len(told.events) == 2
 

@@ -20,6 +20,7 @@ from context_compression.conversation.messages import COMPRESSED
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreDamaged
 from context_compression.evidence.ledger import entries, from_json, merge
+from context_compression.session.pacing import Event
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
@@ -134,6 +135,43 @@ def test_each_of_five_summaries_starts_where_the_earlier_one_stopped(chain: Chai
     view = chain.session.view()
     assert view[1:] == chain.recorded[len(shown) :]
     assert shown == [name for names in named for name in names][: len(shown)]
+
+
+def test_each_of_five_summaries_names_the_recorded_message_that_it_stops_before(
+    chain: Chain,
+) -> None:
+    events: list[Event] = []
+    chain.session.on_event = events.append
+
+    for number in range(1, 6):
+        result = chain.go_on()
+
+        index = result.first_kept_index
+        assert index is not None
+        assert chain.session.view()[1:] == chain.recorded[index:]
+        assert chain.session.log.events().items[-1]["first_kept_index"] == index
+        assert events[-1].first_kept == index
+        newest = chain.session.store.summaries(session="s", limit=1)[0]
+        assert newest["messages"] == [0, index - 1]
+        turns = sum(text_of(message).startswith("Step") for message in chain.recorded[:index])
+        assert newest["turns"] == [1, turns]
+        assert len(chain.session.store.summaries()) == number
+
+
+def test_it_points_into_the_history_also_behind_shortened_results_and_after_an_undo(
+    tmp_path: Path,
+) -> None:
+    session, _ = offloaded(tmp_path)
+    recorded = [*session.state().recorded]
+
+    result = summarized(session)
+    index = result.first_kept_index
+    session.undo()
+    again = summarized(session)
+
+    assert index == again.first_kept_index
+    assert result.messages[1:] == recorded[index:]
+    assert len(result.messages) < len(recorded)
 
 
 def test_five_summaries_in_a_row_never_nest(chain: Chain) -> None:
@@ -256,7 +294,7 @@ def test_an_offloaded_file_that_a_summary_took_in_goes_and_its_ref_still_restore
 
     result = summarized(session)
 
-    assert result.files_removed == 1
+    assert result.files_removed == (str(path),)
     assert not path.exists()
     assert session.restore(ref_of(LOG)) == LOG
     assert Session(tmp_path, "s").restore(ref_of(LOG)) == LOG
@@ -300,7 +338,7 @@ def test_an_offloaded_file_that_cannot_be_removed_is_a_warning(tmp_path: Path) -
     result = summarized(session)
 
     assert result.changed
-    assert result.files_removed == 0
+    assert result.files_removed == ()
     assert any(f"{path} could not be removed" in note for note in result.notes)
     assert session.restore(ref_of(LOG)) == LOG
 

@@ -297,7 +297,9 @@ def test_an_empty_result_or_one_whose_line_would_be_longer_stays() -> None:
     result = compress(messages, strategy="offload", force=True, settings={"offload_min_tokens": 1})
 
     assert not result.changed
-    assert result.notes == ("nothing could be removed",)
+    assert result.notes == (
+        "nothing could be removed: no tool result that may be shortened has 1 tokens or more",
+    )
 
 
 def test_it_says_how_it_went_even_where_it_falls_short() -> None:

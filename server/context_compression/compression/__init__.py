@@ -18,6 +18,7 @@ The modules of this package:
     request.py      `CompressionRequest`
     run.py          `compress` and `acompress`
     steps.py        the strategies, in their order
+    own_strategy.py a strategy that the caller passes
     prepared.py     `PreparedConversation`: read, repaired and counted
     target.py       the target, whether a compression is due, and the plan for it
     outcome.py      the result of edits

@@ -40,16 +40,20 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-def unchanged(prepared: PreparedConversation, *notes: str, floor: Floor | None = None) -> Result:
-    """The result without a compression; a broken conversation is repaired.
+def unchanged(
+    prepared: PreparedConversation, *notes: str, floor: Floor | None = None, repair: bool = True
+) -> Result:
+    """The result without a compression.
 
     Args:
         prepared: the conversation.
         notes: the reasons why nothing was compressed.
         floor: the smallest view, if a target is missed.
+        repair: whether a broken conversation is repaired.
     """
     outcome = Outcome((), "none", (), prepared.request.target_tokens, floor, notes)
-    return (applied if prepared.planned.repairs else _as_it_came)(prepared, outcome)
+    repaired = repair and prepared.planned.repairs
+    return (applied if repaired else _as_it_came)(prepared, outcome)
 
 
 def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
@@ -63,14 +67,31 @@ def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
     view, tokens = prepared.view(outcome.edits)
     after = prepared.fixed_tokens + tokens
     if not prepared.planned.repairs and (not view.edits or after >= prepared.tokens_before):
-        notes = ("nothing could be removed", *outcome.notes)
+        notes = (f"nothing could be removed{_why(prepared)}", *outcome.notes)
         return _as_it_came(prepared, replace(outcome, notes=notes))
     result = _changed(prepared, outcome, view, after)
     store = prepared.request.store
     if store is None:
         return result
     kept = store.keep(prepared.conversation.raw, result)
-    return replace(result, files_removed=kept.files_removed, notes=(*result.notes, *kept.warnings))
+    at = result.first_kept_index if kept.first_kept_index is None else kept.first_kept_index
+    notes = (*result.notes, *kept.warnings)
+    return replace(result, files_removed=kept.files_removed, first_kept_index=at, notes=notes)
+
+
+def _why(prepared: PreparedConversation) -> str:
+    """What the strategy leaves alone, as the end of a sentence; "" for most strategies."""
+    settings = prepared.settings
+    match prepared.strategy:
+        case "offload":
+            least = f"{settings.offload_min_tokens:,} tokens or more"
+        case "truncate":
+            least = f"more than {settings.max_tool_output:,} characters"
+        case "window":
+            return f": the last {how_many(settings.keep_recent, 'turn')} are kept in full"
+        case _:
+            return ""
+    return f": no tool result that may be shortened has {least}"
 
 
 def _as_it_came(prepared: PreparedConversation, outcome: Outcome) -> Result:
@@ -136,6 +157,7 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
         originals=accounting.originals,
         previews=accounting.previews(archive),
         layout=layout(raw, messages),
+        first_kept_index=summary.first_kept if summary else None,
         repairs=planned.repairs,
         notes=notes,
         summary=summary,

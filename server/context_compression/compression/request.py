@@ -9,6 +9,7 @@ from context_compression.conversation.messages import is_array
 from context_compression.errors import InvalidSettings, InvalidTarget
 from context_compression.planning.archive import Archive
 from context_compression.settings import Settings
+from context_compression.strategies.base import Strategy
 from context_compression.tokens import TextCounter
 from context_compression.tokens.usage import Messages
 
@@ -35,7 +36,8 @@ class CompressionRequest:
     """The arguments of one compression; `library.functions.compress` explains the others.
 
     Attributes:
-        strategy: the name of a strategy, or `auto`; `None` takes the strategy of the settings.
+        strategy: the name of a strategy, `auto`, or a strategy of the caller's own; `None` takes
+            the strategy of the settings.
         store: keeps the originals; with `None` they are only in the result.
         has_summarizer: whether a model, or the calling agent, will write summaries.
         not_counted: tokens that a provider charges for content that is not given here, such as the
@@ -48,7 +50,7 @@ class CompressionRequest:
     tools: Any = None
     model: str | None = None
     counter: TextCounter | None = None
-    strategy: str | None = None
+    strategy: str | Strategy | None = None
     pins: Sequence[int | str] = ()
     focus: str | None = None
     force: bool = False

@@ -48,11 +48,13 @@ class Kept:
     """The report of a `Keeper` after it wrote the originals of a compression to disk.
 
     Attributes:
-        files_removed: how many offloaded files it deleted because a summary covers them.
+        files_removed: the paths of offloaded files it deleted because a summary covers them.
+        first_kept_index: as in `Result`.
         warnings: sentences for the user.
     """
 
-    files_removed: int = 0
+    files_removed: tuple[str, ...] = ()
+    first_kept_index: int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -92,7 +94,9 @@ class Result:
             It is filled even if a store keeps the originals.
         previews: the hashes of the texts that this compression put in place of longer ones.
         layout: the parts of the view: `(start, stop)` of input messages, or a new message.
-        files_removed: how many offloaded files were deleted.
+        files_removed: the paths of offloaded files that were deleted because a summary covers them.
+        first_kept_index: the index of the first message that the summary does not cover: in the
+            recorded history if a store keeps it, else in the input; `None` without a summary.
         repairs: the repairs of a broken input, in plain words.
         notes: further information for the caller, in plain words: why nothing was compressed, or
             why the target was missed.
@@ -125,7 +129,8 @@ class Result:
     originals: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     previews: Sequence[str] = ()
     layout: tuple[tuple[int, int] | dict[str, Any], ...] = field(default=(), repr=False)
-    files_removed: int = 0
+    files_removed: tuple[str, ...] = ()
+    first_kept_index: int | None = None
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     method: str = ""

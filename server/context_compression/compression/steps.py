@@ -10,13 +10,14 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
+from context_compression.compression import own_strategy
 from context_compression.compression.outcome import Outcome, applied, unchanged
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result, Step
-from context_compression.compression.target import ALL_RECENT, Target
+from context_compression.compression.target import ALL_RECENT, GO_ON, Target
 from context_compression.errors import (
     BudgetTooSmall,
     ContextCompressionError,
@@ -27,7 +28,7 @@ from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
-from context_compression.strategies.base import Proposal, Strategy
+from context_compression.strategies.base import OurStrategy, Proposal, Strategy
 from context_compression.strategies.filling import refilled
 from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.tool_results import least_left
@@ -35,7 +36,7 @@ from context_compression.summaries.summarizer import SummaryReply, SummaryReques
 from context_compression.tokens.usage import for_model
 
 logger = logging.getLogger(__name__)
-STRATEGIES: Mapping[str, Strategy] = {
+STRATEGIES: Mapping[str, OurStrategy] = {
     "offload": offload,
     "truncate": truncate,
     "window": window,
@@ -62,14 +63,13 @@ def start(request: CompressionRequest) -> Steps:
     """
     request.check()
     settings = for_model(request.settings, request.model)
-    if request.strategy is not None:
-        _check_strategy(request.strategy, request.has_summarizer)
-    strategy = settings.strategy if request.strategy is None else request.strategy
+    strategy = settings.strategy if request.strategy is None else _name_of(request)
     prepared = PreparedConversation(request, settings, strategy)
     target = Target(prepared)
     if (reason := target.nothing_to_do()) is not None:
         prepared.release()
-        return unchanged(prepared, reason, *prepared.warnings)
+        more = (GO_ON,) if reason == ALL_RECENT else ()
+        return unchanged(prepared, reason, *more, *prepared.warnings)
     try:
         return (yield from Compression(prepared, target).run())
     except ContextCompressionError:  # after any other error, a text may be only partly cut
@@ -77,11 +77,21 @@ def start(request: CompressionRequest) -> Steps:
         raise
 
 
-def _check_strategy(name: str, has_summarizer: bool) -> None:
+def _name_of(request: CompressionRequest) -> str:
+    """The name of the strategy that the request asks for; it is checked."""
+    name: Any = request.strategy
+    if own_strategy.is_strategy(name):
+        name = own_strategy.name_of(name)
+        own_strategy.check_name(name, (*STRATEGIES, "auto"))
+        return name
     if name not in (*STRATEGIES, "auto"):  # compared, because a caller may pass any type
         Settings.checked({"strategy": name})  # its error names the nearest valid name
-    if name == "summarize" and not has_summarizer:
-        raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
+    if name == "summarize" and not request.has_summarizer:
+        raise InvalidSettings(
+            "summarize needs a summarizer, and none was given. Use auto, name a model in the "
+            "settings (summary_model), or pass a summarizer."
+        )
+    return name
 
 
 class Compression:
@@ -89,7 +99,10 @@ class Compression:
 
     Attributes:
         plan: the plan for the strategies; some steps replace it with a more specific one.
+        skipped: whether a summary failed, and the settings require the messages as they came then.
     """
+
+    skipped = False
 
     def __init__(self, prepared: PreparedConversation, target: Target) -> None:
         self.prepared, self.target = prepared, target
@@ -103,7 +116,7 @@ class Compression:
         if prepared.strategy == "summarize":
             outcome = yield from self._summarize_or_extract(())
         elif prepared.strategy != "auto":
-            edits = yield from STRATEGIES[prepared.strategy].propose(self.plan)
+            edits = yield from self._proposed()
             step = Step(prepared.strategy, self._tokens_after(edits))
             outcome = Outcome(edits, prepared.strategy, (step,))
         else:
@@ -112,7 +125,14 @@ class Compression:
         if outcome:
             return self._result(outcome)
         missed = self.floor if self.target.is_named else None
-        return unchanged(prepared, *prepared.warnings, floor=missed)
+        return unchanged(prepared, *prepared.warnings, floor=missed, repair=not self.skipped)
+
+    def _proposed(self) -> Proposal:
+        """The edits of the named strategy, or of the caller's own."""
+        if ours := STRATEGIES.get(self.prepared.strategy):
+            return (yield from ours.propose(self.plan))
+        own = cast("Strategy", self.request.strategy)
+        return (yield from own_strategy.proposed_by(own, self.plan, self.prepared.view))
 
     @property
     def room(self) -> int:
@@ -221,7 +241,8 @@ class Compression:
             except SummaryError as error:
                 warnings.append(f"no summary: {error}")
                 logger.warning("no summary: %s", error)
-                if self.settings.on_summary_failure == "skip":
+                self.skipped = self.settings.on_summary_failure == "skip"
+                if self.skipped:
                     return None
             else:
                 total = self.prepared.view(edits)[1]
@@ -231,8 +252,8 @@ class Compression:
                 if edits:
                     warnings.append("the summary and what must stay do not fit the target")
                 elif self.prepared.strategy == "summarize":
-                    goes_on = "; auto goes further" if self.target.is_named else ""
-                    warnings.append(f"{ALL_RECENT}{goes_on}")
+                    goes_on = "auto goes further" if self.target.is_named else GO_ON
+                    warnings.append(f"{ALL_RECENT}; {goes_on}")
                     return None
         if outcome := (yield from self._extract(steps)):
             return outcome

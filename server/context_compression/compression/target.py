@@ -11,6 +11,7 @@ from context_compression.strategies import window
 LEAST_OF_TARGET = 0.25
 """The share of the settings' target that stays for the view, however much a host adds to it."""
 ALL_RECENT = "nothing to compress before the recent messages"
+GO_ON = "a call with target_tokens can shorten recent messages, too"
 
 
 class Target:

@@ -89,7 +89,8 @@ class Conversations:
         """A session, with what its log records about the program that keeps its conversation."""
         origin = Session(self._store, id).state().origin
         settings = settings_in(origin, settings, model)
-        session = Session(self._store, id, settings=settings, model=model or origin.get("model"))
+        model = model or origin.get("model")
+        session = Session(self._store, id, settings=settings, model=model, summarizer=None)
         session.origin = origin
         return Opened(session, overhead_tokens=origin.get("beside", 0))
 
@@ -169,9 +170,8 @@ class Conversations:
     ) -> Session:
         """The session of a conversation that a program keeps itself."""
         name = session_id_for(messages, self._store)
-        return Session(
-            self._store, name, settings=settings or self.workspace.settings(), model=model
-        )
+        settings = settings or self.workspace.settings()
+        return Session(self._store, name, settings=settings, model=model, summarizer=None)
 
 
 def _looks_like_path(text: str) -> bool:

@@ -28,7 +28,8 @@ def session_of(workspace: Workspace, event: Mapping[str, Any]) -> Session:
     if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
         settings = settings.changed({"token_budget": window})
     id = folder_name(string(event, "session_id"))
-    return Session(workspace.store, id, settings=settings, model=string(event, "model") or None)
+    model = string(event, "model") or None
+    return Session(workspace.store, id, settings=settings, model=model, summarizer=None)
 
 
 def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str, Any]] | None:

@@ -18,6 +18,8 @@ from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.strategies import window
+from context_compression.strategies.base import Strategy
+from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import TextCounter
 from context_compression.tokens.usage import Messages, for_model, usage
@@ -35,13 +37,13 @@ def compress(
     tools: Any = None,
     model: str | None = None,
     counter: TextCounter | None = None,
-    strategy: str = "auto",
+    strategy: str | Strategy = "auto",
     pins: Sequence[int | str] = (),
     focus: str | None = None,
     force: bool = False,
     settings: Settings | Mapping[str, Any] | None = None,
     store: Place | None = None,
-    summarizer: Summarizer | None = None,
+    summarizer: Writer = BY_SETTINGS,
 ) -> Result:
     """Make a conversation smaller: it stays valid for its provider, and every byte can be restored.
 
@@ -61,15 +63,15 @@ def compress(
         tools: the tool definitions of the request.
         model: the model whose tokens and window count.
         counter: counts tokens instead of our counter: takes a text, returns a number of tokens.
-        strategy: the name of a strategy. The default, `auto`, leaves the choice to the settings;
-            `Session.compress(strategy="auto")` overrides them.
+        strategy: the name of a strategy, or a strategy of your own. The default, `auto`, leaves it
+            to the settings; `Session.compress(strategy="auto")` overrides them.
         pins: messages to keep complete: by index, or by a text they contain.
         focus: the subject of the remaining work, in words.
         force: compress below the threshold, too: all messages before the recent ones.
         settings: a `Settings`, or some of its values.
         store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk.
             Without one, they are only in `result.originals`.
-        summarizer: writes summaries; without one, no model is called.
+        summarizer: writes summaries; by default, a model that the settings name; `None`: no model.
 
     Raises:
         InvalidConversation: the messages are not a conversation in a format we know.
@@ -85,7 +87,7 @@ def compress(
         settings=settings,
     )  # fmt: skip
     if store is None or not messages:
-        return compress_in_memory(request, summarizer)
+        return compress_in_memory(request, _summarizer(summarizer, request))
     return _session(store, request, summarizer).compress(**_of_a_call(request))
 
 
@@ -93,15 +95,15 @@ def compress(
 async def acompress(
     messages: Messages,
     *,
-    strategy: str = "auto",
+    strategy: str | Strategy = "auto",
     store: Place | None = None,
-    summarizer: Summarizer | None = None,
+    summarizer: Writer = BY_SETTINGS,
     **options: Any,
 ) -> Result:
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
     request = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
     if store is None or not messages:
-        return await acompress_in_memory(request, summarizer, in_thread)
+        return await acompress_in_memory(request, _summarizer(summarizer, request), in_thread)
     return await _session(store, request, summarizer).acompress(**_of_a_call(request))
 
 
@@ -134,18 +136,23 @@ def should_compress(
     return window.due_by_turns(conversation.messages, settings)
 
 
-def _named(strategy: str) -> str | None:
+def _named(strategy: str | Strategy) -> str | Strategy | None:
     """The strategy, if the caller named one; `None` for the default."""
     return None if strategy == "auto" else strategy
 
 
-def _session(store: Place, request: CompressionRequest, summarizer: Summarizer | None) -> Session:
+def _summarizer(writer: Writer, request: CompressionRequest) -> Summarizer | None:
+    return summarizer_for(writer, for_model(request.settings, request.model))
+
+
+def _session(store: Place, request: CompressionRequest, writer: Writer) -> Session:
     if isinstance(store, Session):
         return store
     store = store if isinstance(store, Store) else Store(store)
     return Session(
         store, session_id_for(request.messages, store), system=request.system, tools=request.tools,
-        model=request.model, counter=request.counter, summarizer=summarizer,
+        model=request.model, counter=request.counter,
+        summarizer=_summarizer(writer, request),
     )  # fmt: skip
 
 

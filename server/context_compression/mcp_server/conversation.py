@@ -65,7 +65,10 @@ async def open_conversation(
     call.conversations.refuse_own_session(conversation)
     workspace = call.workspace
     settings = settings or workspace.settings()
-    return Opened(Session(workspace.store, conversation, settings=settings, model=model))
+    session = Session(
+        workspace.store, conversation, settings=settings, model=model, summarizer=None
+    )
+    return Opened(session)
 
 
 async def open_named_session(call: Call, conversation: str | None) -> tuple[str | None, str]:

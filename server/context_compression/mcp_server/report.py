@@ -9,7 +9,6 @@ from mcp.types import CallToolResult
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.compression.result import Ref, Result
-from context_compression.compression.target import ALL_RECENT
 from context_compression.conversation.refs import canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
@@ -98,8 +97,8 @@ def headline(result: Result, *, freed: bool = True) -> str:
     return (
         f"{result.messages_in:,} → {how_many(result.messages_out, 'message')}, "
         f"{result.tokens_before:,} → {how_many(result.tokens_after, 'token')}, "
-        f"{f'{result.tokens_freed:,} freed, ' * freed}{how_many(result.files_removed, 'file')} "
-        "removed"
+        f"{f'{result.tokens_freed:,} freed, ' * freed}"
+        f"{how_many(len(result.files_removed), 'file')} removed"
     )
 
 
@@ -113,7 +112,7 @@ def _changed_headline(compression: ReportedCompression) -> tuple[str, dict[str, 
         "tokens_before": result.tokens_before,
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
-        "files_removed": result.files_removed,
+        "files_removed": list(result.files_removed),
     }
     dry = "dry run, nothing was changed: " * dry_run
     if not of_host(compression.opened):
@@ -144,8 +143,6 @@ def _reasons(compression: ReportedCompression) -> Iterator[str]:
     notes = compression.result.notes
     if compression.has_target:
         yield from notes
-        if ALL_RECENT in notes:
-            yield "a call with target_tokens can remove more"
     else:
         least = how_many(compression.opened.session.settings.offload_min_tokens, "token")
         yield notes[0]

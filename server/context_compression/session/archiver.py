@@ -80,7 +80,8 @@ class Archiver:
             self._log.append(*self._without_copies(messages, result.compressed, file))
         state = self._checked_state(messages, result)
         refs = self._write_refs(result)
-        self._remember(messages, result, n, now)
+        facts = summary_facts(result, state)
+        self._remember(messages, result, n, now, state)
         self._log.append(
             {
                 "type": "compression",
@@ -96,13 +97,15 @@ class Archiver:
                 "originals": file,
                 "refs": refs,
                 "previews": result.previews,
-                **summary_facts(result),
+                **facts,
                 **self._system_summaries(result),
                 **({"origin": self._origin} if self._origin else {}),
             }
         )
         removed, warnings = self._log.remove_offloaded(covered_previews(messages, result))
-        return Kept(len(removed), (*replaced, *warnings, *state.warnings, *self._store.doubts))
+        files = (str(self._log.offloaded_path(ref)) for ref in removed)
+        notes = (*replaced, *warnings, *state.warnings, *self._store.doubts)
+        return Kept((*files,), facts.get("first_kept_index"), notes)
 
     def _checked_state(self, messages: Sequence[Mapping[str, Any]], result: Result) -> State:
         """The current state, if the messages are still its view and the refs are still free.
@@ -189,7 +192,12 @@ class Archiver:
         return max(*self._state.numbers, *map(int, filter(str.isdecimal, numbers)), 0) + 1
 
     def _remember(
-        self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        result: Result,
+        n: int,
+        now: str,
+        state: State,
     ) -> None:
         """Add entries to the ledger, and the summary, or the digest of a window, to the store."""
         compressed = [messages[i] for i in result.compressed]
@@ -203,8 +211,8 @@ class Archiver:
         if not text:
             return
         covered = result.compressed or (0,)  # only a summary in the system prompt was renewed
-        first, last = min(covered), max(covered)
-        starts = [message.starts_turn for message in parse(messages).messages]
+        first, last = state.recorded_span(min(covered), max(covered))
+        starts = [message.starts_turn for message in parse(state.recorded).messages]
         self._store.add_summary(
             {
                 "created_at": now,
@@ -230,15 +238,15 @@ def _digest_of(result: Result) -> str:
     return next((text for text in texts if text.startswith(COMPRESSED)), "")
 
 
-def summary_facts(result: Result) -> dict[str, Any]:
-    """The fields about its summary in the event of a compression."""
+def summary_facts(result: Result, state: State) -> dict[str, Any]:
+    """The fields about its summary in the event of a compression, made in this state."""
     summary = result.summary
     if summary is None:
         return {}
     files = {"read_files": summary.read_files, "modified_files": summary.modified_files}
     return {
         "summary": summary.text,
-        "first_kept_index": summary.first_kept,
+        "first_kept_index": state.recorded_index(summary.first_kept),
         "details": files,
         "unverified": summary.unverified,
         **summary.usage,

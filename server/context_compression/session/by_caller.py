@@ -12,7 +12,7 @@ from context_compression.compression.result import Result
 from context_compression.compression.steps import start
 from context_compression.conversation.refs import digest_of
 from context_compression.display.strings import one_line
-from context_compression.errors import PlanError, SummaryError
+from context_compression.errors import InvalidSettings, PlanError, SummaryError
 from context_compression.session.following import new_events
 from context_compression.session.log_events import age_of, timestamp, undo_of
 from context_compression.session.recorded import RecordedConversation
@@ -62,6 +62,11 @@ def assign_summary(
     options: Mapping[str, Any],
 ) -> SummaryAssignment | Result:
     """Start a plan; see `Session.ask` for the arguments."""
+    if not isinstance(options.get("strategy"), str | None):
+        raise InvalidSettings(
+            "A plan is kept on disk, so its strategy must be the name of one of ours. Pass your "
+            "own to `compress`. Nothing was changed."
+        )
     with conversation.log.locked():
         state, later = conversation.state(), conversation.state()
         pending = [] if messages is None else new_events(state, messages, from_start=True)

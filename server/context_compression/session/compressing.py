@@ -162,7 +162,8 @@ class Compressor:
         """Send an event at the start and at the end, and report the outcome to the pace."""
         before = int(usage_before.used_tokens)
         progress = Progress()
-        self.on_event(Event("start", reason, before))
+        event = Event("start", reason, before, session=self.conversation.id)
+        self.on_event(event)
         try:
             yield progress
         except BaseException as error:
@@ -170,7 +171,9 @@ class Compressor:
                 if reason == "threshold" and isinstance(error, Exception):
                     self.pace.tried(before)
                 text = str(error) or type(error).__name__
-                self.on_event(Event("end", reason, before, before, aborted=True, error=text))
+                self.on_event(
+                    replace(event, kind="end", tokens_after=before, aborted=True, error=text)
+                )
             raise
         finally:
             if progress.result is not None:
@@ -178,19 +181,20 @@ class Compressor:
                 changed = progress.result.changed or reason == "threshold"
                 if reason != "thinking" and (changed or usage.over_threshold):
                     self.pace.tried(int(usage.used_tokens))
-                self.on_event(end_event(reason, before, progress.result))
+                self.on_event(end_event(event, progress.result))
 
 
-def end_event(reason: Reason, tokens_before: int, result: Result) -> Event:
+def end_event(start: Event, result: Result) -> Event:
     """The event at the end of a compression that was not aborted."""
     summary = result.summary
-    return Event(
-        "end",
-        reason,
-        tokens_before,
-        result.tokens_after,
-        will_retry=reason in ("overflow", "thinking") and result.changed,
-        first_kept=summary.first_kept if summary else None,
+    return replace(
+        start,
+        kind="end",
+        tokens_after=result.tokens_after,
+        will_retry=start.reason in ("overflow", "thinking") and result.changed,
+        strategy=result.strategy,
+        files_removed=result.files_removed,
+        first_kept=result.first_kept_index,
         cost=summary.cost if summary else None,
         usage=summary.usage if summary else None,
     )

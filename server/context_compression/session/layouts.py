@@ -70,6 +70,31 @@ def apply_layout(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[
     return messages
 
 
+def apply_to_origins(
+    layout: Sequence[Any], origins: Sequence[int | None], covered: int
+) -> list[int | None]:
+    """For each message of the view that a layout makes, the index of its original.
+
+    `None` stands for a new message. As many new messages as left at a place are shortened ones.
+
+    Args:
+        layout: as the log has it.
+        origins: for each message of the view before, the index of its original.
+        covered: how many messages of that view the layout is for.
+    """
+    made: list[int | None] = []
+    new = at = 0
+    for part in (*layout, (covered, covered)):
+        if is_object(part):
+            new += 1
+            continue
+        left = origins[at : part[0]]
+        made += left if len(left) == new else [None] * new
+        made += origins[part[0] : part[1]]
+        new, at = 0, part[1]
+    return made
+
+
 def is_valid_layout(layout: Sequence[Any], covered: int) -> bool:
     """Whether all positions in a layout are within the first `covered` messages of the view."""
     for part in layout:

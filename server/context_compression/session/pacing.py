@@ -33,10 +33,15 @@ class Event:
         tokens_after: of the view at the end.
         aborted: whether it was cancelled or failed.
         will_retry: whether the refused request should be sent again.
-        first_kept: index of the first message after those that a summary covers.
+        first_kept: index in the recorded history of the first message that a summary does not
+            cover.
         cost: of the summary in US dollars, if the summarizer knows a price.
         error: why it was aborted.
         usage: tokens of the summary's calls, by the names of `SummaryReply`, and the cost.
+        session: the id of the session.
+        strategy: the strategy that made the view; `"none"` if nothing was compressed, and "" before
+            that is known.
+        files_removed: the paths of offloaded files that were deleted.
     """
 
     kind: Literal["start", "end"]
@@ -49,6 +54,9 @@ class Event:
     cost: float | None = None
     error: str | None = None
     usage: Mapping[str, float | None] | None = None
+    session: str = ""
+    strategy: str = ""
+    files_removed: tuple[str, ...] = ()
 
 
 class Pace:

@@ -22,8 +22,9 @@ from context_compression.session.status import Status, status_of
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.strategies.base import Strategy
+from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
-from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Anchor, TextCounter
 
 Error: TypeAlias = BaseException | Mapping[str, Any] | str
@@ -49,7 +50,8 @@ class Session(RecordedConversation):
         system: the system prompt, if the provider takes it separately from the messages.
         tools: the tool definitions that go with each request.
         counter: counts tokens instead of our counter: takes a text, returns a number of tokens.
-        summarizer: writes summaries; without one, no model is called.
+        summarizer: writes summaries; by default the model that `settings` name, if they name one;
+            `None`: no model.
         on_event: called at the start and the end of every compression.
     """
 
@@ -63,13 +65,14 @@ class Session(RecordedConversation):
         system: Any = None,
         tools: Any = None,
         counter: TextCounter | None = None,
-        summarizer: Summarizer | None = None,
+        summarizer: Writer = BY_SETTINGS,
         on_event: Callable[[Event], object] = lambda event: None,
     ) -> None:
         super().__init__(
             store, id, settings=settings, model=model, system=system, tools=tools, counter=counter
         )
-        self.summarizer, self.on_event = summarizer, on_event
+        self.summarizer = summarizer_for(summarizer, self.settings)
+        self.on_event = on_event
         self._pace = Pace()
 
     def record(self, *messages: Mapping[str, Any]) -> None:
@@ -169,7 +172,7 @@ class Session(RecordedConversation):
         *,
         messages: Sequence[Mapping[str, Any]] | None = None,
         target_tokens: int | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         pins: Sequence[int | str] = (),
         focus: str | None = None,
         force: bool = False,
@@ -186,7 +189,7 @@ class Session(RecordedConversation):
             messages: the conversation as its host keeps it. The record first follows it, as
                 `follow` does; this is written together with the compression.
             target_tokens: as in `context_compression.compress`.
-            strategy: by name, or `auto`; overrides the strategy of the settings.
+            strategy: by name, `auto`, or one of your own; overrides the strategy of the settings.
             pins: as in `context_compression.compress`.
             focus: as in `context_compression.compress`.
             force: as in `context_compression.compress`.

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from context_compression.conversation.messages import is_array
 from context_compression.conversation.refs import is_ref
-from context_compression.session.layouts import apply_layout
+from context_compression.session.layouts import apply_layout, apply_to_origins
 from context_compression.session.log_events import origin_of
 from context_compression.session.savings import Tally
 
@@ -38,6 +38,9 @@ class State:
             and in `beside` the tokens outside the messages in each request.
         summary_in_system: our summary in the system prompt; `None` if none is known.
         before: what each compression was applied to, in their order.
+        origins: for each message of the view the index of its original in `recorded`; `None` for a
+            message that a compression made.
+        origins_before: the origins that each compression was applied to, in their order.
     """
 
     recorded: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -57,11 +60,16 @@ class State:
     origin: Mapping[str, Any] = field(default_factory=dict[str, Any])
     summary_in_system: str | None = None
     before: list[Before] = field(default_factory=list[Before], repr=False)
+    origins: list[int | None] = field(default_factory=list["int | None"], repr=False)
+    origins_before: list[list[int | None]] = field(
+        default_factory=list["list[int | None]"], repr=False
+    )
 
     def replay(self, event: Mapping[str, Any]) -> None:
         """Apply one event that makes sense here; unknown types change nothing."""
         match event["type"]:
             case "message":
+                self.origins.append(len(self.recorded))
                 self.recorded.append(event["message"])
                 self.view.append(event["message"])
             case "compression":
@@ -69,7 +77,9 @@ class State:
             case "undo":
                 self.compressions.pop()
                 before, length, self.summary_in_system = self.before.pop()
-                self.view = before[: event["messages_in"]] + self.view[length:]
+                covered = event["messages_in"]
+                self.view = before[:covered] + self.view[length:]
+                self.origins = self.origins_before.pop()[:covered] + self.origins[length:]
             case "rewind":
                 self._rewind(event["to"])
             case "restore":
@@ -99,6 +109,18 @@ class State:
         """How many messages were recorded since the last compression."""
         return len(self.view) - self.before[-1][1] if self.before else len(self.recorded)
 
+    def recorded_index(self, place: int) -> int:
+        """The index in `recorded` of the first original in the view at or after a position."""
+        known = (index for index in self.origins[place:] if index is not None)
+        return next(known, len(self.recorded))
+
+    def recorded_span(self, first: int, last: int) -> tuple[int, int]:
+        """The indices in `recorded` of the first and the last original of messages in the view."""
+        before = (index for index in reversed(self.origins[:first]) if index is not None)
+        at = self.origins[first]
+        start = next(before, -1) + 1 if at is None else at
+        return start, max(start, self.recorded_index(last + 1) - 1)
+
     def _compress(self, event: Mapping[str, Any]) -> None:
         self.numbers.add(event["n"])
         self.compressions.append(dict(event))
@@ -108,6 +130,9 @@ class State:
         earlier = system.get("before", self.summary_in_system)
         self.before.append((self.view, len(view), earlier))
         self.view = view + self.view[covered:]
+        origins = apply_to_origins(event["layout"], self.origins, covered)
+        self.origins_before.append(self.origins)
+        self.origins = origins + self.origins[covered:]
         self.summary_in_system = system.get("after", self.summary_in_system)
         self.origin = origin_of(event) or self.origin
         self._add_refs(event)
@@ -125,8 +150,10 @@ class State:
         gone = len(self.recorded) - to
         if gone <= self.behind:
             self.view = self.view[: len(self.view) - gone]
+            self.origins = self.origins[: len(self.view)]
         else:  # the compressed messages are no longer part of the conversation
             self.view = self.recorded[:to]
             self.summary_in_system = self.before[0][2]
             self.compressions, self.before = [], []
+            self.origins, self.origins_before = [*range(to)], []
         self.recorded = self.recorded[:to]

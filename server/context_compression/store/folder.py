@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.errors import NotOurs, StoreError
+from context_compression.setting_names import with_own_names
 from context_compression.store import disk_usage, files, pruning
 from context_compression.store.catalog import Catalog
 from context_compression.store.location import INDEX, store_folder_for
@@ -116,7 +117,7 @@ class Store:
         return None if self.not_applied else files.read_text(path)
 
     def read_config(self) -> dict[str, Any]:
-        """The values of `config.json`; `{}` if there is no file, or settings are not applied.
+        """The values of `config.json` by our names; `{}` without a file, or if not applied.
 
         Raises:
             StoreDamaged: the file is not a JSON object.
@@ -125,7 +126,7 @@ class Store:
         not_applied = self.not_applied
         values = files.read_document(self._config)
         values.pop("version", None)
-        return {} if not_applied else values
+        return {} if not_applied else with_own_names(values)
 
     def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         """Replace the values of `config.json` with what `change` returns for them.

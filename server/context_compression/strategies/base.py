@@ -1,6 +1,17 @@
 """`Strategy`: a strategy reads a plan and proposes edits; only `summarize` asks a model.
 
-A strategy changes nothing itself; `planning.edits.apply` makes the edits of all strategies.
+A strategy changes nothing itself; `planning.edits.apply` makes the edits of all strategies. A
+program may pass one of its own, an object with the method `propose`:
+
+    class ForgetThanks:
+        def propose(self, plan):
+            return [
+                Edit(index, index + 1, (), "only thanks")
+                for index, message in enumerate(plan.messages)
+                if message.text == "Thanks!" and index not in plan.anchored
+            ]
+
+    result = compress(messages, target_tokens=9_000, strategy=ForgetThanks())
 """
 
 from collections.abc import Generator, Sequence
@@ -15,10 +26,31 @@ Proposal: TypeAlias = Generator[SummaryRequest, SummaryReply, Sequence[Edit]]
 
 
 class Strategy(Protocol):
-    """A way to make the view smaller: a module with this function, such as `truncate`."""
+    """A way to make the view smaller: an object, or a module such as `truncate`, with `propose`.
+
+    Results and events call it by its `name`, if it has one, else by the name of its class.
+    """
+
+    def propose(self, plan: Plan) -> Proposal | Sequence[Edit]:
+        """Edits for the plan's conversation: a list of them, or a generator that returns it.
+
+        A generator yields a `SummaryRequest` when a model must write a text. Edits must not
+        overlap, and must leave pinned messages alone. `plan.anchored` are the messages that our own
+        strategies leave alone, too.
+
+        Args:
+            plan: `messages`, `tokens` (of each message), `room` (tokens that all messages may take;
+                `None`: free all you can), `settings`, `focus`, and more.
+                `plan.archive.ref_of(text)` is the ref under which an original will be archived.
+        """
+        ...
+
+
+class OurStrategy(Strategy, Protocol):
+    """A strategy of this package: its answer is always a generator."""
 
     def propose(self, plan: Plan) -> Proposal:
-        """Edits for the plan's conversation; yields a request when a model must write a text."""
+        """As `Strategy.propose`."""
         ...
 
 

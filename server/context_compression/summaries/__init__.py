@@ -3,6 +3,7 @@
 The strategy `summarize` decides when a summary is made, and what else a view keeps.
 
     summarizer.py      `Summarizer`, with its request and its reply
+    choice.py          who writes them: a summarizer that is passed, or a model of the settings
     serialization.py   a conversation as text, within a token budget
     prompts/           the instructions; a file of the user may replace each
     record.py          `SummaryRecord`: what a summary covers, and its cost

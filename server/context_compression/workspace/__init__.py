@@ -4,6 +4,7 @@ This package holds what every door and every host needs to start. The package `d
 conversation that a caller means; `hosts` answers the calls of agent hosts.
 
     workspace.py        store, settings and access, made once from environment and options
+    loading.py          the same settings for a program that uses the library
     summary_models.py   which model may write summaries
     doubts.py           warnings about settings that hardly do what is meant
     opened.py           an open conversation: session and transcript

@@ -31,9 +31,7 @@ class SummaryModels:
 
     def summarizer(self, settings: Settings) -> Summarizer | None:
         """The model that writes summaries, a new one for each compression; `None` if none may."""
-        if settings.summarizer in ("caller", "none") or self.why_none(settings):
-            return None
-        if settings.summarizer == "auto" and not settings.summary_model:
+        if not settings.names_a_model or self.why_none(settings):
             return None
         from context_compression.summaries.llms.anthropic import AnthropicSummarizer
         from context_compression.summaries.llms.deadline import InTime
@@ -53,7 +51,7 @@ class SummaryModels:
         if settings.summarizer in ("caller", "none"):
             return None
         if not self.is_allowed():
-            if settings.summarizer == "auto" and not settings.summary_model:
+            if not settings.names_a_model:
                 return None
             return (
                 "it is named in config.json alone, and a project's own file may not send the "
@@ -79,6 +77,4 @@ class SummaryModels:
 
     def is_allowed(self) -> bool:
         """Whether the user has named a model for summaries, or a summarizer that calls one."""
-        user = Settings.layered(environ=self.environ, arguments=self.user_settings)
-        named = user.summarizer == "auto" and user.summary_model is not None
-        return named or user.summarizer == "anthropic"
+        return Settings.layered(environ=self.environ, arguments=self.user_settings).names_a_model

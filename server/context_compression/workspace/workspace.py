@@ -148,6 +148,7 @@ class Workspace:
             model=model or transcript.model,
             system=transcript.system,
             tools=transcript.tools,
+            summarizer=None,
         )
         session.origin = origin
         return Opened(session, transcript)

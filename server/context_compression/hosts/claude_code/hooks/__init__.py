@@ -49,7 +49,8 @@ def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     if output is None:
         return {}
     recent, model = recent_messages(about.transcript)
-    session = Session(workspace.store, about.id, settings=workspace.settings(), model=model)
+    settings = workspace.settings()
+    session = Session(workspace.store, about.id, settings=settings, model=model, summarizer=None)
     given = as_object(_unpacked("", event.get("tool_input")))
     call = ToolCall(string(event, "tool_use_id"), tool, given)
     answered = AnsweredCall(call, output.text, output.shown, recent)

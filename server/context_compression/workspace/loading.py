@@ -1,0 +1,46 @@
+"""`load`, which reads a program's settings from where the server reads its own."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+from warnings import warn
+
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.workspace.folders import home_folder, working_folder
+
+Place: TypeAlias = Store | str | Path | None
+"""A store, or its folder; `None` for the store of the working directory."""
+NAMING = ("summarizer", "summary_model")
+"""The settings that name a model."""
+
+
+def load(place: Place, environ: Mapping[str, str] | None, values: Mapping[str, Any]) -> Settings:
+    """The settings from `config.json`, the environment and `values`; see `Settings.load`.
+
+    A model that `config.json` alone names is left out with a warning, as are all values of a file
+    that another user wrote: neither may send a conversation anywhere.
+    """
+    environ = os.environ if environ is None else environ
+    store = _store(place, environ)
+    config = store.read_config()
+    for doubt in store.doubts:
+        warn(doubt, stacklevel=3)
+    settings = Settings.layered(config, environ, values)
+    if not settings.names_a_model or Settings.layered(None, environ, values).names_a_model:
+        return settings
+    warn(
+        f"{store.folder / 'config.json'} names a model for summaries, which no file may do alone. "
+        "It is left out. Pass summary_model, or set CONTEXT_COMPRESSION_SUMMARY_MODEL.",
+        stacklevel=3,
+    )
+    return Settings.layered({n: v for n, v in config.items() if n not in NAMING}, environ, values)
+
+
+def _store(place: Place, environ: Mapping[str, str]) -> Store:
+    if isinstance(place, Store):
+        return place
+    if place is not None:
+        return Store(place)
+    return Store.find(working_folder(), home=home_folder(), environ=environ)
