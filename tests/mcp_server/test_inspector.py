@@ -11,7 +11,7 @@ from real_hosts import Package
 from served import served
 
 from context_compression.mcp_server import create_server
-from context_compression.mcp_server.prompts import PROMPTS
+from context_compression.mcp_server.prompts import prompts_for
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.workspace import Workspace
 
@@ -45,7 +45,7 @@ async def test_the_inspector_lists_and_calls_and_finds_every_schema_portable(
 
     assert [each["name"] for each in results["tools/list"]["tools"]] == [o.name for o in OFFERS]
     assert [each["name"] for each in results["prompts/list"]["prompts"]] == [
-        prompt.name for prompt in PROMPTS
+        prompt.name for prompt in prompts_for(workspace.store)
     ]
     assert isinstance(results["resources/list"]["resources"], list)
     assert results["tools/call"]["structuredContent"]["ref"]

@@ -50,7 +50,7 @@ def status_without_conversation(
         "store": str(store.folder),
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
         "calls_that_help": _calls(ids, has_checkpoint=bool(kept)),
-        "warnings": [*store.doubts, *settings.doubts],
+        "warnings": [*call.workspace.doubts()],
     }
     headline = f"{nothing.why}, so its size is not known here; {held}"
     return answer(headline, {"conversation_known": False, "archived": sizes}, facts)
