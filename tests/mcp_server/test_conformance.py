@@ -38,6 +38,8 @@ async def test_every_required_scenario_passes_on_our_server_with_the_suites_fixt
 async def test_the_server_alone_passes_what_needs_no_fixture(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    found = await failures(create_server(workspace), tmp_path / "results", UNAIDED_IN)
+    server = create_server(workspace)
+
+    found = await failures(server, tmp_path / "results", UNAIDED_IN, unaided=True)
 
     assert found == {}
