@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -12,6 +13,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 
+from context_compression.conversation.messages import is_object
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.arguments import input_schema, validated
@@ -102,6 +104,7 @@ def _known_names_only(tools: Sequence[str]) -> ServerMiddleware[Any]:
             _refuse_unknown("tool", ctx.params, tools)
         elif ctx.method == "prompts/get":
             _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in PROMPTS])
+            ctx = replace(ctx, params=_without_empty(ctx.params))
         return await call_next(ctx)
 
     return check
@@ -112,6 +115,28 @@ def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable
     if isinstance(name, str) and name not in known:
         listed = ", ".join(known)
         raise MCPError(INVALID_PARAMS, f"Unknown {kind} {name[:60]!r}. {kind.title()}s: {listed}.")
+
+
+def _without_empty(params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The params of a prompt without arguments that are null or empty, which mean not given.
+
+    Raises:
+        MCPError: the prompt has no such argument.
+    """
+    given = (params or {}).get("arguments")
+    prompt = next((prompt for prompt in PROMPTS if prompt.name == (params or {}).get("name")), None)
+    if params is None or prompt is None or not is_object(given):
+        return params
+    known = [argument.name for argument in prompt.arguments or ()]
+    arguments = {name: value for name, value in given.items() if value is not None and value != ""}
+    for name in arguments:
+        if name not in known:
+            accepted = ", ".join(known) or "none"
+            raise MCPError(
+                INVALID_PARAMS,
+                f"Unknown argument {name[:60]!r} of {prompt.name}. Arguments: {accepted}.",
+            )
+    return {**params, "arguments": arguments}
 
 
 def _tokenizer_warmup() -> ServerMiddleware[Any]:
