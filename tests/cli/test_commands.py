@@ -251,7 +251,13 @@ def test_a_target_below_what_the_host_adds_is_refused_by_name(desk: Desk):
     assert "system prompt, tools and the like 50,0" in refused.stderr.decode()
 
 
-@pytest.mark.parametrize("written", ["0", "-5", "5.000", "fifty", "50 %"])
+def test_settings_of_the_budget_are_shown_with_the_threshold_that_they_amount_to(desk: Desk):
+    changed = desk.does("config", "token_budget=100k").stdout.decode()
+
+    assert changed.splitlines()[-1] == "compression is due from 80,000 tokens on: 80 % of 100,000"
+
+
+@pytest.mark.parametrize("written", ["5.000", "fifty", "50 %"])
 def test_a_wrong_number_of_tokens_is_refused_with_examples(desk: Desk, written: str):
     refused = desk.run("compress", "live.jsonl", f"--target-tokens={written}")
 

@@ -165,7 +165,7 @@ def test_an_undo_cannot_be_tried_out(used: Desk, snapshot: Snapshot):
     [
         (["--target-tokens", "20"], "The smallest possible result has"),
         (["--target-tokens", "-5"], "must be at least 1"),
-        (["--target-tokens", "many"], "not a valid integer"),
+        (["--target-tokens", "many"], "is not a number of tokens"),
         (["--strategy", "extrakt"], "nearest valid: extract"),
         (["--set", "keep_recnt=5"], "did you mean keep_recent"),
         (["--set", "keep_recent=0"], "nearest valid: 1"),

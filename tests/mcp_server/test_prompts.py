@@ -43,6 +43,21 @@ async def test_a_focus_stays_inside_its_quotes(client: Client) -> None:
     assert "focus=\"a 'b' c\"" in text
 
 
+async def test_an_empty_argument_of_a_prompt_means_not_given(client: Client) -> None:
+    for name in ("compact", "handoff"):
+        assert await text_of(client, name, focus="") == await text_of(client, name)
+
+
+async def test_an_unknown_argument_of_a_prompt_is_a_protocol_error_that_names_those_there_are(
+    client: Client,
+) -> None:
+    said = r"Unknown argument 'focuss' of compact\. Arguments: focus\."
+    with pytest.raises(MCPError, match=said) as caught:
+        await client.get_prompt("compact", {"focuss": "tests"})
+
+    assert caught.value.code == INVALID_PARAMS
+
+
 async def test_an_unknown_prompt_is_a_protocol_error_that_names_the_prompts(client: Client) -> None:
     with pytest.raises(MCPError, match=r"compct.*compact, handoff, resume") as caught:
         await client.get_prompt("compct")

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from generated import Messages
 
-from context_compression import Session, compress, count_tokens, truncate_tool_output
+from context_compression import Session, Settings, compress, count_tokens, truncate_tool_output
 from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
+from context_compression.errors import InvalidSettings
 from context_compression.testing import Run, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Read it to me."}
@@ -145,6 +146,16 @@ def test_an_output_can_be_shortened_before_it_is_recorded() -> None:
 
     assert MARK.split(text) == [output[:1500], "7000", ref_of(output), output[-1500:]]
     assert truncate_tool_output(letters(3_000)) == letters(3_000)
+
+
+def test_an_output_is_shortened_to_the_length_in_the_users_settings() -> None:
+    output = letters(10_000)
+
+    for settings in (Settings(max_tool_output=400), {"max_tool_output": "400"}):
+        assert MARK.split(truncate_tool_output(output, settings=settings))[1] == "9600"
+    assert MARK.split(truncate_tool_output(output, max_chars=600, settings=settings))[1] == "9400"
+    with pytest.raises(InvalidSettings, match="max_tool_output"):
+        truncate_tool_output(output, settings={"max_tool_output": 5})
 
 
 def test_the_length_for_one_output_can_be_given() -> None:

@@ -31,8 +31,10 @@ class Tokens(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """`"50k"` -> `50000`."""
         number = whole_number(str(value))
-        if number is None or number < 1:
+        if number is None:
             self.fail(f"{value!r} is not a number of tokens: {WRITTEN}.", param, ctx)
+        if number < 1:
+            self.fail(f"{number:,} is too small: it must be at least 1.", param, ctx)
         return number
 
 

@@ -229,13 +229,16 @@ def summaries(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]) -> str:
-    """Settings as a table: value, origin and meaning of each."""
+    """Settings as a table, and for those of the budget the threshold that they amount to."""
     rows = [
         (name, _value(getattr(settings, name)), origins.get(name, ""), field.description or "")
         for name, field in Settings.model_fields.items()
         if name in shown
     ]
-    return "\n".join(table([("setting", "value", "from", "meaning"), *rows], left=4))
+    tokens, reason = settings.threshold
+    due = f"compression is due from {tokens:,} tokens on: {reason}"
+    lines = table([("setting", "value", "from", "meaning"), *rows], left=4)
+    return "\n".join([*lines, *(["", due] if "token_budget" in shown else [])])
 
 
 def origins(config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:

@@ -82,5 +82,5 @@ class Readings:
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:
     """A new reading of a file, or of a session in a database."""
     if location := database_of(path):
-        return SessionReading(*location)
+        return SessionReading(*location, max_bytes)
     return FileReading(path, WRITERS, max_bytes)

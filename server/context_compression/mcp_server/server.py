@@ -3,6 +3,7 @@
 import threading
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, cast
@@ -12,9 +13,16 @@ from mcp.server import MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import INVALID_PARAMS, SERVER_INFO_META_KEY, CallToolResult, Icon, ToolAnnotations
+from mcp.types import (
+    INVALID_PARAMS,
+    SERVER_INFO_META_KEY,
+    CallToolResult,
+    Icon,
+    Prompt,
+    ToolAnnotations,
+)
 
-from context_compression.conversation.messages import as_object
+from context_compression.conversation.messages import as_object, is_object
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.answers import output_schema
@@ -108,6 +116,7 @@ def _known_names_only(server: MCPServer) -> ServerMiddleware[Any]:
         elif ctx.method == "prompts/get":
             prompts = await server.list_prompts()
             _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in prompts])
+            ctx = replace(ctx, params=_without_empty(ctx.params, prompts))
         return await call_next(ctx)
 
     return check
@@ -118,6 +127,30 @@ def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable
     if isinstance(name, str) and name not in known:
         listed = ", ".join(known)
         raise MCPError(INVALID_PARAMS, f"Unknown {kind} {name[:60]!r}. {kind.title()}s: {listed}.")
+
+
+def _without_empty(
+    params: Mapping[str, Any] | None, prompts: Iterable[Prompt]
+) -> Mapping[str, Any] | None:
+    """The params of a prompt without arguments that are null or empty, which mean not given.
+
+    Raises:
+        MCPError: the prompt has no such argument.
+    """
+    given = (params or {}).get("arguments")
+    prompt = next((prompt for prompt in prompts if prompt.name == (params or {}).get("name")), None)
+    if params is None or prompt is None or not is_object(given):
+        return params
+    known = [argument.name for argument in prompt.arguments or ()]
+    arguments = {name: value for name, value in given.items() if value is not None and value != ""}
+    for name in arguments:
+        if name not in known:
+            accepted = ", ".join(known) or "none"
+            raise MCPError(
+                INVALID_PARAMS,
+                f"Unknown argument {name[:60]!r} of {prompt.name}. Arguments: {accepted}.",
+            )
+    return {**params, "arguments": arguments}
 
 
 async def _icon_only_at_first(

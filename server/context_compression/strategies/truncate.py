@@ -1,7 +1,8 @@
 """`truncate`: a long tool output keeps its beginning and end, each half of the limit."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from context_compression.conversation.messages import ToolResult
 from context_compression.conversation.refs import ref_of
@@ -30,7 +31,12 @@ def propose(plan: Plan) -> Proposal:
     return without_model(shorten_results(plan, shorten, "truncate"))
 
 
-def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
+def truncate_tool_output(
+    text: str,
+    *,
+    max_chars: int | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> str:
     """A tool output shortened before it is recorded: its beginning and end around a mark.
 
     The mark holds the ref of the full text. An output that would not become shorter is returned
@@ -38,8 +44,13 @@ def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
 
     Args:
         text: the output.
-        max_chars: the most characters of text that are kept; default: the default of the setting
-            `max_tool_output`.
+        max_chars: the most characters of text that are kept; default: `max_tool_output` of the
+            settings.
+        settings: a `Settings`, or some of its values.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value.
     """
-    limit = Settings().max_tool_output if max_chars is None else max_chars
+    checked = settings if isinstance(settings, Settings) else Settings.checked(settings or {})
+    limit = checked.max_tool_output if max_chars is None else max_chars
     return min(text, clip(text, limit, ref_of(text)), key=len) if len(text) > limit else text

@@ -263,3 +263,16 @@ def test_another_database_is_refused_with_what_is_wrong(
 
     with pytest.raises(TranscriptError, match="cannot be read as a database of opencode"):
         hosts.read(tmp_path / "x.db")
+
+
+def test_the_limit_of_a_file_holds_for_one_session_in_the_database(host: Host):
+    path, message = host.keep("session"), export("session")["messages"][-1]
+    host.db.commit()
+    whole = hosts.read(path, max_bytes=100_000)
+    message["parts"][0]["text"] = "x" * 100_000
+    host.write(message)
+    host.db.commit()
+
+    with pytest.raises(TranscriptError, match=r"ses_cafe is too large: .* at most 100,000 bytes"):
+        hosts.read(path, max_bytes=100_000)
+    assert len(hosts.read(path).messages) == len(whole.messages)

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.hosts.opencode.transcript import transcript_of
 from context_compression.transcripts.candidates import LISTED, CandidateConversation
-from context_compression.transcripts.lines import LONGEST, parse
+from context_compression.transcripts.lines import LONGEST, parse, too_large
+from context_compression.transcripts.reading import MAX_BYTES
 from context_compression.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ SQLITE = b"SQLite format 3\0"
 PAGE = 50  # messages loaded together, the newest first
 
 T = TypeVar("T")
+
+
+class Known(NamedTuple):
+    """A row that was read: when it was written, its data, and their bytes."""
+
+    updated: int
+    data: Object
+    size: int
 
 
 def database_of(path: Path) -> tuple[Path, str | None] | None:
@@ -43,13 +52,18 @@ def database_of(path: Path) -> tuple[Path, str | None] | None:
 
 @dataclass
 class SessionReading:
-    """One session in a database; unchanged messages and parts are not read again."""
+    """One session in a database; unchanged messages and parts are not read again.
+
+    Attributes:
+        database: the database.
+        session: the id of the session; `None` for the only one.
+        max_bytes: the most bytes of messages and parts that are read.
+    """
 
     database: Path
     session: str | None
-    _known: dict[str, tuple[int, Object]] = field(
-        default_factory=dict[str, tuple[int, Object]], repr=False
-    )
+    max_bytes: int = MAX_BYTES
+    _known: dict[str, Known] = field(default_factory=dict[str, Known], repr=False)
 
     def look(self) -> Transcript:
         """The live conversation; the host may write to the database meanwhile.
@@ -65,7 +79,7 @@ class SessionReading:
         session = db.execute("SELECT * FROM session WHERE id = ?", (id,)).fetchone()
         if session is None:
             raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
-        used: dict[str, tuple[int, Object]] = {}
+        used: dict[str, Known] = {}
         info = dict(session)
         info["revert"] = parse(str(info.get("revert")).encode())
         transcript = transcript_of(self.database / id, info, self._newest_first(db, id, used))
@@ -73,7 +87,7 @@ class SessionReading:
         return transcript
 
     def _newest_first(
-        self, db: "sqlite3.Connection", session: str, used: dict[str, tuple[int, Object]]
+        self, db: "sqlite3.Connection", session: str, used: dict[str, Known]
     ) -> Iterator[StoredMessage]:
         about = db.execute(
             "SELECT id, time_updated FROM message WHERE session_id = ? "
@@ -90,24 +104,27 @@ class SessionReading:
             ).fetchall()
             self._learn(db, "message", page, used)
             self._learn(db, "part", parts, used)
+            if sum(known.size for known in used.values()) > self.max_bytes:
+                raise too_large(self.database / session, "more than is allowed", self.max_bytes)
             for row in page:
-                own = [used[p["id"]][1] for p in parts if p["message_id"] == row["id"]]
-                yield StoredMessage(row["id"], used[row["id"]][1], own)
+                own = [used[p["id"]].data for p in parts if p["message_id"] == row["id"]]
+                yield StoredMessage(row["id"], used[row["id"]].data, own)
 
     def _learn(
         self,
         db: "sqlite3.Connection",
         table: str,
         rows: Sequence["sqlite3.Row"],
-        used: dict[str, tuple[int, Object]],
+        used: dict[str, Known],
     ) -> None:
         """Load the data of rows that changed since the last reading."""
         for row in rows:
             id, updated = row["id"], row["time_updated"]
             known = self._known.get(id)
-            if known is None or known[0] != updated:
-                data = db.execute(f"SELECT data FROM {table} WHERE id = ?", (id,)).fetchone()
-                known = (updated, {**as_object(parse(str(data["data"]).encode())), "id": id})
+            if known is None or known.updated != updated:
+                row = db.execute(f"SELECT data FROM {table} WHERE id = ?", (id,)).fetchone()
+                data = str(row["data"]).encode()
+                known = Known(updated, {**as_object(parse(data)), "id": id}, len(data))
             used[id] = known
 
 
