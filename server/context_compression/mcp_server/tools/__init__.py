@@ -30,6 +30,13 @@ class Offer:
     writes: bool = False
     idempotent: bool = True
     may_ask_a_model: bool = False
+    always_loaded: bool = False
+    """whether Claude Code puts it into the prompt at once, and not behind its tool search"""
+
+    @property
+    def meta(self) -> dict[str, Any] | None:
+        """The `_meta` of the tool: what single hosts do with it."""
+        return {"anthropic/alwaysLoad": True} if self.always_loaded else None
 
     @property
     def name(self) -> str:
@@ -55,5 +62,5 @@ OFFERS = (
     Offer("Settings", context_config, ConfigArguments, writes=True),
     Offer("Summaries", context_summary, SummaryArguments),
     Offer("Archive", context_offload, OffloadArguments, writes=True),
-    Offer("Restore", context_restore, RestoreArguments),
+    Offer("Restore", context_restore, RestoreArguments, always_loaded=True),  # previews name it
 )
