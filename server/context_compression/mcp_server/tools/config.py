@@ -21,7 +21,7 @@ class ConfigArguments(Arguments):
     """The arguments of `context_config`: every setting by its name, and `reset`."""
 
     model_config = ConfigDict(extra="allow")
-    unlisted = frozenset(GUARDED)
+    unlisted = frozenset((*GUARDED, "manual_target_usage"))  # that one is for the user's /compact
 
     reset: tuple[str, ...] = ()
     """names to reset, or all"""
