@@ -20,7 +20,6 @@ MOST_LINES_OF_A_FUNCTION = 60
 
 TESTED_ELSEWHERE = {
     "doors": "by tests of its users, `cli` and `mcp_server`",
-    "hooks": "by tests of hosts, `hosts`",
     "workspace": "by tests of its users, `cli` and `mcp_server`",
 }
 """Rooms without a folder of tests, and where they are tested."""

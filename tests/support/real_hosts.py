@@ -213,7 +213,10 @@ OFFLINE = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "MCP_TIMEOUT": "60000",
-    "MCP_CONNECTION_NONBLOCKING": "0",  # the first request has the tools, however slow the start
+    # the first request has all tools, however slow our start
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    "MCP_CONNECT_TIMEOUT_MS": "60000",
+    "ENABLE_TOOL_SEARCH": "false",
 }
 
 

@@ -20,6 +20,7 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
     serving.py          the answers of a process that a host keeps
     exporting.py        new sessions of hosts
     configurations.py   the hosts that our server can be installed in
+    installed_hooks.py  whether the hooks in them are those of this package
 """
 
 from context_compression.hosts.reading import MAX_BYTES, Readings, read

@@ -100,6 +100,7 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool, hooks:
             idempotent_hint=offer.idempotent,
             open_world_hint=asks_a_model and offer.may_ask_a_model,
         ),
+        meta=offer.meta,
         structured_output=False,
     )
     tool.parameters = input_schema(offer.arguments)

@@ -23,12 +23,15 @@ from context_compression.setup.additions import (
     Script,
     Value,
 )
+from context_compression.setup.files import read
 from context_compression.setup.finding import Finding
-from context_compression.setup.machine import Machine, Server
+from context_compression.setup.machine import PROGRAM, Machine, Server
 
 IN_SCRIPT = re.compile(r"^(const COMMAND = )\[.*?\](.*)$", re.MULTILINE)
 IN_SHELL = re.compile(r"^(context_compression\(\) \{ ).*?( \"\$@\"; \}.*)$", re.MULTILINE)
 """The lines of a script in which `install` fills in our command."""
+ANY = Server(PROGRAM)
+"""A command, where it does not matter which."""
 Environment = Literal["whole", "listed", "desktop"]
 """Which variables of the user's environment a host passes on to our server.
 
@@ -61,10 +64,25 @@ class HookFile:
         text = self.template.read_text(encoding="utf-8")
         if self.merged:
             return Hooks(path, json.loads(text)["hooks"])
-        command = [server.command, *server.options]
-        for line, filled in ((IN_SCRIPT, json.dumps(command)), (IN_SHELL, shlex.join(command))):
-            text = line.sub(lambda match, filled=filled: match[1] + filled + match[2], text)
-        return Script(path, text)
+        return Script(path, _filled_in(text, server))
+
+    def is_current(self, machine: Machine, *, in_project: bool = False) -> bool | None:
+        """Whether the file has this version of our hooks; `None` if it has none of ours.
+
+        The command in it does not count: it may start another installation.
+
+        Raises:
+            SetupError: the file cannot be read.
+        """
+        addition = self.addition(machine, ANY, in_project=in_project)
+        data = read(addition.path) if addition else None
+        if addition is None or data is None:
+            return None
+        text = _filled_in(data.decode("utf-8", "replace"), ANY)
+        try:
+            return addition.added_to(text) == text if addition.is_in(text) else None
+        except ValueError as error:
+            raise SetupError(f"{addition.path} cannot be read: {error}.") from error
 
 
 @dataclass(frozen=True)
@@ -153,6 +171,14 @@ class Host:
             return True
         path = self.user(machine)
         return path.exists() or (path.parent != machine.home and path.parent.is_dir())
+
+
+def _filled_in(text: str, server: Server) -> str:
+    """A script with the command filled in."""
+    command = [server.command, *server.options]
+    for line, filled in ((IN_SCRIPT, json.dumps(command)), (IN_SHELL, shlex.join(command))):
+        text = line.sub(lambda match, filled=filled: match[1] + filled + match[2], text)
+    return text
 
 
 def first_of(paths: Sequence[Path]) -> Path:

@@ -58,13 +58,15 @@ def test_the_plugin_is_sound_and_is_installed_from_its_folder(claude: ClaudeCode
     added = claude.run("plugin", "marketplace", "add", PLUGIN)
     installed = claude.run("plugin", "install", "context-compression@context-compression")
     with MessagesAPI([saying("done")]) as api:
-        claude.ask(api, "Hello.")
+        claude.ask(api, "Hello.", ENABLE_TOOL_SEARCH="true")
 
     assert "Validation passed" in checked.stdout
     assert (checked.code, added.code, installed.code) == (0, 0, 0)
     offered = [name for name in tools_in(api.requests[0]) if name.startswith(SERVER)]
-    assert len(offered) == 6  # and not the one for hooks
-    assert f"{SERVER}__context_status" in offered
+    assert offered == [f"{SERVER}__context_restore"]  # previews name it; the others are searched
+    shown = "\n".join(texts_in(api.requests[0]))
+    assert f"\n{SERVER}__context_status\n" in shown
+    assert "context_hook" not in str(api.requests[0].body)
 
 
 def test_status_says_what_the_model_was_charged(hooked: ClaudeCode) -> None:

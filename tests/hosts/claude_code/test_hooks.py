@@ -1,6 +1,7 @@
 """What Claude Code's hooks are told, asked as the host asks: by the tool `context_hook`."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
@@ -487,6 +488,83 @@ async def test_it_comes_down_to_a_share_of_the_hosts_window_or_of_the_budget_tha
     assert 30_000 < await left(100_000) <= 50_000
     assert 10_000 < await left(40_000) <= 20_000
     assert 10_000 < await left(200_000, CONTEXT_COMPRESSION_TOKEN_BUDGET="40000") <= 20_000
+
+
+async def compacted_by_user(tmp_path: Path, words: str, **more: Any) -> tuple[Any, Session]:
+    """The answer to `/compact WORDS`, and our session."""
+    workspace = workspace_in(tmp_path, more.pop("environ", {}))
+    messages = more.pop("messages", None) or conversation(40, seed=3)
+    write_transcript(transcript_in(workspace), messages, session=SESSION)
+    event = compaction(workspace, instructions=words) | more
+    async with Client(create_server(workspace, "claude-code")) as client:
+        answer = answer_of(await client.call_tool("context_hook", event))
+    return json.loads(answer.text), Session(workspace.store, SESSION)
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "environ"),
+    [
+        ("", 0.2 * 100_000, {}),
+        ("", 0.1 * 100_000, {"CONTEXT_COMPRESSION_MANUAL_TARGET_USAGE": "0.1"}),
+        ("keep 30k, stress the tests", 30_000, {}),
+        ("to 12,000 tokens", 12_000, {}),
+    ],
+)
+async def test_a_compaction_that_the_user_asks_for_has_a_target_of_its_own(
+    tmp_path: Path, words: str, target: int, environ: dict[str, str]
+) -> None:
+    answer, session = await compacted_by_user(tmp_path, words, window=100_000, environ=environ)
+
+    [compression] = session.state().compressions
+    assert answer["messages"]
+    assert 0.8 * target < compression["tokens_after"] <= target
+
+
+async def test_a_small_conversation_is_compacted_as_a_large_one_is(tmp_path: Path) -> None:
+    messages = conversation(12, seed=3)[:10]
+    answer, session = await compacted_by_user(tmp_path, "", messages=messages)
+
+    [compression] = session.state().compressions
+    assert answer["messages"]
+    assert compression["tokens_after"] < 0.6 * compression["tokens_before"]
+
+
+async def test_a_user_who_asks_for_more_than_there_is_is_told_so(tmp_path: Path) -> None:
+    answer, session = await compacted_by_user(tmp_path, "keep 900k", window=1_000_000)
+
+    assert re.fullmatch(r"the context has \d+K tokens, and 900K were asked for", answer["skip"])
+    assert not session.state().compressions
+
+
+async def test_a_conversation_that_cannot_get_smaller_is_left_alone_and_says_why(
+    tmp_path: Path,
+) -> None:
+    messages = [{"role": "user", "content": "Hello."}]
+    answer, session = await compacted_by_user(tmp_path, "", messages=messages)
+
+    assert answer == {"skip": "the context has 9 tokens, and none of them can be freed"}
+    assert not session.state().compressions
+
+
+async def test_the_user_sees_one_line_after_a_compaction(
+    client: Client, workspace: Workspace
+) -> None:
+    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
+    after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
+
+    async def line() -> str:
+        answer = answer_of(await client.call_tool("context_hook", after))
+        return json.loads(answer.text)["systemMessage"]
+
+    await compacted(client, compaction(workspace))
+    ours = await line()
+    unknown = compaction(workspace, handles=["of another kind"])  # so the host compacts
+    await client.call_tool("context_hook", unknown)
+    its_own = await line()
+
+    assert re.fullmatch(r"\d+K -> \d+K tokens, \d+ items restorable", ours)
+    assert re.fullmatch(r"what this summary replaces is archived, \d+ items restorable", its_own)
 
 
 async def test_rows_that_are_not_written_down_yet_stay(

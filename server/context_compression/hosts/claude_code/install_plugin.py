@@ -22,6 +22,7 @@ from context_compression.setup.machine import Machine, Server
 
 FOLDER = Path(__file__).parent / "plugin"
 MANIFEST = Path(".claude-plugin") / "plugin.json"
+HOOK_FILES = ("hooks/hooks.json", "hooks/register.ts")
 MARKET = "context-compression"
 PLUGIN = f"context-compression@{MARKET}"
 PATIENCE = 60  # seconds for a command of Claude Code, which usually takes 1
@@ -139,6 +140,21 @@ def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
     values |= {"CLAUDE_PLUGIN_ROOT": str(root), **machine.environ}
     server: Any = next(iter(servers.values()), None) if is_object(servers) else None
     return root, {**_expanded(as_object(server), values), "enabled": on}
+
+
+def other_version(machine: Machine) -> str | None:
+    """The version of the installed plugin, if its hooks differ from ours; `None` if they do not.
+
+    Raises:
+        SetupError: a file cannot be read.
+    """
+    enabled = _enabled(settings_file(machine))
+    if enabled is None or enabled[0] == FOLDER:
+        return None
+    root = enabled[0]
+    if all(read(root / name) == read(FOLDER / name) for name in HOOK_FILES):
+        return None
+    return str(_at(_object(root / MANIFEST), "version") or "unknown")
 
 
 def _enabled(settings: Path) -> tuple[Path, bool] | None:

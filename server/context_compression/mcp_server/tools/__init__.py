@@ -48,6 +48,13 @@ class Offer:
     may_ask_a_model: bool = False
     facts: Mapping[str, type] = field(default_factory=dict[str, type])
     """What programs find in its structured content; empty for a tool that answers with text."""
+    always_loaded: bool = False
+    """whether Claude Code puts it into the prompt at once, and not behind its tool search"""
+
+    @property
+    def meta(self) -> dict[str, Any] | None:
+        """The `_meta` of the tool: what single hosts do with it."""
+        return {"anthropic/alwaysLoad": True} if self.always_loaded else None
 
     @property
     def name(self) -> str:
@@ -74,5 +81,5 @@ OFFERS = (
     Offer("Settings", context_config, ConfigArguments, writes=True, facts=CONFIG_FACTS),
     Offer("Summaries", context_summary, SummaryArguments),
     Offer("Archive", context_offload, OffloadArguments, writes=True, facts=OFFLOAD_FACTS),
-    Offer("Restore", context_restore, RestoreArguments),
+    Offer("Restore", context_restore, RestoreArguments, always_loaded=True),  # previews name it
 )

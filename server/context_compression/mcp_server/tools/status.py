@@ -1,5 +1,6 @@
 """`context_status`: how full the context window is, and what fills it."""
 
+import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from mcp.types import CallToolResult
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT
+from context_compression.hosts.installed_hooks import outdated_hooks
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
 from context_compression.mcp_server.call import Call
@@ -16,7 +18,8 @@ from context_compression.mcp_server.conversation import NoCurrentConversation, o
 from context_compression.mcp_server.without_conversation import status_without_conversation
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
-from context_compression.workspace import Opened
+from context_compression.setup.machine import Machine
+from context_compression.workspace import Opened, Workspace
 
 REFS = {"concise": 5, "detailed": 100}  # the newest ones
 STATUS_FACTS: Mapping[str, type] = {
@@ -112,7 +115,11 @@ def _answer(
         "refs_total": len(status.refs),
         "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
         "settings": _settings(session.settings, all_of_them=detailed),
-        "warnings": [*status.warnings, *(transcript.warnings if transcript else ())],
+        "warnings": [
+            *status.warnings,
+            *(transcript.warnings if transcript else ()),
+            *_outdated_hooks(call.workspace),
+        ],
     }
     return answer(headline, headline_facts, facts)
 
@@ -123,6 +130,11 @@ def _copy(status: Status, session: str) -> str | None:
         return None
     smaller = how_many(status.not_taken_over, "token")
     return f"{smaller} smaller, kept in session {session}; the host's own history is unchanged"
+
+
+def _outdated_hooks(workspace: Workspace) -> list[str]:
+    machine = Machine(sys.platform, workspace.environ, workspace.home, workspace.cwd)
+    return outdated_hooks(machine)
 
 
 def _settings(settings: Settings, *, all_of_them: bool) -> Mapping[str, Any]:
