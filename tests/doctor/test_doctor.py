@@ -60,7 +60,7 @@ def test_a_server_that_works_is_said_to_work(machine_with: Machines, real_server
 def test_without_an_entry_it_says_how_to_get_one(
     machine_with: Machines, real_server: Server
 ) -> None:
-    [finding] = examine(CODEX, machine_with(), real_server)
+    [finding] = examine(CODEX, machine_with(PATH="/nowhere"), real_server)
 
     assert finding.ok is False
     assert finding.mend == "context-compression install codex"
@@ -386,7 +386,7 @@ def test_a_server_that_several_hosts_have_is_started_once(
 
 
 def test_hooks_without_the_server_are_said(machine_with: Machines) -> None:
-    machine, gone, pi = machine_with(), Server("/gone"), BY_NAME["pi"]
+    machine, gone, pi = machine_with(PATH="/nowhere"), Server("/gone"), BY_NAME["pi"]
     assert not doctor.has_hooks(pi, machine)
     installing.install(pi.hook_additions(machine, gone), machine.home)
 

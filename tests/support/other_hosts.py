@@ -243,3 +243,14 @@ class GeminiCLI:
         )
         assert ended.code == 0, (ended.code, ended.stdout[-2000:], ended.stderr[-2000:])
         return ended
+
+
+def noting_starts(desk: Desk) -> Path:
+    """Makes hosts at a desk start our command through a script; the file that notes its options."""
+    notes, script = desk.folder / "starts", desk.folder / "noting"
+    ours = Path(sys.executable).parent / "context-compression"
+    text = f'#!/bin/sh\necho "$@" >> "{notes}"\nexec "{ours}" "$@"\n'
+    script.write_text(text, encoding="utf-8")
+    script.chmod(0o700)
+    desk.environ["CONTEXT_COMPRESSION_COMMAND"] = str(script)
+    return notes

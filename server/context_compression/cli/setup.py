@@ -138,17 +138,20 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
         for host in HOSTS
         if _has(host, machine, in_project) or doctor.has_hooks(host, machine, in_project=in_project)
     ]
+    without = [] if names or in_project else [h for h in HOSTS if h not in hosts]
+    without = [host for host in without if host.is_here(machine)]
     findings: dict[str, list[Finding]] = {}
     with working("starting the server"):
-        examined = doctor.examine_all(hosts, machine, server, in_project=in_project)
-        findings |= {host.title: found for host, found in zip(hosts, examined, strict=True)}
-        if not findings:
+        if not hosts:
             command = [server.command, *server.options, "serve"]
             findings[HERE] = doctor.check_server(command, dict(os.environ), machine)
-    for host in () if names or in_project else HOSTS:
-        if host not in hosts and host.is_here(machine):
+        all_here = [*hosts, *without]
+        examined = doctor.examine_all(all_here, machine, server, in_project=in_project)
+    for host, found in zip(all_here, examined, strict=True):
+        if host in without:
             state = f"not installed in it; {PROGRAM} install {host.name}"
-            findings[host.title] = [Finding("configuration", None, state)]
+            found[0] = Finding("configuration", None, state)
+        findings[host.title] = found
     if as_json:
         write_json({title: list(map(asdict, listed)) for title, listed in findings.items()})
     elif names:
@@ -259,15 +262,15 @@ def _in_short(findings: "list[Finding]") -> tuple[str, str, str]:
     of_host = next((finding.says for finding in findings if finding.check == "host"), "")
     number = re.search(r"\d+(?:\.\d+)+", of_host.partition(";")[0])
     version = number[0] if number else ""
+    if findings[0].ok is None:  # it is not installed there
+        return MARKS[None], version, findings[0].says
     wrong = [finding for finding in findings if finding.ok is False]
+    shown = ("host",) if wrong else ("host", "hooks")
+    doubts = [_to_do(each) for each in findings if each.ok is None and each.check in shown]
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        return MARKS[False], version, f"{_to_do(wrong[0])}{more}"
-    if len(findings) == 1:
-        return MARKS[findings[0].ok], version, findings[0].says
-    doubts = [f for f in findings if f.ok is None and (f.mend or f.check in ("host", "hooks"))]
-    mark = MARKS[None] if doubts else MARKS[True]
-    return mark, version, "; ".join(["ok", *map(_to_do, doubts)])
+        return MARKS[False], version, "; ".join([f"{_to_do(wrong[0])}{more}", *doubts])
+    return MARKS[None if doubts else True], version, "; ".join(["ok", *doubts])
 
 
 def _to_do(finding: "Finding") -> str:

@@ -72,12 +72,13 @@ def examine(
     except SetupError as error:
         return [Finding("configuration", False, str(error), "Correct the file.")]
     command = command_of(entry) if entry is not None else None
+    hindrances = list(host.hindrances(host, machine, in_project)) if host.hindrances else []
     if entry is None or command is None:
-        hooks = _configured_hooks(
-            host.hook_additions(machine, here, in_project=in_project), install
-        )
+        own = host.hook_additions(machine, here, in_project=in_project)
+        hooks = _hooks(own, hindrances, install, plugin=None)
         there = [finding for finding in hooks if finding.ok is not None]
-        return [Finding("configuration", False, f"{path} has no entry of ours", install), *there]
+        missing = Finding("configuration", False, f"{path} has no entry of ours", install)
+        return [missing, *check_version(host, machine), *there]
 
     def of_version() -> list[Finding]:
         return list(check_version(host, machine))
@@ -87,7 +88,6 @@ def examine(
         return check_server(command, environ | environ_of(entry), machine, host, once)
 
     version, server = side_by_side(lambda check: check(), (of_version, of_server))
-    hindrances = list(host.hindrances(host, machine, in_project)) if host.hindrances else []
     expected = host.server_entry(machine, here, in_project=in_project)
     hooks = host.hook_additions(machine, here, in_project=in_project)
     if path != expected.path:  # the plugin has hooks of its own

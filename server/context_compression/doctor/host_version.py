@@ -29,21 +29,22 @@ def check_version(host: Host, machine: Machine) -> Iterator[Finding]:
     program = machine.which(host.program) if host.program else None
     if program is None or host.environment == "desktop":
         return
+    asked = f"{host.program} --version"
     try:
         printed = _of_package(Path(program)) or _printed(program, machine.environ)
     except TimeoutError:
-        state = f"{program} --version gave no answer within {PATIENCE} s"
-        yield Finding("host", None, f"{state}; start it in a terminal to see why")
+        state = f"{asked} gave no answer within {PATIENCE} s; start it in a terminal to see why"
+        yield Finding("host", None, state)
         return
     except OSError:
         printed = ""
     lines = [line for line in printed.splitlines() if line.strip()]
     numbered = [line for line in lines if NUMBER.search(line)]
     if not lines:
-        yield Finding("host", False, f"{program} --version does not work", "Install it again.")
+        yield Finding("host", False, f"{asked} does not work", f"Install {host.title} again.")
         return
     if not numbered:
-        state = f"{program} --version names no version: {in_words(lines[-1], LONGEST_LINE)}"
+        state = f"{asked} names no version: {in_words(lines[-1], LONGEST_LINE)}"
         yield Finding("host", None, state)
         return
     shown = in_words(numbered[-1], LONGEST_LINE)

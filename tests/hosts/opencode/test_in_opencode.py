@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
-from other_hosts import OPENCODE, SERVER, OpenCode, on_demand
+from other_hosts import OPENCODE, SERVER, OpenCode, noting_starts, on_demand
 from real_hosts import Desk, calling
 from scripted_model import ScriptedModel
 
@@ -61,6 +61,7 @@ def test_a_large_output_becomes_a_preview_and_its_ref_restores_all_of_it(opencod
 
 
 def test_requests_stay_within_the_window_however_long_the_session_gets(opencode: OpenCode):
+    starts = noting_starts(opencode.desk)
     opencode.window = 20_000
     script = [counting(110, n) for n in range(24)]
 
@@ -72,6 +73,7 @@ def test_requests_stay_within_the_window_however_long_the_session_gets(opencode:
     assert all("Never stop early." in str(turn) for turn in model.turns)
     assert len(recorded(opencode).state().compressions) > 0
     assert model.turns[-1].results[-1].startswith("line 1 of 23")
+    assert starts.read_text(encoding="utf-8") == "hook opencode --serve\n"
 
 
 def test_opencode_goes_on_when_our_command_is_missing_or_breaks(opencode: OpenCode):

@@ -6,7 +6,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
-from other_hosts import PI, Pi, on_demand
+from other_hosts import PI, Pi, noting_starts, on_demand
 from real_hosts import Desk, calling, saying
 from scripted_model import ScriptedModel
 
@@ -55,6 +55,7 @@ def test_a_large_output_becomes_a_preview_and_its_ref_restores_it(pi: Pi):
 
 
 def test_requests_stay_within_the_window_however_long_the_session_gets(pi: Pi):
+    starts = noting_starts(pi.desk)
     pi.window = 12_000
     script = [calling("bash", command=LINES.format(110, n)) for n in range(24)]
 
@@ -66,6 +67,7 @@ def test_requests_stay_within_the_window_however_long_the_session_gets(pi: Pi):
     assert all("Never stop early." in str(turn) for turn in model.turns)
     assert len(recorded(pi).state().compressions) > 1
     assert model.turns[-1].results[-1].startswith("line 1 of 23")
+    assert starts.read_text(encoding="utf-8") == "hook pi --serve\n"
 
 
 def test_a_view_stays_the_same_until_it_is_compressed_again(pi: Pi):
