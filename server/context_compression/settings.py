@@ -89,9 +89,9 @@ class Settings(Value):
     importance_threshold: Annotated[float, Field(ge=0, le=1), NO_BOOL] = 0.3
     """0..1: window keeps messages from this score on"""
     min_recent_messages: NotNegative = 10
-    """newest messages extract keeps"""
+    """newest messages extract keeps in full, if all that must stay fits half the target"""
     preserve_messages: NotNegative = 5
-    """newest messages left out of summaries"""
+    """newest messages left out of summaries, if they fit half the target"""
     fallback_turns: Positive = 4
     """newest turns kept if more do not fit"""
     keep_recent_tokens: NotNegative = 20_000
