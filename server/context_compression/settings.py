@@ -73,7 +73,7 @@ class Settings(Value):
     reserve_tokens: NotNegative = 16_384
     """tokens reserved for the answer"""
     auto_compress: bool = True
-    """compress automatically when due"""
+    """compress when due"""
     strategy: StrategyName = "auto"
     """how to compress"""
     summary_template: Literal["goal", "technical"] = "goal"
@@ -89,9 +89,9 @@ class Settings(Value):
     importance_threshold: Annotated[float, Field(ge=0, le=1), NO_BOOL] = 0.3
     """0..1: window keeps messages from this score on"""
     min_recent_messages: NotNegative = 10
-    """newest messages extract keeps in full, if all that must stay fits half the target"""
+    """newest messages extract keeps, in half the target"""
     preserve_messages: NotNegative = 5
-    """newest messages left out of summaries, if they fit half the target"""
+    """newest messages left out of summaries, in half the target"""
     fallback_turns: Positive = 4
     """newest turns kept if more do not fit"""
     keep_recent_tokens: NotNegative = 20_000
@@ -105,13 +105,13 @@ class Settings(Value):
     max_summary_tokens: Positive | None = None
     """output limit of a summary call; default 0.8 x reserve_tokens"""
     summary_attempts: Annotated[int, Field(ge=1, le=10), NO_BOOL] = 3
-    """maximum calls for one summary"""
+    """most calls for a summary"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
-    """what to do if a summary fails"""
+    """if a summary fails"""
     summarizer: Literal["auto", "anthropic", "caller", "none"] = "auto"
     """who writes summaries"""
     summary_model: str | None = None
-    """model that writes summaries"""
+    """model for summaries"""
     summary_role: Literal["user", "system"] = "user"
     """role of a summary"""
     offload_min_tokens: Positive = 1_000
