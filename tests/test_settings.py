@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from context_compression import Settings, Store, usage
+from context_compression.cli import main
 from context_compression.errors import InvalidSettings
 from context_compression.settings import ALIASES, GUARDED, NAMES, changed_config, setting_name
 from context_compression.workspace import Workspace
@@ -272,6 +274,20 @@ def test_a_file_with_such_names_is_changed_and_reset_by_our_own(tmp_path: Path) 
     assert store.read_config() == {"auto_compress": False, "reserve_tokens": 9}
     store.update_config(lambda config: changed_config(config, {}, ["compaction.enabled"]))
     assert store.read_config() == {"reserve_tokens": 9}
+
+
+def test_the_command_takes_such_names_too(tmp_path: Path) -> None:
+    run = CliRunner()
+    command = ["--store", str(tmp_path / "store"), "config"]
+
+    changed = run.invoke(main, [*command, "compaction.enabled=false"], env={"HOME": str(tmp_path)})
+    reset = run.invoke(
+        main, [*command, "--reset", "compaction.enabled"], env={"HOME": str(tmp_path)}
+    )
+
+    assert "auto_compress  false  config.json" in changed.output
+    assert "auto_compress  true" in reset.output
+    assert Store(tmp_path / "store").read_config() == {}
 
 
 def test_a_program_loads_the_layers_that_the_server_has(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class Settings(Value):
     reserve_tokens: NotNegative = 16_384
     """tokens reserved for the answer"""
     auto_compress: bool = True
-    """compress automatically when due"""
+    """compress when due"""
     strategy: StrategyName = "auto"
     """how to compress"""
     summary_template: Literal["goal", "technical"] = "goal"
@@ -82,9 +82,9 @@ class Settings(Value):
     importance_threshold: Annotated[float, Field(ge=0, le=1), PART] = 0.3
     """0..1: window keeps messages from this score on"""
     min_recent_messages: NotNegative = 10
-    """newest messages extract keeps"""
+    """newest messages extract keeps, in half the target"""
     preserve_messages: NotNegative = 5
-    """newest messages left out of summaries"""
+    """newest messages left out of summaries, in half the target"""
     fallback_turns: Positive = 4
     """newest turns kept if more do not fit"""
     keep_recent_tokens: NotNegative = 20_000
@@ -98,13 +98,13 @@ class Settings(Value):
     max_summary_tokens: Positive | None = None
     """output limit of a summary call; default 0.8 x reserve_tokens"""
     summary_attempts: Annotated[int, Field(ge=1, le=10), WHOLE] = 3
-    """maximum calls for one summary"""
+    """most calls for a summary"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
-    """what to do if a summary fails"""
+    """if a summary fails"""
     summarizer: Literal["auto", "anthropic", "caller", "none"] = "auto"
     """who writes summaries"""
     summary_model: str | None = None
-    """model that writes summaries"""
+    """model for summaries"""
     summary_role: Literal["user", "system"] = "user"
     """role of a summary"""
     offload_min_tokens: Positive = 1_000

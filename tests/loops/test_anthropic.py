@@ -19,7 +19,8 @@ from context_compression.conversation.formats import anthropic, parse
 from context_compression.conversation.refs import ref_of
 from context_compression.conversation.system_prompt import MARK, summary_in, with_summary
 from context_compression.conversation.validity import problems
-from context_compression.loops.anthropic import acreate, arun_tools, create, run_tools
+from context_compression.loops import anthropic as loops
+from context_compression.loops.anthropic import acreate, create
 from context_compression.session.pacing import Event
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, conversation, log
@@ -33,6 +34,9 @@ from context_compression.testing.messages_api import (
 )
 
 pytestmark = pytest.mark.anyio
+
+run_tools = partial(loops.run_tools, shorten=False)  # long results fill the conversation
+arun_tools = partial(loops.arun_tools, shorten=False)
 
 BUDGET = 20_000
 SMALL = {"token_budget": BUDGET, "keep_recent_tokens": 2_000, "preserve_messages": 1}

@@ -22,7 +22,8 @@ from provider import blocks, refused
 
 from context_compression import Session, count_tokens
 from context_compression.conversation.refs import ref_of
-from context_compression.loops.anthropic import arun_tools, create, run_tools
+from context_compression.loops import anthropic as loops
+from context_compression.loops.anthropic import create
 from context_compression.session.pacing import Event
 from context_compression.testing.messages_api import (
     Answer,
@@ -34,6 +35,9 @@ from context_compression.testing.messages_api import (
 )
 
 pytestmark = pytest.mark.anyio
+
+run_tools = partial(loops.run_tools, shorten=False)  # long results fill the conversation
+arun_tools = partial(loops.arun_tools, shorten=False)
 
 BINDING, OLDER = "claude-fable-5-1", "claude-sonnet-5"
 BETA = "thinking-binding-controls-2026-08-01"

@@ -4,6 +4,7 @@ import importlib
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -17,11 +18,15 @@ from context_compression import Session, count_tokens
 from context_compression.conversation.formats import openai_chat, parse
 from context_compression.conversation.refs import ref_of
 from context_compression.conversation.validity import problems
-from context_compression.loops.openai import acreate, arun_tools, run_tools
+from context_compression.loops import openai as loops
+from context_compression.loops.openai import acreate
 from context_compression.session.pacing import Event
 from context_compression.testing import log
 
 pytestmark = pytest.mark.anyio
+
+run_tools = partial(loops.run_tools, shorten=False)  # long results fill the conversation
+arun_tools = partial(loops.arun_tools, shorten=False)
 
 BUDGET = 20_000
 SMALL = {"token_budget": BUDGET, "keep_recent_tokens": 2_000, "preserve_messages": 1}

@@ -31,12 +31,12 @@ from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
 from context_compression.hosts.events import NOTHING, answer, never_failing
+from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
     Settings,
     changed_config,
     setting_name,
-    snake_case,
     variables,
 )
 
@@ -196,7 +196,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         change(workspace.store.read_config())
         Settings.layered(environ=workspace.environ)
         kept = Settings.checked(workspace.store.update_config(change))
-        changed = {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
+        changed = {*changes, *(name for name in map(own_name, reset) if name in NAMES)}
         _warn_of_overrides(changed, kept, workspace.environ)
         shown |= changed
     for finding in check_variables(workspace.environ):

@@ -9,5 +9,6 @@ what. No module imports a provider's package.
     dialect.py    the form of a client's requests and answers
     chunks.py     an answer from its stream
     calling.py    runs the tools that a model calls
+    at_source.py  shortens long results before the model reads them
     binding.py    thinking that is bound to the messages before it
 """

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from anyio import CancelScope
 
+from context_compression.loops.at_source import shortened
 from context_compression.loops.calling import RESTORE, Tools, arun, open_calls, restored, run
 from context_compression.loops.dialect import Body, Dialect
 from context_compression.session import Session
@@ -116,18 +117,22 @@ def run_tools(
     tools: Tools,
     request: Body,
     on_chunk: OnChunk = None,
+    *,
+    shorten: bool = True,
 ) -> Any:
     """The model's last answer, after requests and tool calls until it calls no tool.
 
-    Calls that an earlier run left unanswered are made first. Our tool is offered from the first
-    request on, because a later change of the tools empties the prompt cache and invalidates bound
-    thinking.
+    Calls that an earlier run left unanswered are made first. Long results are shortened as they
+    come in; the model can restore them. Our tool is offered from the first request on, because a
+    later change of the tools empties the prompt cache and invalidates bound thinking.
     """
     request = dialect.offering(request)
     tools = {RESTORE: partial(restored, session), **tools}
     while True:
         if calls := open_calls(session.view()):
-            session.record(*dialect.results_of(run(calls, tools)))
+            done = run(calls, tools)
+            done = shortened(session, calls, done) if shorten else done
+            session.record(*dialect.results_of(done))
         answer = create(dialect, session, client, request, on_chunk)
         if not open_calls(session.view()):
             return answer
@@ -140,6 +145,8 @@ async def arun_tools(
     tools: Tools,
     request: Body,
     on_chunk: OnChunk = None,
+    *,
+    shorten: bool = True,
 ) -> Any:
     """`run_tools` for an event loop; the calls of one answer run concurrently."""
 
@@ -150,7 +157,9 @@ async def arun_tools(
     tools = {RESTORE: restore, **tools}
     while True:
         if calls := open_calls(session.view()):
-            session.record(*dialect.results_of(await arun(calls, tools)))
+            done = await arun(calls, tools)
+            done = shortened(session, calls, done) if shorten else done
+            session.record(*dialect.results_of(done))
         answer = await acreate(dialect, session, client, request, on_chunk)
         if not open_calls(session.view()):
             return answer

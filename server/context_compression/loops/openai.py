@@ -51,12 +51,20 @@ async def acreate(
 
 
 def run_tools(
-    session: Session, client: Any, tools: Tools, /, on_chunk: OnChunk = None, **request: Any
+    session: Session,
+    client: Any,
+    tools: Tools,
+    /,
+    on_chunk: OnChunk = None,
+    *,
+    shorten: bool = True,
+    **request: Any,
 ) -> Any:
     """The model's last answer, after requests and tool calls until it calls no tool.
 
-    Calls that an earlier run left unanswered are made first. The model is offered `context_restore`
-    from the first request on, so that the list of tools stays the same.
+    Calls that an earlier run left unanswered are made first. A result of at least
+    `offload_min_tokens` is archived when it comes in, and the model reads a preview of it. It is
+    offered `context_restore` from the first request on, so that the list of tools stays the same.
 
     Args:
         session: the conversation.
@@ -64,16 +72,27 @@ def run_tools(
         tools: functions by the names of their definitions. They return a text, content parts, or
             any JSON value. The model reads the errors they raise.
         on_chunk: as in `create`.
+        shorten: whether long results are archived when they come in. With `auto_compress` off, they
+            never are.
         request: as in `create`; the definitions are its `tools`.
     """
-    return driving.run_tools(DIALECT, session, client, tools, request, on_chunk)
+    return driving.run_tools(DIALECT, session, client, tools, request, on_chunk, shorten=shorten)
 
 
 async def arun_tools(
-    session: Session, client: Any, tools: Tools, /, on_chunk: OnChunk = None, **request: Any
+    session: Session,
+    client: Any,
+    tools: Tools,
+    /,
+    on_chunk: OnChunk = None,
+    *,
+    shorten: bool = True,
+    **request: Any,
 ) -> Any:
     """`run_tools` for asyncio: the calls of one answer run concurrently, sync ones in threads."""
-    return await driving.arun_tools(DIALECT, session, client, tools, request, on_chunk)
+    return await driving.arun_tools(
+        DIALECT, session, client, tools, request, on_chunk, shorten=shorten
+    )
 
 
 def _send(client: Any, request: dict[str, Any]) -> Any:
