@@ -128,7 +128,7 @@ def test_an_account_without_a_target_names_none(desk: Desk):
     page = desk.does("compress", "short.json").stderr.decode()
 
     assert "repaired" in page
-    assert "target" not in page
+    assert "\ntarget" not in page
 
 
 def test_the_account_says_when_constraints_of_the_user_left_the_view(desk: Desk):
