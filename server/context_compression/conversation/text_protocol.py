@@ -44,7 +44,7 @@ BRACKETED = re.compile(
     rf"\s*(?:[(*#]{{0,4}} ?\[ ?{LABELS}"
     r"|\[\w+(?: for [^\]\n]*)?\] Result:"
     r"|\[\d[\d,]* lines?(?:, [^\]\n]*)?; ref \w+\]"
-    r"|\[[^\n]{1,200}: [\d,]+ tokens?, [^\n]{1,200}; ref \w+[\];])",
+    r"|\[[^\n]{1,200}: [\d,]+ tokens?, [^\n]{1,700}; ref \w+[\];])",
     re.IGNORECASE,
 )
 LABELLED_RESULT = re.compile(

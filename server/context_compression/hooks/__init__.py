@@ -4,6 +4,7 @@ A host's own events and answers are in `hosts/<host>/hooks`.
 
     tool_results.py      offloads a large tool result before it enters the conversation
     requests.py          the view that is sent in place of a host's history
+    named_size.py        the size that a user names after a host's command to compact
     host_compaction.py   our work before and after a compaction that the host does itself
     summary_text.py      a history as one text, for hosts that only accept a summary
 """

@@ -15,24 +15,26 @@ UNIT = (
     rf"|(?P<times>[kкm](?![A-Za-z0-9а-яА-Я-]))?(?P<tokens>\s?{TOKENS})?(?<![\d\s]))"
 )
 ABOUT = r"(?:(?:about|around|roughly|only|just|the|last|newest|at|most|up|to|~|≈|<|<=|≤)\s*)*"
-VERB = (
-    r"(?:keep(?:ing)?|leave|leaving|retain|preserve|to|into|under|below|within|max(?:imum)?|target"
-    r"|size|limit|down|at most|about)"
+KEEP = r"\b(?:keep(?:ing)?|leave|leaving|retain|preserve)\b"
+SHORTEN = (
+    r"(?:compact|compress|reduce|shrink|shorten|cut|bring|get)(?: (?:it|this|everything|all"
+    r"|(?:the )?(?:context|conversation|history)))?"
+)
+DOWN_TO = (
+    rf"(?:^|(?<=[,;.:!?\n])\s*|\b{SHORTEN} |\b(?=down ))(?:down )?"
+    r"(?:to|into|under|below|within)\b"
 )
 AFTER = (
     r"(?=\s*(?:$|[.,;:!?)–—\n]"
     r"|(?:and|but|of|with|in|for|focus\w*|total|please|overall|then|max)\b))"
 )
-ENGLISH = re.compile(rf"\b{VERB}\b[\s:=]*{ABOUT}{NUMBER}{UNIT}{AFTER}", re.IGNORECASE)
+ENGLISH = re.compile(rf"(?:{KEEP}|{DOWN_TO})[\s:=]*{ABOUT}{NUMBER}{UNIT}{AFTER}", re.IGNORECASE)
 CLAUSE = re.compile(r"(?:[^,;.\n!?。，；、]|(?<=\d)[,.](?=\d))+")
 WHOLE = re.compile(rf"(?P<before>\D*){NUMBER}{UNIT}(?P<after>.*)", re.IGNORECASE | re.DOTALL)
+LOOKED_AT = 300  # characters; a text that is pasted behind them names no size
 WORDS = 2  # at most, beside the number in a clause that names a size in another language
 LEFT_OVER = re.compile(r"^(?:[\s,;.:–—-]|(?:and|but)\b)+|(?:[\s,;:–—-]|\b(?:and|but))+$")
-SAID_ANYWAY = re.compile(
-    r"(?:please|(?:compact|compress|reduce|shrink|shorten|cut|bring)(?: (?:it|this|everything|all"
-    r"|the (?:context|conversation|history)))?)",
-    re.IGNORECASE,
-)
+SAID_ANYWAY = re.compile(rf"(?:please|{SHORTEN})", re.IGNORECASE)
 """What is left beside a size and is no focus."""
 
 
@@ -57,11 +59,10 @@ class NamedSize:
 
 def named_size(words: str) -> NamedSize:
     """`named_size("keep 30k, focus on tests")` -> 30,000 tokens, and the focus "focus on tests"."""
-    found = ENGLISH.search(words) or _alone(words)
-    if found is None:
-        return NamedSize(focus=words.strip())
-    tokens, share = _value(found)
-    if not tokens and not share:
+    looked_at = words[:LOOKED_AT]
+    found = ENGLISH.search(looked_at) or _alone(looked_at)
+    tokens, share = _value(found) if found else (None, None)
+    if found is None or not (tokens or share):
         return NamedSize(focus=words.strip())
     rest = (LEFT_OVER.sub("", part) for part in (words[: found.start()], words[found.end() :]))
     focus = ", ".join(part for part in rest if part and not SAID_ANYWAY.fullmatch(part))
