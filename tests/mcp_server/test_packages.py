@@ -28,6 +28,8 @@ PACKAGES = ROOT / ".ci" / "packages"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MCPB = Package("mcpb", "@anthropic-ai/mcpb", "2.1.2")
 UV = Environment("uv", ("uv==0.13.9",))
+FROM_THE_ARCHIVE = ("resume",)
+"""Prompts whose text is not known before they are asked for: the host gets them from the server."""
 
 
 def read(name: str) -> dict[str, Any]:
@@ -56,7 +58,9 @@ async def test_the_manifest_lists_the_servers_own_tools_and_prompts(
                     "text": await template(client, prompt.name, prompt.arguments or []),
                 }
                 for prompt in prompts
+                if prompt.name not in FROM_THE_ARCHIVE
             ],
+            "prompts_generated": True,
         }
 
     if pytestconfig.getoption("update_examples"):
