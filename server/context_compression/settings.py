@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
+from context_compression.display.quantities import MOST, PART, WHOLE, NotNegative, Positive, Share
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
 from context_compression.moved import held_elsewhere
@@ -75,9 +75,9 @@ class Settings(Value):
     """newest turns window considers"""
     keep_recent: Positive = 10
     """newest turns window keeps in full"""
-    max_tool_output: Annotated[int, Field(ge=100), WHOLE] = 3_000
+    max_tool_output: Annotated[int, Field(ge=100, le=MOST), WHOLE] = 3_000
     """characters truncate keeps of a tool output"""
-    summary_max_chars: Annotated[int, Field(ge=100), WHOLE] = 500
+    summary_max_chars: Annotated[int, Field(ge=100, le=MOST), WHOLE] = 500
     """characters of a digest"""
     importance_threshold: Annotated[float, Field(ge=0, le=1), PART] = 0.3
     """0..1: window keeps messages from this score on"""

@@ -1,9 +1,10 @@
 """A strategy of one's own: passed as an object, held to the rules that ours are held to."""
 
 import asyncio
+import copy
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -213,3 +214,61 @@ def test_what_is_neither_a_name_nor_a_strategy_is_refused(tmp_path: Path) -> Non
     session.record(*TALK)
     with pytest.raises(InvalidSettings, match=r"must be the name of one of ours"):
         session.ask(target_tokens=1_000, strategy=Shorten())
+
+
+def changes_in_place(plan: Plan) -> list[Edit]:
+    plan.messages[3].source["content"] = "x"
+    return [Edit(2, 4, (), "w")]
+
+
+def empties_all(plan: Plan) -> list[Edit]:
+    for message in plan.messages:
+        message.source.clear()
+    return []
+
+
+@pytest.mark.parametrize("make", [changes_in_place, empties_all])
+def test_a_strategy_that_changes_what_it_was_given_is_refused_and_nothing_is_lost(
+    make: Callable[[Plan], Any], tmp_path: Path
+) -> None:
+    talk = copy.deepcopy(TALK)
+
+    for call in doors(talk, tmp_path, target_tokens=500, strategy=Returning(make)):
+        with pytest.raises(IllegalEdit, match=r"Returning was refused: it changed message \d"):
+            call()
+
+    assert talk == TALK
+
+
+JUNK: dict[str, tuple[Callable[[Plan], Any], str]] = {
+    "no message left": (lambda plan: [Edit(0, len(plan.messages), (), "w")], "left no message"),
+    "a record": (lambda _: [Edit(0, 1, (user("a"),), "w", record="junk")], "no dict"),
+    "reasons": (lambda _: [Edit(0, 1, (user("a"),), "w", why=cast(Any, [1]))], "no dict"),
+    "far origins": (lambda _: [Edit(0, 1, (user("a"),), "w", origins=(999,))], "origins"),
+    "other origins": (lambda _: [Edit(0, 1, (user("a"),), "w", origins=cast(Any, 5))], "origins"),
+    "a request": (lambda _: (each for each in ["junk"]), "yielded str"),
+}
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_junk_of_a_strategy_is_refused_by_its_name(junk: str) -> None:
+    make, said = JUNK[junk]
+
+    with pytest.raises(IllegalEdit, match=rf"Returning was refused: .*{said}"):
+        compress(TALK, target_tokens=500, strategy=Returning(make))
+
+
+def test_a_class_in_place_of_a_strategy_is_refused() -> None:
+    with pytest.raises(InvalidSettings, match=r"Pass an object of it: Shorten\(\)"):
+        compress(TALK, target_tokens=500, strategy=cast(Any, Shorten))
+
+
+def test_a_long_name_of_a_strategy_stays_on_one_line() -> None:
+    strategy = Returning(lambda _: 1)
+    vars(strategy)["name"] = "a\nb\x1b[31m" * 2_000
+
+    with pytest.raises(IllegalEdit) as refused:
+        compress(TALK, target_tokens=500, strategy=strategy)
+
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 500

@@ -67,3 +67,11 @@ def test_the_rest_of_the_words_stays_the_focus(words: str, tokens: int, focus: s
 @pytest.mark.parametrize("words", ["keep 20%", "keep 20 %", "20 percent"])
 def test_a_share_is_one_of_the_present_size(words: str) -> None:
     assert named_size(words).of(50_000) == 10_000
+
+
+@pytest.mark.parametrize("words", ["keep 1,234,567k", "keep 1.234.567m tokens", "keep 1'000'000 k"])
+def test_a_number_with_several_separators_and_a_unit_is_read(words: str) -> None:
+    tokens = named_size(words).tokens
+
+    assert tokens is not None
+    assert 10**9 <= tokens <= 10**12

@@ -68,6 +68,7 @@ def test_an_event_that_changes_nothing_is_answered_with_nothing(workspace: Works
         (b"\n", None, "not JSON"),
         (b"[1]\n", None, "no event"),
         (b'{"id": 7}\n', 7, "no event"),
+        (b'{"id":7,"event":' + b"[" * 100_000 + b"\n", 7, "not JSON"),
     ],
 )
 def test_a_line_that_makes_no_sense_gets_an_error_and_the_next_its_answer(
@@ -89,6 +90,7 @@ def test_a_line_that_is_too_long_is_refused_and_not_kept(
 
     assert len(told) == 2
     assert "may have 1,000 bytes" in str(told)
+    assert all(answer["id"] for answer in told)
     assert {"id": 2, "answer": {}} in told
 
 

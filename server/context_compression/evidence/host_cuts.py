@@ -22,25 +22,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from context_compression.conversation.messages import Message
+from context_compression.display.strings import one_line
 
 NEAR = 400  # characters from an end of a result in which a host's words stand
+LONGEST_PATH = 200  # characters
 PATH = r"(?P<path>[^\n;\[\]\"\\]{1,400}?)"
+NUMBER = r"\d{1,15}"
+SIZE = r"[\d.,]{1,20} ?[KMG]?B"
 CODEX_HEAD = re.compile(
     r"(?:(?:Chunk ID|Wall time|Process|Original token count|Exit code)[^\n]*\n)*"
-    r"(?:(?:Output:\n)?(?:Warning: truncated output \(original token count: (?P<tokens>\d+)\)\n)?"
-    r"Total output lines: (?P<lines>\d+)\n|(?<=\n)Output:\n)"
+    rf"(?:(?:Output:\n)?(?:Warning: truncated output \(original token count: (?P<tokens>{NUMBER})\)"
+    r"\n)?Total output lines: \d+\n|(?<=\n)Output:\n)"
 )
-CODEX_CUT = re.compile(r"…(\d+) (tokens|chars) truncated…")
+CODEX_CUT = re.compile(rf"…({NUMBER}) (tokens|chars) truncated…")
 FAILED = re.compile(r"(?:Error: )?Exit code \d+\n")
-FAILED_CUT = re.compile(r"\n\n\.\.\. \[(\d+) characters truncated\] \.\.\.\n\n")
+FAILED_CUT = re.compile(rf"\n\n\.\.\. \[({NUMBER}) characters truncated\] \.\.\.\n\n")
 BEGINNINGS = (
     re.compile(
-        rf"<persisted-output>\nOutput too large \((?P<size>[^\n)]+)\)\. "
+        rf"<persisted-output>\nOutput too large \((?P<size>{SIZE})\)\. "
         rf"Full output saved to: {PATH}\n"
     ),
     re.compile(
-        r"Error: result \((?P<size>[\d,]+ characters)[^\n)]*\) exceeds maximum allowed tokens\. "
-        rf"Output has been saved to {PATH}\.\n"
+        r"Error: result \((?P<size>[\d,]{1,20} characters)[^\n)]*\) exceeds maximum allowed tokens"
+        rf"\. Output has been saved to {PATH}\.\n"
     ),
     re.compile(
         r"(?:\{\"output\": ?\")?Output too large\. Showing first [\d,]+ and last [\d,]+ "
@@ -48,10 +52,10 @@ BEGINNINGS = (
     ),
     re.compile(rf"\.\.\.output truncated\.\.\.\n\nFull output saved to: {PATH}\n"),
 )
-OMITTED = re.compile(r"\.\.\. \[([\d,]+ characters) omitted\] \.\.\.")
+OMITTED = re.compile(r"\.\.\. \[([\d,]{1,20} characters) omitted\] \.\.\.")
 ENDING = re.compile(
-    r"(?:\[Showing lines (?P<first>\d+)-(?P<last>\d+) of (?P<of>\d+)[^\n\]]*?Full output: "
-    rf"{PATH}\]|The tool call succeeded but the output was truncated\. "
+    rf"(?:\[Showing lines (?P<first>{NUMBER})-(?P<last>{NUMBER}) of (?P<of>{NUMBER})"
+    rf"[^\n\]]*?Full output: {PATH}\]|The tool call succeeded but the output was truncated\. "
     r"Full output saved to: (?P<saved>[^\n;\[\]\"\\]{1,400}))"
 )
 
@@ -71,7 +75,8 @@ class HostCut:
     def __str__(self) -> str:
         """`cut by the host: 81924 tokens missing`."""
         missing = f": {self.missing} missing" if self.missing else ""
-        return f"cut by the host{missing}{f', full output in {self.path}' if self.path else ''}"
+        place = f", full output in {one_line(self.path, LONGEST_PATH)}" if self.path else ""
+        return f"cut by the host{missing}{place}"
 
 
 def cut_by_host(text: str) -> HostCut | None:

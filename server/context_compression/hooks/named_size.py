@@ -8,8 +8,11 @@ end of a short clause: `behalte 30k`, `保留30k`. A number inside a sentence is
 import re
 from dataclasses import dataclass
 
+from context_compression.display.quantities import MOST
+
 NUMBER = r"(?P<number>\d{1,3}(?:[,.'_\u00a0\u202f ]\d{3})+|\d+(?:[.,]\d+)?)"
 TOKENS = r"(?:tokens?|tok|toks|jetons?|токен\w*|トークン|토큰|令牌|词元)"
+GROUPED = re.compile(r"\d{1,3}(?:[,.'_\u00a0\u202f ]\d{3})+")
 UNIT = (
     r"\s?(?:(?P<percent>%|percent\b|per cent\b)"
     rf"|(?P<times>[kкm](?![A-Za-z0-9а-яА-Я-]))?(?P<tokens>\s?{TOKENS})?(?<![\d\s]))"
@@ -83,10 +86,12 @@ def _alone(words: str) -> re.Match[str] | None:
 def _value(found: re.Match[str]) -> tuple[int | None, float | None]:
     """The tokens, or the share of the present size, that a match names; neither if impossible."""
     digits, unit = found["number"], (found["times"] or "").lower()
-    if re.fullmatch(r"\d{1,3}(?:[,.'_\u00a0\u202f ]\d{3})+", digits) and not unit:
+    groups = len(re.findall(r"\D", digits)) if GROUPED.fullmatch(digits) else 0
+    if groups > 1 or (groups and not unit):  # 1.234k is a decimal number
         digits = re.sub(r"\D", "", digits)
     number = float(re.sub(r"[^\d.]", "", digits.replace(",", ".")))
     if found["percent"]:
         return None, number / 100 if 0 < number < 100 else None
     times = {"k": 1_000, "к": 1_000, "m": 1_000_000}.get(unit, 1)
-    return int(number * times) or None, None
+    tokens = int(min(number * times, MOST))
+    return tokens or None, None

@@ -6,6 +6,7 @@ A request is a line of JSON, and so is its answer. Answers come when they are re
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -23,6 +24,8 @@ MOST_AT_ONCE = 4
 """Events that are answered at the same time. The others wait in the pipe, not in memory."""
 LONGEST = 64_000_000
 """Bytes of a request. The longest are whole conversations, which are seldom above 4 MB."""
+BEGINNING = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,15})\s*,')
+"""The id of a request that cannot be read as a whole; its host waits for the answer."""
 FORM = 'Write {"id": 1, "event": {…}} on one line.'
 
 
@@ -58,8 +61,10 @@ async def _reply(host: str, workspace: Workspace, line: bytes) -> Mapping[str, A
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
+        begun = BEGINNING.match(line)
         long = f" It may have {LONGEST:,} bytes." if len(line) >= LONGEST else ""
-        return {"id": None, "error": f"The line is not JSON: {one_line(str(error))}. {FORM}{long}"}
+        reason = f"The line is not JSON: {one_line(str(error))}. {FORM}{long}"
+        return {"id": int(begun[1]) if begun else None, "error": reason}
     event = request.get("event") if is_object(request) else None
     id = request.get("id") if is_object(request) else None
     if not is_object(event):

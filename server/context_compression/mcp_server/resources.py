@@ -149,8 +149,10 @@ class ArchiveResources:
     def _completed(self, template: str, value: str) -> Completion:
         if template == OF_CHECKPOINT:
             refs = [LATEST, *(each.ref for each in checkpoints(self.store, MOST))]
-        else:
+        elif template == OF_REF:
             refs = [ref for ref, _ in self._refs()]
+        else:  # not ours
+            refs = []
         begin = value.lower()
         fitting = [*dict.fromkeys(ref for ref in refs if ref.startswith(begin))]
         if not fitting and template == OF_REF:

@@ -96,6 +96,9 @@ def test_where_reading_might_fail_the_preview_comes_as_a_denial(
     [
         {"tool_name": "get_internal_docs"},
         {"transcript_path": ""},
+        {"transcript_path": "/"},
+        {"transcript_path": "/x"},
+        {"transcript_path": "/x/y.json"},
     ],
 )
 def test_a_tool_of_another_agent_and_an_unknown_transcript_are_denied_too(

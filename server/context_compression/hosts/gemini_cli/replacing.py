@@ -30,6 +30,7 @@ WITH_READER = (
 """Tools of agents that have `read_file` too. The host's own agents with other tools may lack it."""
 MAX_LINES = 2_000
 MAX_LINE = 2_000  # characters; `read_file` cuts a longer text or line
+DEPTH = 3  # folders above a transcript, at least: …/<project>/chats/session-….json
 TITLE = re.compile(r"\[(.+?); ref ")
 
 
@@ -56,7 +57,7 @@ def answer_with(preview: str, workspace: Workspace, event: Mapping[str, Any]) ->
 
 def _path(preview: str, event: Mapping[str, Any]) -> Path:
     """A file in the host's own folder for results, which it removes together with the session."""
-    folder = Path(string(event, "transcript_path")).parents[1] / "tool-outputs"
+    folder = Path(string(event, "transcript_path")).parent.parent / "tool-outputs"
     session = folder_name(string(event, "session_id"))
     digest = sha256(preview.encode("utf-8", "replace")).hexdigest()[:12]
     name = folder_name(f"{string(event, 'tool_name')}-{digest}")
@@ -72,8 +73,8 @@ def _has_reader(workspace: Workspace, event: Mapping[str, Any]) -> bool:
     """Whether the agent has `read_file`, and nobody is asked before it is called."""
     if not any(fnmatchcase(string(event, "tool_name"), name) for name in WITH_READER):
         return False
-    transcript = string(event, "transcript_path")
-    if not Path(transcript).is_absolute():
+    transcript = Path(string(event, "transcript_path"))
+    if not transcript.is_absolute() or len(transcript.parents) < DEPTH:
         return False
     user = settings_folder(workspace.environ, workspace.home)
     project = Path(string(event, "cwd") or ".") / ".gemini"

@@ -140,7 +140,8 @@ def restored(
     else:
         session = Session(store, log.id)
         full = log.full_ref(ref) or ref
-        what = (log.about(full) or session.state().refs)[full]["what"]
+        about = log.about(full) or session.state().refs
+        what = about[full]["what"] if full in about else "of a damaged entry"
         text = session.restore(full, lines=lines, pattern=pattern, note=False)
         if lines is None and pattern is None:
             following = log.following(full)
