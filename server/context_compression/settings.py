@@ -62,7 +62,7 @@ class Settings(Value):
     target_usage: Share = 0.5
     """share of the budget to compress to"""
     manual_target_usage: Share = 0.2
-    """the same, where the user asks a host to compact"""
+    """share of the budget to compress to where the user asks a host to compact"""
     reserve_tokens: NotNegative = 16_384
     """tokens reserved for the answer"""
     auto_compress: bool = True
