@@ -162,13 +162,17 @@ async def test_empty_values_change_nothing_and_a_list_can_be_emptied_in_settings
 async def test_a_zero_that_cannot_be_is_not_taken_silently(
     client: Client, workspace: Workspace
 ) -> None:
-    answer = await ask(client, "context_config", keep_recent=0, token_budget=0, max_turns=70)
+    zeros = {"keep_recent": 0, "tokenBudget": 0}
+    changed = await ask(client, "context_config", **zeros, max_turns=70)
+    shown = await ask(client, "context_config", **zeros)
 
     assert workspace.store.read_config() == {"max_turns": 70}
-    assert answer.facts["warnings"] == [
-        "keep_recent = 0 is too small, so it was taken as not given",
-        "token_budget = 0 is too small, so it was taken as not given",
-    ]
+    for answer in (changed, shown):
+        assert agrees(answer)
+        assert answer.facts["warnings"] == [
+            "keep_recent = 0 is too small, so it was taken as not given",
+            "tokenBudget = 0 is too small, so it was taken as not given",
+        ]
 
 
 async def test_it_says_from_when_on_a_compression_is_due_and_what_decides_that(

@@ -1,6 +1,6 @@
 """`context_config`: shows and changes the settings of a store."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -9,7 +9,6 @@ from pydantic import ConfigDict, Field
 
 from context_compression.display.plurals import how_many
 from context_compression.display.quantities import MOST
-from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, merged
 from context_compression.mcp_server.call import Call
@@ -19,7 +18,6 @@ from context_compression.settings import (
     Settings,
     changed_config,
     setting_name,
-    snake_case,
 )
 from context_compression.workspace import Workspace
 
@@ -144,7 +142,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     ]
     facts = {
         "config_file": str(workspace.store.folder / "config.json"),
-        "warnings": [*overruled, *_ignored(call, values), *workspace.doubts()],
+        "warnings": [*overruled, *workspace.doubts()],
         **(_due(workspace.settings()) if changed.keys() & DECIDE_WHEN else {}),
         "note": _without_hooks(call, changed),
     }
@@ -162,14 +160,6 @@ def _due(settings: Settings) -> dict[str, str]:
     )
     due = f"from {tokens:,} tokens on ({reason}), down to {settings.target_tokens:,}{unknown}"
     return {"compression_is_due": due}
-
-
-def _ignored(call: Call, values: Mapping[str, Any]) -> Iterator[str]:
-    """The settings that a call gives as 0, which means not given if 0 is not allowed."""
-    for name, value in call.request.arguments.items():
-        zero = type(value) in (int, float) and value == 0
-        if zero and snake_case(name) not in values:
-            yield f"{one_line(name)} = 0 is too small, so it was taken as not given"
 
 
 def _without_hooks(call: Call, changed: Collection[str]) -> str | None:
