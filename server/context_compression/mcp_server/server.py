@@ -86,7 +86,7 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool, hooks:
     async def run(context: Context[Any, Any]) -> CallToolResult:
         params = context.request_context.params or {}
         with errors_for_the_model():
-            given = params.get("arguments") or {}
+            given: Mapping[str, Any] = params.get("arguments") or {}
             arguments = validated(offer.arguments, given)
             result = await offer.run(Call(conversations, context, hooks), arguments)
             return with_warnings(result, zeros_not_taken(offer.arguments, given))
