@@ -206,6 +206,11 @@ async def test_it_says_where_nothing_compresses_by_itself(workspace: Workspace) 
     ("environ", "values", "said"),
     [
         ({}, {"summary_model": "m"}, "it is named in config.json alone"),
+        (
+            {},
+            {"summarizer": "anthropic"},
+            "asked: none is named; summarizer is set in config.json al",
+        ),
         ({}, {"summary_model": "m", "summarizer": "none"}, "because summarizer = none"),
         ({"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m"}, {"max_turns": 7}, "neither ANTHROPIC_API_KEY"),
         ({"CONTEXT_COMPRESSION_SUMMARIZER": "anthropic"}, {"max_turns": 7}, "neither ANTHROPIC_"),
