@@ -330,7 +330,7 @@ def test_a_file_alone_names_no_model_and_that_is_said(tmp_path: Path) -> None:
     store.update_config(lambda _: {"summary_model": "claude-x", "keep_recent": 1})
     named = {"CONTEXT_COMPRESSION_SUMMARIZER": "anthropic"}
 
-    with pytest.warns(UserWarning, match=r"names a model .* Pass summary_model"):
+    with pytest.warns(UserWarning, match=r"asks for summaries by a model.* Pass summary_model"):
         loaded = Settings.load(store, {})
 
     assert (loaded.summary_model, loaded.keep_recent) == (None, 1)

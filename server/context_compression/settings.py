@@ -62,7 +62,7 @@ class Settings(Value):
     target_usage: Share = 0.5
     """share of the budget to compress to"""
     manual_target_usage: Share = 0.2
-    """the same, where the user asks a host to compact"""
+    """share of the budget to compress to where the user asks a host to compact"""
     reserve_tokens: NotNegative = 16_384
     """tokens reserved for the answer"""
     auto_compress: bool = True
@@ -292,8 +292,13 @@ def changed_config(
             setting can be reset too.
 
     Raises:
-        InvalidSettings: a name is unknown or a value not allowed, in `values` or in `config`.
+        InvalidSettings: a name is unknown or a value not allowed, in `values` or in `config`; or a
+            setting is both set and reset.
     """
+    if both := _named(values).keys() & {own_name(name) for name in reset}:
+        raise InvalidSettings(
+            f"Set or reset {', '.join(sorted(both))}, not both at once. Nothing was changed."
+        )
     removed = {name if name in config else setting_name(name) for name in reset if name != ALL}
     before: Mapping[str, Any] = {} if ALL in reset else config
     kept = {name: value for name, value in before.items() if not removed & {name, snake_case(name)}}

@@ -69,6 +69,14 @@ async def test_both_dialects_are_understood(client: Client) -> None:
     assert {"tool", "assistant"} <= {message["role"] for message in answer.facts["messages"]}
 
 
+async def test_a_target_of_zero_tokens_is_not_dropped_silently(client: Client) -> None:
+    answer = await ask(client, "context_compress", messages=conversation(8), target_tokens=0)
+
+    warning = "target_tokens = 0 is too small, so it was taken as not given"
+    assert answer.facts["warnings"][-1] == warning
+    assert agrees(answer)
+
+
 async def test_a_program_can_go_on_with_the_view_it_got(
     client: Client, workspace: Workspace
 ) -> None:

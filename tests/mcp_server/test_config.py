@@ -162,13 +162,17 @@ async def test_empty_values_change_nothing_and_a_list_can_be_emptied_in_settings
 async def test_a_zero_that_cannot_be_is_not_taken_silently(
     client: Client, workspace: Workspace
 ) -> None:
-    answer = await ask(client, "context_config", keep_recent=0, token_budget=0, max_turns=70)
+    zeros = {"keep_recent": 0, "tokenBudget": 0}
+    changed = await ask(client, "context_config", **zeros, max_turns=70)
+    shown = await ask(client, "context_config", **zeros)
 
     assert workspace.store.read_config() == {"max_turns": 70}
-    assert answer.facts["warnings"] == [
-        "keep_recent = 0 is too small, so it was taken as not given",
-        "token_budget = 0 is too small, so it was taken as not given",
-    ]
+    for answer in (changed, shown):
+        assert agrees(answer)
+        assert answer.facts["warnings"] == [
+            "keep_recent = 0 is too small, so it was taken as not given",
+            "tokenBudget = 0 is too small, so it was taken as not given",
+        ]
 
 
 async def test_it_says_from_when_on_a_compression_is_due_and_what_decides_that(
@@ -178,7 +182,10 @@ async def test_it_says_from_when_on_a_compression_is_due_and_what_decides_that(
     share = await ask(client, "context_config", token_budget=100_000)
     reserved = await ask(client, "context_config", trigger_threshold=0.95)
 
-    assert "is due: from 160,000 tokens on (80 % of 200,000), down to 100,000" in default.text
+    assert (
+        "is due: from 160,000 tokens on (80 % of 200,000), down to 100,000; where the model's "
+        "window is known, it counts instead of 200,000" in default.text
+    )
     assert "from 80,000 tokens on (80 % of 100,000), down to 50,000" in share.text
     assert "from 83,617 tokens on (more than 100,000 minus 16,384 of reserve" in reserved.text
     assert "trigger_threshold = 0.95 would be 95,000 tokens, but" in reserved.text
@@ -199,6 +206,11 @@ async def test_it_says_where_nothing_compresses_by_itself(workspace: Workspace) 
     ("environ", "values", "said"),
     [
         ({}, {"summary_model": "m"}, "it is named in config.json alone"),
+        (
+            {},
+            {"summarizer": "anthropic"},
+            "asked: none is named; summarizer is set in config.json al",
+        ),
         ({}, {"summary_model": "m", "summarizer": "none"}, "because summarizer = none"),
         ({"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m"}, {"max_turns": 7}, "neither ANTHROPIC_API_KEY"),
         ({"CONTEXT_COMPRESSION_SUMMARIZER": "anthropic"}, {"max_turns": 7}, "neither ANTHROPIC_"),
@@ -224,14 +236,40 @@ async def test_no_tool_opens_a_door(client: Client, workspace: Workspace, name: 
 
 
 async def test_the_environment_wins_and_the_answer_says_so(tmp_path: Path) -> None:
-    workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_KEEP_RECENT": "3"})
+    workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_TOKEN_BUDGET": "50k"})
 
     async with connected(workspace) as client:
-        answer = await ask(client, "context_config", keep_recent=5)
+        answer = await ask(client, "context_config", token_budget="70k", keep_recent=5)
+        again = await ask(client, "context_config", token_budget="70k")
 
-    assert answer.facts["warnings"] == [
-        "the environment sets keep_recent too, and overrides config.json"
-    ]
+    said = (
+        "token_budget is 70,000 in config.json now, but CONTEXT_COMPRESSION_TOKEN_BUDGET "
+        "overrides it"
+    )
+    assert answer.facts["headline"] == f"keep_recent: 10 → 5; {said}"
+    assert answer.facts["changed"] == {"keep_recent": {"from": 10, "to": 5}}
+    assert again.facts["headline"] == said
+    assert agrees(answer) and agrees(again)
+    assert workspace.store.read_config() == {"token_budget": 70_000, "keep_recent": 5}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"setting": "token_budget", "value": "100k", "token_budget": "90k"}, "given twice"),
+        ({"settings": {"tokenBudget": "100k"}, "token_budget": "90k"}, "given twice"),
+        ({"key": "max_turns", "name": "keep_recent", "value": 8}, "more than one setting"),
+        ({"token_budget": "150k", "reset": ["tokenBudget"]}, "Set or reset token_budget, not both"),
+    ],
+)
+async def test_arguments_that_contradict_each_other_change_nothing(
+    client: Client, workspace: Workspace, arguments: dict[str, Any], said: str
+) -> None:
+    refused = await refusal(client, "context_config", **arguments)
+
+    assert said in refused
+    assert refused.endswith("Nothing was changed.")
+    assert workspace.store.read_config() == {}
 
 
 @pytest.mark.parametrize(

@@ -136,16 +136,21 @@ async def test_it_writes_nothing(client: Client, workspace: Workspace) -> None:
     assert everything_in(workspace.cwd).keys() == {"talk.json"}
 
 
-async def test_the_model_of_a_transcript_sets_the_window(
+async def test_the_window_that_a_model_has_is_not_shown_as_a_setting_that_the_user_made(
     client: Client, workspace: Workspace
 ) -> None:
     path = write_transcript(workspace.cwd / "t.jsonl", conversation(2), session="s1")
 
-    answer = await ask(client, "context_status", conversation=str(path))
+    workspace.store.update_config(lambda _: {"keep_recent": 4})
+    by_model = await ask(client, "context_status", conversation=str(path))
+    workspace.store.update_config(lambda _: {"token_budget": 90_000})
+    by_user = await ask(client, "context_status", conversation=str(path))
 
     assert MODEL == "claude-opus-4-5"
-    assert answer.facts["total_budget"] == 200_000
-    assert answer.facts["settings"] == {"token_budget": 200_000}
+    assert by_model.facts["total_budget"] == 200_000
+    assert by_model.facts["settings"] == {"keep_recent": 4}
+    assert by_user.facts["total_budget"] == 90_000
+    assert by_user.facts["settings"] == {"token_budget": 90_000}
 
 
 async def test_where_the_client_shares_nothing_it_says_what_there_is_and_which_calls_help(

@@ -16,6 +16,7 @@ from context_compression.conversation.messages import (
     strings_in,
 )
 from context_compression.conversation.refs import digest_of
+from context_compression.display.quantities import whole_number
 from context_compression.errors import InvalidSettings
 from context_compression.planning.archive import Archive
 from context_compression.planning.plan import Plan
@@ -114,10 +115,11 @@ def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
     """The minimum tokens of an offloaded result; the first limit that matches the tool counts."""
     for limit in filter(None, environ.get(LIMITS_VARIABLE, "").split(",")):
         name, _, tokens = limit.strip().rpartition("=")
-        if not name or not tokens.isdecimal():
+        least = whole_number(tokens)
+        if not name or least is None or least < 0:
             raise InvalidSettings(f"{LIMITS_VARIABLE}: {limit!r} is no limit; write TOOL=TOKENS.")
         if fnmatchcase(tool, name):
-            return int(tokens)
+            return least
     return max(settings.offload_min_tokens, MIN_TOKENS.get(tool, 0))
 
 

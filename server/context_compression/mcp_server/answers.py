@@ -4,7 +4,7 @@ A host shows its model one of the two. So the text is made from the facts and ca
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp.types import CallToolResult, TextContent
@@ -67,6 +67,18 @@ def output_schema(facts: Mapping[str, type]) -> dict[str, Any] | None:
         return None
     listed = {name: {"type": JSON_TYPES[kind]} for name, kind in {"headline": str, **facts}.items()}
     return {"type": "object", "properties": listed, "required": ["headline"]}
+
+
+def with_warnings(result: CallToolResult, warnings: Sequence[str]) -> CallToolResult:
+    """An answer made by `answer`, with more warnings at its end; other answers stay as they are."""
+    facts, block = result.structured_content, result.content[-1]
+    if not warnings or facts is None or not isinstance(block, TextContent):
+        return result
+    text = "\n".join([block.text, *(f"warning: {warning}" for warning in warnings)])
+    return CallToolResult(
+        content=[*result.content[:-1], TextContent(type="text", text=text)],
+        structured_content={**facts, "warnings": [*facts.get("warnings", ()), *warnings]},
+    )
 
 
 def text_answer(text: str) -> CallToolResult:

@@ -98,6 +98,16 @@ def is_empty(value: Any, about: Mapping[str, Any]) -> bool:
     return value is None or value in EMPTY
 
 
+def zeros_not_taken(model: type[Arguments], given: Mapping[str, Any]) -> list[str]:
+    """A warning for each argument of a call that is 0 where a number must be larger."""
+    known = model.known()
+    return [
+        f"{name} = 0 is too small, so it was taken as not given"
+        for name, value in given.items()
+        if type(value) in (int, float) and is_empty(value, known.get(snake_case(name), {}))
+    ]
+
+
 def merged(about: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of one argument that may be left out, without its union with null.
 

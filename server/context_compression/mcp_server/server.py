@@ -25,8 +25,8 @@ from mcp.types import (
 from context_compression.conversation.messages import as_object, is_object
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.mcp_server.answers import output_schema
-from context_compression.mcp_server.arguments import input_schema, validated
+from context_compression.mcp_server.answers import output_schema, with_warnings
+from context_compression.mcp_server.arguments import input_schema, validated, zeros_not_taken
 from context_compression.mcp_server.call import Call, errors_for_the_model
 from context_compression.mcp_server.prompts import prompts_for
 from context_compression.mcp_server.resources import ArchiveResources
@@ -86,8 +86,10 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool, hooks:
     async def run(context: Context[Any, Any]) -> CallToolResult:
         params = context.request_context.params or {}
         with errors_for_the_model():
-            arguments = validated(offer.arguments, params.get("arguments") or {})
-            return await offer.run(Call(conversations, context, hooks), arguments)
+            given: Mapping[str, Any] = params.get("arguments") or {}
+            arguments = validated(offer.arguments, given)
+            result = await offer.run(Call(conversations, context, hooks), arguments)
+            return with_warnings(result, zeros_not_taken(offer.arguments, given))
 
     tool = Tool.from_function(
         run,

@@ -25,35 +25,39 @@ def _about_budget(settings: Settings) -> Iterator[str]:
 
 
 def _about_threshold(settings: Settings) -> Iterator[str]:
-    threshold, target = settings.threshold, settings.target_tokens
-    due, usage = settings.trigger_threshold, settings.target_usage
+    threshold, due = settings.threshold, settings.trigger_threshold
     share = int(due * settings.token_budget)
     if "trigger_threshold" in settings.model_fields_set and threshold.tokens < share:
         yield (
             f"trigger_threshold = {due} would be {share:,} tokens, but compression is due from "
             f"{threshold.tokens:,} on: {threshold.reason}"
         )
-    if due < usage:
-        yield (
-            f"trigger_threshold = {due} is below target_usage = {usage}: compression may be due "
-            "again right after a compression"
-        )
-    elif target >= threshold.tokens:
-        yield (
-            f"target_usage = {usage} is a target of {target:,} tokens, but compression is due from "
-            f"{threshold.tokens:,} on ({threshold.reason}): it may be due again right after one"
-        )
+    for name in ("target_usage", "manual_target_usage"):
+        usage = getattr(settings, name)
+        target = int(usage * settings.token_budget)
+        if due < usage:
+            yield (
+                f"trigger_threshold = {due} is below {name} = {usage}: compression may be due "
+                "again right after a compression"
+            )
+        elif target >= threshold.tokens:
+            yield (
+                f"{name} = {usage} is a target of {target:,} tokens, but compression is due from "
+                f"{threshold.tokens:,} on ({threshold.reason}): it may be due again right after one"
+            )
 
 
 def _about_parts(settings: Settings) -> Iterator[str]:
     given = settings.model_fields_set
-    if "keep_recent_tokens" in given and settings.tail_retention_ratio is None:
-        yield from _if_capped(settings, "keep_recent_tokens", settings.recent_tokens, "a quarter")
-    room = settings.target_tokens // 2
-    for name in given & {"keep_recent_tokens", "tail_retention_ratio"}:
+    by_share = settings.tail_retention_ratio is not None  # it replaces keep_recent_tokens
+    recent = "tail_retention_ratio" if by_share else "keep_recent_tokens"
+    if recent in given:
+        if not by_share:
+            yield from _if_capped(settings, recent, settings.recent_tokens, "a quarter")
+        room = settings.target_tokens // 2
         if settings.recent_tokens > room:
             yield (
-                f"{name} is {settings.recent_tokens:,} tokens, but recent messages get at most "
+                f"{recent} is {settings.recent_tokens:,} tokens, but recent messages get at most "
                 f"half of the target, {room:,}"
             )
     if "summary_target_tokens" in given:

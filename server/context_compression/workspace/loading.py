@@ -31,8 +31,8 @@ def load(place: Place, environ: Mapping[str, str] | None, values: Mapping[str, A
     if not settings.names_a_model or Settings.layered(None, environ, values).names_a_model:
         return settings
     warn(
-        f"{store.folder / 'config.json'} names a model for summaries, which no file may do alone. "
-        "It is left out. Pass summary_model, or set CONTEXT_COMPRESSION_SUMMARY_MODEL.",
+        f"{store.folder / 'config.json'} asks for summaries by a model; no file may do that alone. "
+        "That is left out. Pass summary_model, or set CONTEXT_COMPRESSION_SUMMARY_MODEL.",
         stacklevel=3,
     )
     return Settings.layered({n: v for n, v in config.items() if n not in NAMING}, environ, values)

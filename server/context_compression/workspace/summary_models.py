@@ -53,10 +53,11 @@ class SummaryModels:
         if not self.is_allowed():
             if not settings.names_a_model:
                 return None
+            by = "it is named" if settings.summary_model else "none is named; summarizer is set"
             return (
-                "it is named in config.json alone, and a project's own file may not send the "
+                f"{by} in config.json alone, and a project's own file may not send the "
                 "conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in the environment, "
-                "or name it on the command line with --summary-model."
+                "or name a model on the command line with --summary-model."
             )
         if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
             return f"neither {' nor '.join(CREDENTIALS)} is set."

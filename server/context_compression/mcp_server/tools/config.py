@@ -1,6 +1,6 @@
 """`context_config`: shows and changes the settings of a store."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -9,17 +9,17 @@ from pydantic import ConfigDict, Field
 
 from context_compression.display.plurals import how_many
 from context_compression.display.quantities import MOST
-from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, merged
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.call_settings import refuse_guarded, without_empty
+from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
     Settings,
     changed_config,
     setting_name,
-    snake_case,
+    variables,
 )
 from context_compression.workspace import Workspace
 
@@ -27,6 +27,7 @@ Config = dict[str, Any]
 NAMED_BY = ("key", "name", "setting")
 """Arguments that name one setting, for models that do not pass it by its own name."""
 DECIDE_WHEN = {"token_budget", "trigger_threshold", "target_usage", "reserve_tokens"}
+ONCE = "Pass it once, by its own name. Nothing was changed."
 LONGEST = 300  # characters of a value
 LISTED = (
     "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
@@ -64,15 +65,30 @@ class ConfigArguments(Arguments):
 
     @property
     def named(self) -> str | None:
-        """The setting that the call names with a word of its own; `None` if there is none."""
-        return self.key or self.name or self.setting
+        """The setting that the call names with a word of its own; `None` if there is none.
+
+        Raises:
+            ToolError: the words name different settings.
+        """
+        names = {setting_name(name) for name in (self.key, self.name, self.setting) if name}
+        if len(names) > 1:
+            raise ToolError(f"{', '.join(NAMED_BY)} name more than one setting. {ONCE}")
+        return next(iter(names), None)
 
     @property
     def values(self) -> dict[str, Any]:
-        """The new values by name, however the call gives them."""
-        values = {**(self.model_extra or {}), **without_empty(self.settings)}
+        """The new values by name, however the call gives them.
+
+        Raises:
+            ToolError: the call gives one setting two values.
+        """
+        pairs = [*(self.model_extra or {}).items(), *without_empty(self.settings).items()]
         if self.value is not None and self.named:
-            values[self.named] = self.value
+            pairs.append((self.named, self.value))
+        values: dict[str, Any] = {}
+        for name, value in pairs:
+            if values.setdefault(setting_name(name), value) != value:
+                raise ToolError(f"{setting_name(name)} is given twice. {ONCE}")
         return values
 
 
@@ -86,7 +102,7 @@ async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResu
     def work() -> CallToolResult:
         if values or arguments.reset:
             return _changed(call, values, arguments.reset)
-        return _shown(call.workspace, [setting_name(named)] if named else NAMES)
+        return _shown(call.workspace, [named] if named else NAMES)
 
     return await call.in_thread("reading the settings", work)
 
@@ -125,7 +141,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
 
     after = workspace.store.update_config(change)
     defaults = Settings().model_dump(mode="json")
-    changed = {
+    steps = {
         name: {
             "from": _shortened(before.get(name, default)),
             "to": _shortened(after.get(name, default)),
@@ -133,23 +149,30 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
         for name, default in defaults.items()
         if before.get(name, default) != after.get(name, default)
     }
-    headline = "; ".join(
-        f"{name}: {inline(step['from'])} → {inline(step['to'])}" for name, step in changed.items()
-    )
-    origins = _origins(workspace, after)
-    overruled = [
-        f"the {origins[name]} sets {name} too, and overrides config.json"
-        for name in changed
-        if origins[name] not in ("default", "config.json")
+    overriding = _overriding(workspace)
+    changed = {name: step for name, step in steps.items() if name not in overriding}
+    asked = {*steps, *values, *map(own_name, reset)}
+    said = [f"{n}: {inline(step['from'])} → {inline(step['to'])}" for n, step in changed.items()]
+    said += [
+        f"{name} is {inline(_shortened(after.get(name, defaults[name])))} in config.json now, but "
+        f"{what} overrides it"
+        for name, what in overriding.items()
+        if name in asked
     ]
     facts = {
         "config_file": str(workspace.store.folder / "config.json"),
-        "warnings": [*overruled, *_ignored(call, values), *workspace.doubts()],
-        **(_due(workspace.settings()) if changed.keys() & DECIDE_WHEN else {}),
+        "warnings": [*workspace.doubts()],
+        **(_due(workspace.settings()) if asked & DECIDE_WHEN else {}),
         "note": _without_hooks(call, changed),
     }
-    headline = headline or "nothing was changed: the settings had these values already"
+    headline = "; ".join(said) or "nothing was changed: the settings had these values already"
     return answer(headline, {"changed": changed}, facts)
+
+
+def _overriding(workspace: Workspace) -> dict[str, str]:
+    """For each setting that `config.json` does not decide, what decides it."""
+    on_command_line = dict.fromkeys(map(setting_name, workspace.overrides), "the command line")
+    return {**variables(workspace.environ), **on_command_line}
 
 
 def _due(settings: Settings) -> dict[str, str]:
@@ -158,18 +181,10 @@ def _due(settings: Settings) -> dict[str, str]:
     unknown = (
         ""
         if "token_budget" in settings.model_fields_set
-        else ("; where the model's window is known, the same of that")
+        else f"; where the model's window is known, it counts instead of {settings.token_budget:,}"
     )
     due = f"from {tokens:,} tokens on ({reason}), down to {settings.target_tokens:,}{unknown}"
     return {"compression_is_due": due}
-
-
-def _ignored(call: Call, values: Mapping[str, Any]) -> Iterator[str]:
-    """The settings that a call gives as 0, which means not given if 0 is not allowed."""
-    for name, value in call.request.arguments.items():
-        zero = type(value) in (int, float) and value == 0
-        if zero and snake_case(name) not in values:
-            yield f"{one_line(name)} = 0 is too small, so it was taken as not given"
 
 
 def _without_hooks(call: Call, changed: Collection[str]) -> str | None:

@@ -17,7 +17,7 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
 from context_compression.mcp_server.without_conversation import status_without_conversation
 from context_compression.session import Status
-from context_compression.settings import GUARDED, Settings
+from context_compression.settings import GUARDED, NAMES, Settings
 from context_compression.setup.machine import Machine
 from context_compression.workspace import Opened, Workspace
 
@@ -114,7 +114,7 @@ def _answer(
         "tokens_over_all_requests": None if over_all_requests == {"net": 0} else over_all_requests,
         "refs_total": len(status.refs),
         "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
-        "settings": _settings(session.settings, all_of_them=detailed),
+        "settings": _settings(call.workspace, session.settings, all_of_them=detailed),
         "warnings": [
             *status.warnings,
             *(transcript.warnings if transcript else ()),
@@ -137,7 +137,7 @@ def _outdated_hooks(workspace: Workspace) -> list[str]:
     return outdated_hooks(machine)
 
 
-def _settings(settings: Settings, *, all_of_them: bool) -> Mapping[str, Any]:
-    """All settings, or only those that were set."""
-    shown = settings.model_dump(mode="json", exclude_unset=not all_of_them)
-    return {name: value for name, value in shown.items() if name not in GUARDED}
+def _settings(workspace: Workspace, settings: Settings, *, all_of_them: bool) -> Mapping[str, Any]:
+    """All settings, or only those that the user set, so without a budget that the model gives."""
+    names = NAMES if all_of_them else workspace.settings().model_fields_set
+    return settings.model_dump(mode="json", include={*names}.difference(GUARDED))
