@@ -97,6 +97,23 @@ async def test_a_program_can_go_on_with_the_view_it_got(
     assert session.undo() == [*messages, more[-1]]
 
 
+async def test_a_session_of_passed_messages_cannot_hide_a_file(
+    client: Client, workspace: Workspace
+) -> None:
+    write_messages(workspace.cwd / "chat.json.gz", conversation(2))
+
+    for tool in ("context_compress", "context_status"):
+        told = await refusal(client, tool, messages=conversation(4), conversation="chat.json.gz")
+        assert "'chat.json.gz' is a file in" in told
+        assert "Name the session otherwise; or leave out messages, to use the file." in told
+
+    assert workspace.store.sessions() == []
+    answer = await ask(
+        client, "context_compress", messages=conversation(4), conversation="chat", target_tokens=999
+    )
+    assert answer.facts["session"] == "chat"
+
+
 async def test_the_account_names_steps_evidence_and_refs(
     client: Client, workspace: Workspace
 ) -> None:

@@ -63,6 +63,7 @@ async def open_conversation(
     if conversation in (None, "", CURRENT):
         return Opened(call.conversations.session_for(messages, settings=settings, model=model))
     call.conversations.refuse_own_session(conversation)
+    call.conversations.refuse_file_name(conversation)
     workspace = call.workspace
     settings = settings or workspace.settings()
     session = Session(
