@@ -138,7 +138,7 @@ async def wrong_calls_say_what_is_right(client: Client) -> None:
         ("context_status", {"conversation": "/nowhere/x.jsonl"}, "outside the folders that may be"),
         ("context_status", {"conversation": "none-such"}, "Pass the id of a recorded session"),
         ("context_offload", {"path": "private.txt"}, "A text that you have can be passed as"),
-        ("context_offload", {"conversation": "current"}, "context_offload with content or path"),
+        ("context_offload", {"conversation": "current"}, "context_offload with content archives"),
         ("context_offload", {"content": ""}, "Pass one of content, path and conversation"),
         ("context_restore", {"ref": "ffff0000"}, "The newest refs: "),
         ("context_restore", {}, "or query, to search the archive"),

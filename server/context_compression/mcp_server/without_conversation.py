@@ -20,6 +20,7 @@ from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings
 from context_compression.store import Store
 from context_compression.store.disk_usage import size_of
+from context_compression.transcripts.access import HOW_TO_ALLOW
 from context_compression.workspace.own_sessions import KEPT_IN
 
 SESSIONS = {False: 5, True: 30}  # the newest ones; more in a detailed answer
@@ -39,7 +40,7 @@ def status_without_conversation(
     sizes = {"sessions": len(ids), "bytes": size_of(store.folder)}
     held = f"archived here: {how_many(len(ids), 'session')}, {how_many(sizes['bytes'], 'byte')}"
     held = held if ids else "nothing is archived here yet"
-    settings = call.workspace.settings()
+    settings, reads_files = call.workspace.settings(), call.workspace.reads_files()
     facts = {
         "reason": nothing.reason,
         "sessions": [f"{id}: {_held(store, id)}" for id in ids[: SESSIONS[detailed]]],
@@ -49,7 +50,8 @@ def status_without_conversation(
         "settings": _settings(settings, all_of_them=detailed),
         "store": str(store.folder),
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
-        "calls_that_help": _calls(ids, has_checkpoint=bool(kept)),
+        "to_read_other_files": None if reads_files else HOW_TO_ALLOW,
+        "calls_that_help": _calls(ids, has_checkpoint=bool(kept), reads_files=reads_files),
         "warnings": [*call.workspace.doubts()],
     }
     headline = f"{nothing.why}, so its size is not known here; {held}"
@@ -60,6 +62,7 @@ def compress_without_conversation(
     call: Call, nothing: NoCurrentConversation, focus: str | None
 ) -> CallToolResult:
     """What to write instead of a compression, and the call that keeps it."""
+    reads_files = call.workspace.reads_files()
     about = f". Its focus: {in_words(focus, 1_000)}" if focus and focus.strip() else ""
     facts = {
         "reason": nothing.reason,
@@ -68,10 +71,11 @@ def compress_without_conversation(
         "then": "the user starts a new chat, in which context_summary or the prompt resume brings "
         "the checkpoint back; this chat stays as long as it is",
         "other_ways": [
-            "context_offload(content=… or path=…) archives a long text or file, and its ref and "
-            "preview stand for it",
+            *_offloads(reads_files=reads_files),
             "context_compress(conversation=<path or session id>) compresses a transcript, a file "
-            "of messages or a recorded session",
+            "of messages or a recorded session"
+            if reads_files
+            else "context_compress(conversation=<session id>) compresses a recorded session",
         ],
         "recorded_sessions": nothing.candidates,
         "warnings": [*call.workspace.store.doubts],
@@ -90,12 +94,15 @@ def _held(store: Store, id: str) -> str:
     return ", ".join(parts)
 
 
-def _calls(ids: list[str], *, has_checkpoint: bool) -> list[str]:
+def _offloads(*, reads_files: bool) -> list[str]:
+    """The calls that archive a text or a file; a path is refused where no file may be read."""
+    file = "context_offload(path=…) archives a text file, and its preview and ref stand for it"
+    return ["context_offload(content=…) archives a long text", *([file] if reads_files else [])]
+
+
+def _calls(ids: list[str], *, has_checkpoint: bool, reads_files: bool) -> list[str]:
     recorded = next((id for id in ids if id not in KEPT_IN), None)
-    calls = [
-        f"{KEEP} keeps a checkpoint for a new chat",
-        "context_offload(path=…) or context_offload(content=…) archives a file or a long text",
-    ]
+    calls = [f"{KEEP} keeps a checkpoint for a new chat", *_offloads(reads_files=reads_files)]
     if has_checkpoint:
         calls.insert(0, "context_summary() brings the newest checkpoints into this chat")
     if ids:

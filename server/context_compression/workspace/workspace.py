@@ -119,6 +119,11 @@ class Workspace:
         of_model = self._summary_models(None).doubt(settings)
         return (*self.store.doubts, *doubts(settings), *filter(None, [of_model]))
 
+    def reads_files(self) -> bool:
+        """Whether files outside the store may be read."""
+        store = self.store.folder.resolve()
+        return any(not root.is_relative_to(store) for root in self.access.roots)
+
     def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
         """Whether the user has named a model for summaries, or a summarizer that calls one."""
         return self._summary_models(arguments).is_allowed()
