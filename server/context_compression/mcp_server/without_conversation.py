@@ -6,6 +6,7 @@ archived here and which calls help.
 """
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from mcp.types import CallToolResult
@@ -16,6 +17,7 @@ from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.checkpoints import WHAT_TO_WRITE, checkpoints
 from context_compression.mcp_server.conversation import NoCurrentConversation
+from context_compression.mcp_server.newest_refs import newest_refs
 from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings
 from context_compression.store import Store
@@ -24,6 +26,7 @@ from context_compression.transcripts.access import HOW_TO_ALLOW
 from context_compression.workspace.own_sessions import KEPT_IN
 
 SESSIONS = {False: 5, True: 30}  # the newest ones; more in a detailed answer
+REFS = {False: 0, True: 20}
 CHECKPOINTS = {False: 3, True: 10}
 SETTINGS = ("strategy", "summarizer", "token_budget", "offload_min_tokens")
 """Settings of what can be compressed without a host; those that were set are added."""
@@ -47,6 +50,9 @@ def status_without_conversation(
         "newest_checkpoints": [
             f"ref {each.ref}, {one_line(each.created_at)}: {each.glimpse}" for each in kept
         ],
+        "newest_refs": {
+            ref: one_line(what) for ref, what in islice(newest_refs(store, ids), REFS[detailed])
+        },
         "settings": _settings(settings, all_of_them=detailed),
         "store": str(store.folder),
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
@@ -106,7 +112,10 @@ def _calls(ids: list[str], *, has_checkpoint: bool, reads_files: bool) -> list[s
     if has_checkpoint:
         calls.insert(0, "context_summary() brings the newest checkpoints into this chat")
     if ids:
-        calls.append("context_restore(query=…) searches all that is archived")
+        calls += [
+            "context_restore(query=…) searches all that is archived",
+            'context_status(response_format="detailed") lists the newest refs',
+        ]
     if recorded:
         calls.append(f'context_status(conversation="{recorded}") shows a recorded session')
     return calls
