@@ -198,6 +198,26 @@ def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages)
     assert values["messages"] == 32
 
 
+def test_status_tells_doubtful_settings(desk: Desk):
+    doubtful = {"CONTEXT_COMPRESSION_TRIGGER_THRESHOLD": "0.3"}
+
+    of_file = desk.does("status", "chat.json", env=doubtful).stdout.decode()
+    of_all = desk.does("status", env=doubtful).stderr.decode()
+
+    for told in (of_file, of_all):
+        assert "warning: trigger_threshold = 0.3 is below target_usage = 0.5" in told
+
+
+def test_status_of_a_session_without_a_conversation_shows_what_is_kept_in_it(desk: Desk):
+    ref = Session(desk.store, "offloaded").offload("a text", what="a text")
+
+    page = desk.does("status", "offloaded").stdout.decode()
+
+    assert page.startswith("offloaded is no conversation: offloaded texts are kept in it\n")
+    assert ref in page
+    assert desk.json("status", "offloaded")["refs"] == {ref: "a text"}
+
+
 def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
     usage = {"input_tokens": 50_000, "output_tokens": 40}
     told = {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": "Hello."}]}

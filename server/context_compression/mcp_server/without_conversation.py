@@ -23,7 +23,7 @@ from context_compression.settings import GUARDED, Settings
 from context_compression.store import Store
 from context_compression.store.disk_usage import size_of
 from context_compression.transcripts.access import HOW_TO_ALLOW
-from context_compression.workspace.own_sessions import KEPT_IN
+from context_compression.workspace.own_sessions import CHECKPOINT, KEPT_IN
 
 SESSIONS = {False: 5, True: 30}  # the newest ones; more in a detailed answer
 REFS = {False: 0, True: 20}
@@ -39,7 +39,7 @@ def status_without_conversation(
     """What is archived, what cannot be seen, and which calls help."""
     store = call.workspace.store
     ids = store.sessions()
-    kept = checkpoints(store, CHECKPOINTS[detailed])
+    kept = _newest_checkpoints(store, detailed=detailed)
     sizes = {"sessions": len(ids), "bytes": size_of(store.folder)}
     held = f"archived here: {how_many(len(ids), 'session')}, {how_many(sizes['bytes'], 'byte')}"
     held = held if ids else "nothing is archived here yet"
@@ -47,9 +47,7 @@ def status_without_conversation(
     facts = {
         "reason": nothing.reason,
         "sessions": [f"{id}: {_held(store, id)}" for id in ids[: SESSIONS[detailed]]],
-        "newest_checkpoints": [
-            f"ref {each.ref}, {one_line(each.created_at)}: {each.glimpse}" for each in kept
-        ],
+        "newest_checkpoints": kept,
         "newest_refs": {
             ref: one_line(what) for ref, what in islice(newest_refs(store, ids), REFS[detailed])
         },
@@ -62,6 +60,24 @@ def status_without_conversation(
     }
     headline = f"{nothing.why}, so its size is not known here; {held}"
     return answer(headline, {"conversation_known": False, "archived": sizes}, facts)
+
+
+def status_of_own_session(call: Call, id: str, *, detailed: bool) -> CallToolResult:
+    """What is kept in a session of this package, which is no conversation."""
+    store = call.workspace.store
+    headline = f"{id!r} is no conversation: {KEPT_IN[id]} are kept in it; {_held(store, id)}"
+    refs = dict(newest_refs(store, [id]))
+    facts = {
+        "newest_checkpoints": _newest_checkpoints(store, detailed=detailed)
+        if id == CHECKPOINT
+        else [],
+        "newest_refs": {
+            ref: one_line(what) for ref, what in islice(refs.items(), REFS[True] if detailed else 5)
+        },
+        "store": str(store.folder),
+        "warnings": [*call.workspace.doubts()],
+    }
+    return answer(headline, {"session": id, "refs_total": len(refs)}, facts)
 
 
 def compress_without_conversation(
@@ -84,12 +100,19 @@ def compress_without_conversation(
             else "context_compress(conversation=<session id>) compresses a recorded session",
         ],
         "recorded_sessions": nothing.candidates,
-        "warnings": [*call.workspace.store.doubts],
+        "warnings": [*call.workspace.doubts()],
     }
     headline = (
         f"nothing was compressed: {nothing.why}. A checkpoint of your own words helps instead"
     )
     return answer(headline, {"changed": False, "conversation_known": False}, facts)
+
+
+def _newest_checkpoints(store: Store, *, detailed: bool) -> list[str]:
+    return [
+        f"ref {each.ref}, {one_line(each.created_at)}: {each.glimpse}"
+        for each in checkpoints(store, CHECKPOINTS[detailed])
+    ]
 
 
 def _held(store: Store, id: str) -> str:

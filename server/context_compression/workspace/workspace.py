@@ -113,9 +113,9 @@ class Workspace:
         reason = self._summary_models(arguments).why_none(settings)
         return f"No model was asked: {reason}" if reason else None
 
-    def doubts(self) -> tuple[str, ...]:
+    def doubts(self, settings: Settings | None = None) -> tuple[str, ...]:
         """What is doubtful about the store, the settings, and the model that they name."""
-        settings = self.settings()
+        settings = settings or self.settings()
         of_model = self._summary_models(None).doubt(settings)
         return (*self.store.doubts, *doubts(settings), *filter(None, [of_model]))
 
