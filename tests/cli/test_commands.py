@@ -149,7 +149,7 @@ def test_the_account_says_what_of_the_target_is_the_system_prompt(desk: Desk, me
     told = desk.does("compress", "asked.json", "--target-tokens", str(TARGET)).stderr.decode()
 
     fixed = count_tokens([], system=system)
-    assert f"met; {fixed:,} of them are the system prompt and tools, which stay unchanged" in told
+    assert f"met; {fixed:,} of them are system prompt, tools and the like, which stay" in told
 
 
 @pytest.mark.parametrize("begins", ["user", "system"])
@@ -256,7 +256,10 @@ def test_compress_says_what_was_charged_beyond_the_messages(desk: Desk):
     assert account["tokens_after"] <= account["target_tokens"] == 48_000
     assert desk.json("status", account["session"])["used_tokens"] == account["tokens_after"]
     told = desk.does("compress", "live.jsonl", "--target-tokens", "48k").stderr.decode()
-    assert f"host     {account['host_tokens']:,} of these tokens are its system prompt" in told
+    assert (
+        f"host     {account['host_tokens']:,} of these tokens are added by the host, not recorded"
+        in told
+    )
 
 
 def test_a_target_below_what_the_host_adds_is_refused_by_name(desk: Desk):
@@ -268,7 +271,7 @@ def test_a_target_below_what_the_host_adds_is_refused_by_name(desk: Desk):
     refused = desk.run("compress", "live.jsonl", "--target-tokens", "1500")
 
     assert refused.returncode == 2
-    assert "system prompt, tools and the like 50,0" in refused.stderr.decode()
+    assert "added by the host, not recorded 50,0" in refused.stderr.decode()
 
 
 def test_settings_of_the_budget_are_shown_with_the_threshold_that_they_amount_to(desk: Desk):

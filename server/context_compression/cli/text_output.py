@@ -19,8 +19,8 @@ LISTED = 8  # refs
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 LONGEST_EXPLANATION = 240  # characters
-FIXED = "; {:,} of them are the system prompt and tools, which stay unchanged"
-OF_HOST = "host     {:,} of these tokens are its system prompt, tools and the like"
+FIXED = "; {:,} of them are system prompt, tools and the like, which stay unchanged"
+OF_HOST = "host     {:,} of these tokens are added by the host, not recorded"
 
 
 def report(
