@@ -369,6 +369,22 @@ async def test_a_second_call_on_a_transcript_says_what_becomes_of_the_first(
     assert "It replaces that of 1 earlier compression." in second.facts["note"]
 
 
+@pytest.mark.parametrize("targets", [("9k", "12k"), ("12k", "9k")])
+async def test_every_compression_that_replaces_one_warns_that_an_undo_wont_bring_it_back(
+    client: Client, workspace: Workspace, targets: tuple[str, str]
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(10), session="s-1")
+
+    first, second = [
+        await ask(client, "context_compress", conversation=str(path), target_tokens=target)
+        for target in targets
+    ]
+
+    assert "won't bring back" not in first.text
+    assert "an earlier compacted context of " in second.text
+    assert "which an undo won't bring back" in second.text
+
+
 def charged_transcript(
     workspace: Workspace, messages: Messages, beyond: int, *, session: str = "s-1"
 ) -> Path:
