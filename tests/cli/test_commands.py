@@ -149,7 +149,7 @@ def test_the_account_says_what_of_the_target_is_the_system_prompt(desk: Desk, me
     told = desk.does("compress", "asked.json", "--target-tokens", str(TARGET)).stderr.decode()
 
     fixed = count_tokens([], system=system)
-    assert f"met; {fixed:,} of them are the system prompt and tools, which stay unchanged" in told
+    assert f"met; {fixed:,} of them are system prompt, tools and the like, which stay" in told
 
 
 @pytest.mark.parametrize("begins", ["user", "system"])
@@ -198,6 +198,26 @@ def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages)
     assert values["messages"] == 32
 
 
+def test_status_tells_doubtful_settings(desk: Desk):
+    doubtful = {"CONTEXT_COMPRESSION_TRIGGER_THRESHOLD": "0.3"}
+
+    of_file = desk.does("status", "chat.json", env=doubtful).stdout.decode()
+    of_all = desk.does("status", env=doubtful).stderr.decode()
+
+    for told in (of_file, of_all):
+        assert "warning: trigger_threshold = 0.3 is below target_usage = 0.5" in told
+
+
+def test_status_of_a_session_without_a_conversation_shows_what_is_kept_in_it(desk: Desk):
+    ref = Session(desk.store, "offloaded").offload("a text", what="a text")
+
+    page = desk.does("status", "offloaded").stdout.decode()
+
+    assert page.startswith("offloaded is no conversation: offloaded texts are kept in it\n")
+    assert ref in page
+    assert desk.json("status", "offloaded")["refs"] == {ref: "a text"}
+
+
 def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
     usage = {"input_tokens": 50_000, "output_tokens": 40}
     told = {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": "Hello."}]}
@@ -236,7 +256,10 @@ def test_compress_says_what_was_charged_beyond_the_messages(desk: Desk):
     assert account["tokens_after"] <= account["target_tokens"] == 48_000
     assert desk.json("status", account["session"])["used_tokens"] == account["tokens_after"]
     told = desk.does("compress", "live.jsonl", "--target-tokens", "48k").stderr.decode()
-    assert f"host     {account['host_tokens']:,} of these tokens are its system prompt" in told
+    assert (
+        f"host     {account['host_tokens']:,} of these tokens are added by the host, not recorded"
+        in told
+    )
 
 
 def test_a_target_below_what_the_host_adds_is_refused_by_name(desk: Desk):
@@ -248,7 +271,7 @@ def test_a_target_below_what_the_host_adds_is_refused_by_name(desk: Desk):
     refused = desk.run("compress", "live.jsonl", "--target-tokens", "1500")
 
     assert refused.returncode == 2
-    assert "system prompt, tools and the like 50,0" in refused.stderr.decode()
+    assert "added by the host, not recorded 50,0" in refused.stderr.decode()
 
 
 def test_settings_of_the_budget_are_shown_with_the_threshold_that_they_amount_to(desk: Desk):

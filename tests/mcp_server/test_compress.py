@@ -25,6 +25,7 @@ from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 HEADLINE_OF_A_COPY = (
     r"a compacted copy: [\d,]+ → [\d,]+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ files removed; "
     "0 tokens are freed in the host, whose history is unchanged"
@@ -103,6 +104,23 @@ async def test_a_program_can_go_on_with_the_view_it_got(
     assert back.facts["messages"] == more
     session = Session(workspace.store, first.facts["session"])
     assert session.undo() == [*messages, more[-1]]
+
+
+async def test_a_session_of_passed_messages_cannot_hide_a_file(
+    client: Client, workspace: Workspace
+) -> None:
+    write_messages(workspace.cwd / "chat.json.gz", conversation(2))
+
+    for tool in ("context_compress", "context_status"):
+        told = await refusal(client, tool, messages=conversation(4), conversation="chat.json.gz")
+        assert "'chat.json.gz' is a file in" in told
+        assert "Name the session otherwise; or leave out messages, to use the file." in told
+
+    assert workspace.store.sessions() == []
+    answer = await ask(
+        client, "context_compress", messages=conversation(4), conversation="chat", target_tokens=999
+    )
+    assert answer.facts["session"] == "chat"
 
 
 async def test_the_account_names_steps_evidence_and_refs(
@@ -308,7 +326,7 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     for way in ("context-compression export s-1", "context_restore", "/compact", "/clear"):
         assert way in note
     assert answer.facts["note"] == note
-    assert "tokens of the host's system prompt, tools and the like, in all counts: 2" in answer.text
+    assert "tokens added by the host, not recorded, in all counts: 2" in answer.text
     assert answer.facts["tokens_after"] <= 295_000 < answer.facts["tokens_before"]
     assert any("more than the budget of 200,000" in said for said in answer.facts["warnings"])
     assert path.read_bytes() == before
@@ -357,6 +375,22 @@ async def test_a_second_call_on_a_transcript_says_what_becomes_of_the_first(
     assert smaller.facts["compacted_copy"].startswith(f"{fewer:,} tokens smaller, kept in session")
     assert "that an earlier call kept in session s-1 stays." in nothing_to_do.text
     assert "It replaces that of 1 earlier compression." in second.facts["note"]
+
+
+@pytest.mark.parametrize("targets", [("9k", "12k"), ("12k", "9k")])
+async def test_every_compression_that_replaces_one_warns_that_an_undo_wont_bring_it_back(
+    client: Client, workspace: Workspace, targets: tuple[str, str]
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(10), session="s-1")
+
+    first, second = [
+        await ask(client, "context_compress", conversation=str(path), target_tokens=target)
+        for target in targets
+    ]
+
+    assert "won't bring back" not in first.text
+    assert "an earlier compacted context of " in second.text
+    assert "which an undo won't bring back" in second.text
 
 
 def charged_transcript(
@@ -442,7 +476,26 @@ async def test_a_target_below_what_the_host_adds_is_refused_by_name(
 
     said = await refusal(client, "context_compress", conversation=str(path), target_tokens=50_000)
 
-    assert "system prompt, tools and the like 60,0" in said
+    assert "added by the host, not recorded 60,0" in said
+
+
+async def test_what_is_outside_the_messages_has_one_name_for_each_number(
+    client: Client, workspace: Workspace
+) -> None:
+    rollout = (FIXTURES / "codex" / "session.jsonl").read_text("utf-8")
+    path = workspace.cwd / "rollout.jsonl"
+    path.write_text(rollout.replace('"input_tokens": 1700', '"input_tokens": 31700'), "utf-8")
+
+    status = await ask(client, "context_status", conversation=str(path))
+    done = await ask(client, "context_compress", conversation=str(path), target_tokens=40_000)
+    refused = await refusal(client, "context_compress", conversation=str(path), target_tokens=9_000)
+
+    outside = status.facts["tokens_by_kind"]["system prompt, tools and the like"]
+    added = done.facts["host_tokens"]
+    assert 0 < added < outside == done.facts["fixed_tokens"]
+    assert f"tokens of system prompt, tools and the like, which stay: {outside:,}" in done.text
+    assert f"tokens added by the host, not recorded, in all counts: {added:,}" in done.text
+    assert f"added by the host, not recorded {added:,}" in refused
 
 
 async def test_a_session_tells_by_its_id_what_the_transcript_told(

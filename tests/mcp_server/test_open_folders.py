@@ -64,3 +64,18 @@ async def test_what_is_open_is_told(home: Path) -> None:
         str(home / ".compression"), str(home / "work"),
     ]  # fmt: skip
     assert "files may be read in:" in status.text
+
+
+async def test_where_no_file_may_be_read_no_call_with_a_path_is_offered(home: Path) -> None:
+    allowing = {"CONTEXT_COMPRESSION_ALLOWED_PATHS": str(home / "work")}
+    for environ in ({}, allowing):
+        workspace = Workspace.here(cwd=home, home=home, environ=environ)
+
+        async with connected(workspace) as client:
+            status = await ask(client, "context_status")
+            compressed = await ask(client, "context_compress")
+
+        for answer in (status, compressed):
+            assert "context_offload(content=…)" in answer.text
+            assert ("path=…" in answer.text or "<path" in answer.text) == bool(environ)
+        assert ("CONTEXT_COMPRESSION_ALLOWED_PATHS" in status.text) != bool(environ)

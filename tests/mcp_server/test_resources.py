@@ -124,6 +124,22 @@ async def test_the_list_has_pages_and_an_end(client: Client, workspace: Workspac
         await client.list_resources(cursor="x")
 
 
+async def test_a_long_session_hides_neither_offloaded_texts_nor_other_sessions(
+    client: Client, workspace: Workspace
+) -> None:
+    for id, texts in (("offloaded", 2), ("short", 2), ("long", 60)):
+        session = Session(workspace.store, id)
+        for n in range(texts):
+            session.offload(f"{id} {n}", what=f"{id} {n}")
+
+    first = await client.list_resources()
+    second = await client.list_resources(cursor=first.next_cursor)
+    shown = [each.title for each in (*first.resources, *second.resources)]
+
+    assert shown[:3] == ["offloaded 1", "offloaded 0", "long 59"]
+    assert shown[51:] == ["long 10", "short 1", "short 0"]
+
+
 async def test_another_store_cannot_be_read(tmp_path: Path) -> None:
     ours, theirs = workspace_in(tmp_path / "a"), workspace_in(tmp_path / "b")
     ref = Session(theirs.store, "offloaded").offload("a secret", what="text")

@@ -200,3 +200,44 @@ async def test_where_less_was_charged_than_counted_the_kinds_sum_to_what_was_cha
     answer = await ask(client, "context_status", conversation=str(path))
 
     assert sum(answer.facts["tokens_by_kind"].values()) == answer.facts["used_tokens"]
+
+
+async def test_doubtful_settings_are_told_with_a_conversation_too(tmp_path: Path) -> None:
+    workspace = workspace_in(tmp_path)
+    workspace.store.update_config(lambda _: {"trigger_threshold": 0.95, "target_usage": 0.95})
+    write_messages(workspace.cwd / "chat.json", talk(3))
+
+    async with connected(workspace) as client:
+        alone = await ask(client, "context_status")
+        of_file = await ask(client, "context_status", conversation="chat.json")
+
+    assert any("target_usage = 0.95 is a target" in told for told in alone.facts["warnings"])
+    assert set(alone.facts["warnings"]) <= set(of_file.facts["warnings"])
+
+
+async def test_a_session_without_a_conversation_is_shown_with_what_is_kept_in_it(
+    client: Client,
+) -> None:
+    kept = await ask(client, "context_offload", content="The customer wants dates.")
+    checkpoint = await ask(client, "context_compress", summary="Goal: a parser.")
+
+    offloaded = await ask(client, "context_status", conversation="offloaded")
+    checkpoints = await ask(client, "context_status", conversation="checkpoint")
+
+    headline = "'offloaded' is no conversation: offloaded texts are kept in it; 1 ref, "
+    assert offloaded.text.startswith(headline)
+    assert [*offloaded.facts["newest_refs"]] == [kept.facts["ref"]]
+    assert checkpoints.text.startswith("'checkpoint' is no conversation: checkpoints are kept")
+    assert checkpoint.facts["ref"] in checkpoints.facts["newest_checkpoints"][0]
+    assert agrees(offloaded) and agrees(checkpoints)
+
+
+async def test_a_compacted_file_is_not_called_the_history_of_a_host(
+    client: Client, workspace: Workspace
+) -> None:
+    write_messages(workspace.cwd / "chat.json", conversation(8))
+    await ask(client, "context_compress", conversation="chat.json", target_tokens=9_000)
+
+    status = await ask(client, "context_status", conversation="chat.json")
+
+    assert status.facts["compacted_copy"].endswith("kept in session chat. The file is unchanged.")

@@ -61,14 +61,22 @@ async def test_every_call_is_answered_with_what_helps_in_such_a_client(
         await a_checkpoint_goes_from_chat_to_chat(client)
         await a_file_and_a_text_are_kept_and_found(client, documents)
         await wrong_calls_say_what_is_right(client)
+        told = await refusal(client, "context_restore")
+        detailed = await ask(client, "context_status", response_format="detailed")
         status = await ask(client, "context_status")
 
+    assert told.endswith('context_status(response_format="detailed") lists the newest refs.')
+    assert "newest_refs" not in status.facts
+    whats = [*detailed.facts["newest_refs"].values()]
+    assert whats[0] == "text that begins 'The customer wants dates in ISO form.'"
+    assert len(whats) == 4
     assert (
         f"{NOT_SHARED}, so its size is not known here; archived here: 2 sessions, " in status.text
     )
     assert any(line.startswith("offloaded: 2 refs, ") for line in status.facts["sessions"])
     assert status.facts["newest_checkpoints"][0].endswith("Dates work; write the docs.")
     assert "context_summary() brings the newest checkpoints into this chat" in status.text
+    assert 'context_status(response_format="detailed") lists the newest refs' in status.text
     assert agrees(status)
 
 
@@ -138,7 +146,7 @@ async def wrong_calls_say_what_is_right(client: Client) -> None:
         ("context_status", {"conversation": "/nowhere/x.jsonl"}, "outside the folders that may be"),
         ("context_status", {"conversation": "none-such"}, "Pass the id of a recorded session"),
         ("context_offload", {"path": "private.txt"}, "A text that you have can be passed as"),
-        ("context_offload", {"conversation": "current"}, "context_offload with content or path"),
+        ("context_offload", {"conversation": "current"}, "context_offload with content archives"),
         ("context_offload", {"content": ""}, "Pass one of content, path and conversation"),
         ("context_restore", {"ref": "ffff0000"}, "The newest refs: "),
         ("context_restore", {}, "or query, to search the archive"),

@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import click
@@ -39,6 +40,7 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
+from context_compression.workspace.own_sessions import KEPT_IN
 
 
 @click.command()
@@ -134,17 +136,30 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     recorded sessions.
     """
     if conversation is None:
-        store = options.workspace().store
+        workspace = options.workspace()
+        for doubt in workspace.doubts():
+            say(f"warning: {one_line(doubt)}")
+        store = workspace.store
         sessions = json_output.sessions(store, store.sessions())
         if as_json:
             write_json({"store": str(store.folder), "sessions": sessions})
         else:
             show(text_output.sessions(store.folder, sessions))
         return
-    opened = options.conversations(conversation).open(conversation, model=model)
+    conversations = options.conversations(conversation)
+    opened = conversations.open(conversation, model=model)
+    if (id := opened.session.id) in KEPT_IN:
+        refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
+        if as_json:
+            write_json({"session": id, "refs_total": len(refs), "refs": refs})
+        else:
+            show(text_output.own_session(id, refs))
+        return
     warn(opened)
     with working("counting"):
         status = opened.session.status(opened.shown, opened.anchor)
+    doubts = conversations.workspace.doubts(opened.session.settings)
+    status = replace(status, warnings=[*dict.fromkeys((*status.warnings, *doubts))])
     if as_json:
         write_json(json_output.status(opened.session.id, status))
     else:

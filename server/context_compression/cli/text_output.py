@@ -12,14 +12,15 @@ from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.session import Status
 from context_compression.settings import Settings, variables
+from context_compression.workspace.own_sessions import KEPT_IN
 
 BAR = 40  # characters
 LISTED = 8  # refs
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 LONGEST_EXPLANATION = 240  # characters
-FIXED = "; {:,} of them are the system prompt and tools, which stay unchanged"
-OF_HOST = "host     {:,} of these tokens are its system prompt, tools and the like"
+FIXED = "; {:,} of them are system prompt, tools and the like, which stay unchanged"
+OF_HOST = "host     {:,} of these tokens are added by the host, not recorded"
 
 
 def report(
@@ -184,10 +185,20 @@ def status(session: str, status: Status) -> str:
         requests = how_many(status.savings.requests, "request")
         lines.append(f"over {requests}, in tokens: {listed}{reason}")
     if status.refs:
-        newest = list(status.refs.items())[-LISTED:]
-        lines += ["", *table([("newest refs", f"of {len(status.refs)}"), *newest], left=2)]
+        lines += ["", *_newest(status.refs)]
     lines += [f"warning: {one_line(warning)}" for warning in status.warnings]
     return "\n".join(lines)
+
+
+def own_session(id: str, refs: Mapping[str, str]) -> str:
+    """What is kept in a session of this package, which is no conversation."""
+    kept = f"{id} is no conversation: {KEPT_IN[id]} are kept in it"
+    return "\n".join([kept, "", *_newest(refs)])
+
+
+def _newest(refs: Mapping[str, str]) -> list[str]:
+    head = ("newest refs", f"of {len(refs)}")
+    return table([head, *list(refs.items())[-LISTED:]], left=2)
 
 
 def sessions(folder: Path, records: Sequence[Record]) -> str:

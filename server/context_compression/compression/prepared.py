@@ -41,8 +41,8 @@ from context_compression.tokens import (
 
 COMPETING = ("auto", "offload", "extract")
 """Strategies that choose among the pieces of texts."""
-BEYOND = "system prompt, tools and the like"
-"""The name of the tokens that a provider charges beyond our count, as in a session's status."""
+BEYOND = "added by the host, not recorded"
+"""The name of the tokens that a provider charges beyond the recorded messages, prompt and tools."""
 SURELY_LONG = 6
 """With more characters per token of the target than this, a conversation is surely over the target,
 because hardly any text has so many characters per token."""

@@ -135,6 +135,19 @@ class Conversations:
                 self.recorded()[:5],
             )
 
+    def refuse_file_name(self, id: str) -> None:
+        """Refuse the name of a file for a session, because it would hide the file.
+
+        Raises:
+            ConversationNotFound: a file in the working directory has this name.
+        """
+        if Path(id).name == id and os.path.isfile(self.workspace.cwd / id):
+            raise ConversationNotFound(
+                f"{id!r} is a file in {self.workspace.cwd}, and a session of this name would hide "
+                "it. Name the session otherwise; or leave out messages, to use the file.",
+                self.recorded()[:5],
+            )
+
     def _caller(self, tool_request: ToolRequest) -> Caller:
         return Caller(
             self.workspace.environ,

@@ -22,6 +22,7 @@ An answer:
     report.py              the report of a compression
     without_conversation.py  what helps where the client does not share its conversation
     checkpoints.py         what to write into a checkpoint, and those that are kept
+    newest_refs.py         refs of sessions, newest first
     next_steps.py          what an agent can do with a compacted context
     summary_by_caller.py   a summary that the calling agent writes
     paging.py              archived text in pages

@@ -21,8 +21,8 @@ EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 LABELS = {
     "floor_tokens": "minimum size in tokens",
     "floor": "parts of the minimum size",
-    "fixed_tokens": "tokens outside the messages, which stay",
-    "host_tokens": "tokens of the host's system prompt, tools and the like, in all counts",
+    "fixed_tokens": "tokens of system prompt, tools and the like, which stay",
+    "host_tokens": "tokens added by the host, not recorded, in all counts",
     "used_tokens_upper": "used tokens at most",
 }
 """Labels in the text, where the name of the fact would not read well."""

@@ -12,7 +12,7 @@ from context_compression.workspace import Opened
 CANDIDATES = 5  # recorded sessions named in an error
 INSTEAD = (
     "Without a conversation, context_compress(summary=…) keeps a checkpoint, context_offload with "
-    "content or path archives a text, and context_restore(query=…) searches the archive."
+    "content archives a text, and context_restore(query=…) searches the archive."
 )
 NOT_SHARED = "this client does not share its conversation with this server"
 SWITCHED_OFF = "reading this host's conversation is switched off"
@@ -63,6 +63,7 @@ async def open_conversation(
     if conversation in (None, "", CURRENT):
         return Opened(call.conversations.session_for(messages, settings=settings, model=model))
     call.conversations.refuse_own_session(conversation)
+    call.conversations.refuse_file_name(conversation)
     workspace = call.workspace
     settings = settings or workspace.settings()
     session = Session(

@@ -36,16 +36,18 @@ from context_compression.errors import UnknownRef
 from context_compression.mcp_server.answers import sendable
 from context_compression.mcp_server.call import errors_of_the_protocol
 from context_compression.mcp_server.checkpoints import LONGEST, Checkpoint, checkpoints
+from context_compression.mcp_server.newest_refs import newest_refs
 from context_compression.mcp_server.tools.restore import RestoreArguments, restored
-from context_compression.session import Session
 from context_compression.store import Store
-from context_compression.workspace.own_sessions import CHECKPOINT
+from context_compression.workspace.own_sessions import KEPT_IN, OFFLOADED
 
 LATEST = "latest"
 OF_CHECKPOINT, OF_REF = "context://checkpoint/{ref}", "context://ref/{ref}"
 URI = re.compile(r"context://(checkpoint|ref)/([0-9A-Za-z]{1,64})/?")
 PAGE = 50  # resources
 MOST = 500  # listed in all; older ones can be read and searched
+OFFLOADS = 250  # offloaded texts that are listed
+OF_SESSION = 50  # listed refs of a session, so that a long one does not hide the others
 SESSIONS = 30  # whose refs are listed and completed, the newest ones
 COMPLETED = 100  # the most values of a completion, by the protocol
 NOT_FOUND = {"2026-07-28": INVALID_PARAMS}
@@ -106,21 +108,24 @@ class ArchiveResources:
         return ListResourcesResult(resources=found[: end - start], next_cursor=more)
 
     def _resources(self) -> Iterator[Resource]:
-        """Checkpoints, then archived texts and messages; each of them newest first."""
+        """Checkpoints, then offloaded texts and those of sessions; each of them newest first."""
         for number, each in enumerate(checkpoints(self.store, MOST)):
             if not number:
                 yield _described(each, LATEST, "newest checkpoint")
             yield _described(each, each.ref, f"checkpoint of {one_line(each.created_at, 40)}")
-        for ref, what in self._refs():
+        for ref, what in self._refs(OFFLOADS, OF_SESSION):
             yield Resource(
                 uri=f"context://ref/{ref}", name=ref, title=one_line(what, 80), mime_type=MIME
             )
 
-    def _refs(self) -> Iterator[tuple[str, str]]:
-        for id in self.store.sessions()[:SESSIONS]:
-            if id != CHECKPOINT:
-                refs = Session(self.store, id).state().refs
-                yield from ((ref, refs[ref]["what"]) for ref in reversed([*refs]))
+    def _refs(
+        self, offloads: int | None = None, of_session: int | None = None
+    ) -> Iterator[tuple[str, str]]:
+        ids = self.store.sessions()
+        if OFFLOADED in ids:
+            yield from newest_refs(self.store, [OFFLOADED], offloads)
+        sessions = [id for id in ids if id not in KEPT_IN][:SESSIONS]
+        yield from newest_refs(self.store, sessions, of_session)
 
     def _text(self, uri: str) -> str:
         """The text of a resource.

@@ -113,11 +113,16 @@ class Workspace:
         reason = self._summary_models(arguments).why_none(settings)
         return f"No model was asked: {reason}" if reason else None
 
-    def doubts(self) -> tuple[str, ...]:
+    def doubts(self, settings: Settings | None = None) -> tuple[str, ...]:
         """What is doubtful about the store, the settings, and the model that they name."""
-        settings = self.settings()
+        settings = settings or self.settings()
         of_model = self._summary_models(None).doubt(settings)
         return (*self.store.doubts, *doubts(settings), *filter(None, [of_model]))
+
+    def reads_files(self) -> bool:
+        """Whether files outside the store may be read."""
+        store = self.store.folder.resolve()
+        return any(not root.is_relative_to(store) for root in self.access.roots)
 
     def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
         """Whether the user has named a model for summaries, or a summarizer that calls one."""

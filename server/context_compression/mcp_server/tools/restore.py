@@ -16,6 +16,7 @@ from context_compression.mcp_server.answers import sendable, text_answer
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.conversation import open_named_session
+from context_compression.mcp_server.newest_refs import newest_refs
 from context_compression.mcp_server.paging import PAGE as PAGE_OF_TEXT
 from context_compression.mcp_server.paging import page
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, search_answer, skipped
@@ -68,7 +69,7 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
         raise ToolError(
             "Pass either ref, to get the original archived under it (with query or pattern: only "
             "its lines with these words), or query, to search the archive; pattern goes with "
-            "either, or alone. context_status lists refs."
+            'either, or alone. context_status(response_format="detailed") lists the newest refs.'
         )
     if arguments.ref:
         first = None
@@ -189,8 +190,7 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
         text = str(entry.get("content", ""))
         if (full := ref_of(text)).startswith(ref.lower()):
             return full, f"summary of {entry.get('session')}", text
-    archived = (Session(store, id).state().refs for id in store.sessions()[:NEWEST])
-    newest = [*islice((ref for refs in archived for ref in reversed([*refs])), NEWEST)]
+    newest = [ref for ref, _ in islice(newest_refs(store, store.sessions()), NEWEST)]
     refs = f"The newest refs: {', '.join(newest)}. context_restore(query=…) searches the archive."
     hint = refs if newest else f"Nothing is archived yet. {FILLED_BY}"
     raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{too_short_note(ref)}. {hint}")

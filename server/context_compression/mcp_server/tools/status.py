@@ -15,11 +15,16 @@ from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
-from context_compression.mcp_server.without_conversation import status_without_conversation
+from context_compression.mcp_server.next_steps import history_kept
+from context_compression.mcp_server.without_conversation import (
+    status_of_own_session,
+    status_without_conversation,
+)
 from context_compression.session import Status
 from context_compression.settings import GUARDED, NAMES, Settings
 from context_compression.setup.machine import Machine
 from context_compression.workspace import Opened, Workspace
+from context_compression.workspace.own_sessions import KEPT_IN
 
 REFS = {"concise": 5, "detailed": 100}  # the newest ones
 STATUS_FACTS: Mapping[str, type] = {
@@ -60,6 +65,9 @@ async def context_status(call: Call, arguments: StatusArguments) -> CallToolResu
     except NoCurrentConversation as nothing:
         answer_without = partial(status_without_conversation, call, nothing, detailed=detailed)
         return await call.in_thread("looking into the archive", answer_without)
+    if (own := opened.session.id) in KEPT_IN:
+        answer_own = partial(status_of_own_session, call, own, detailed=detailed)
+        return await call.in_thread("looking into the archive", answer_own)
 
     def work() -> CallToolResult:
         messages = arguments.messages if opened.transcript is None else opened.shown
@@ -109,14 +117,14 @@ def _answer(
         "compressions": status.compressions,
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,
-        "compacted_copy": _copy(status, session.id),
+        "compacted_copy": _copy(status, opened),
         "requests": savings.requests or None,
         "tokens_over_all_requests": None if over_all_requests == {"net": 0} else over_all_requests,
         "refs_total": len(status.refs),
         "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
         "settings": _settings(call.workspace, session.settings, all_of_them=detailed),
         "warnings": [
-            *status.warnings,
+            *dict.fromkeys((*status.warnings, *call.workspace.doubts(session.settings))),
             *(transcript.warnings if transcript else ()),
             *_outdated_hooks(call.workspace),
         ],
@@ -124,12 +132,12 @@ def _answer(
     return answer(headline, headline_facts, facts)
 
 
-def _copy(status: Status, session: str) -> str | None:
-    """The compacted context in our record, if the host did not take it over."""
+def _copy(status: Status, opened: Opened) -> str | None:
+    """The compacted context in our record, if the transcript does not have it."""
     if not status.not_taken_over:
         return None
     smaller = how_many(status.not_taken_over, "token")
-    return f"{smaller} smaller, kept in session {session}; the host's own history is unchanged"
+    return f"{smaller} smaller, kept in session {opened.session.id}. {history_kept(opened)}"
 
 
 def _outdated_hooks(workspace: Workspace) -> list[str]:
