@@ -97,7 +97,8 @@ def test_codex_has_tools_and_hooks_after_install_and_nothing_after_uninstall(
     assert name in model.turns[0].tools
     summaries, preview = model.turns[-1].results
     assert "No summaries yet" in summaries
-    assert "lines; ref " in preview
+    assert ", cut by the host: " in preview  # as Codex does without our settings
+    assert "; ref " in preview
     codex.desk.run(*OURS, "uninstall", "codex")
     assert codex.config.read_text(encoding="utf-8") == CONFIG
     assert not (codex.config.parent / "hooks.json").exists()
