@@ -635,3 +635,27 @@ def test_a_preview_of_a_hosts_whole_history_counts_only_what_goes_now(tmp_path: 
     preview = session.preview(talk(30), strategy="window", settings=OLD)
 
     assert note(preview.messages).startswith(f"{COMPRESSED} 40 earlier messages")
+
+
+def test_a_summary_inside_a_tool_step_is_not_kept_without_its_step() -> None:
+    by_program = {"caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_6"}}
+    call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {}, **by_program}
+    program = {"type": "server_tool_use", "id": "srvtoolu_6", "name": "code_execution", "input": {}}
+    end = {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_6", "content": {}}
+    answer = {"type": "tool_result", "tool_use_id": "a", "content": "a line of the output\n" * 400}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Count the files."},
+        {"role": "assistant", "content": [program, call]},
+        {"role": "user", "content": [answer]},
+        {
+            "role": "assistant",
+            "content": [end, {"type": "text", "text": "SUMMARY of it: nothing."}],
+        },
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": "Done."},
+    ]
+
+    view = compress(messages, target_tokens=30, strategy="window").messages
+
+    assert "Go on." in str(view)
+    assert ("srvtoolu_6" in str(view)) is ("server_tool_use" in str(view))

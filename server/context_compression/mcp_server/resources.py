@@ -44,6 +44,7 @@ from context_compression.workspace.own_sessions import KEPT_IN, OFFLOADED
 LATEST = "latest"
 OF_CHECKPOINT, OF_REF = "context://checkpoint/{ref}", "context://ref/{ref}"
 URI = re.compile(r"context://(checkpoint|ref)/([0-9A-Za-z]{1,64})/?")
+SCHEME = "context://"
 PAGE = 50  # resources
 MOST = 500  # listed in all; older ones can be read and searched
 OFFLOADS = 250  # offloaded texts that are listed
@@ -65,13 +66,21 @@ class ArchiveResources:
     store: Store
 
     def offer(self, server: MCPServer) -> None:
-        """Lets a server list, complete and read the resources."""
+        """Lets a server list, complete and read the resources, and read others as before."""
         server.resource(OF_CHECKPOINT, title="A checkpoint", mime_type=MIME)(checkpoint)
         server.resource(OF_REF, title="An archived text or message", mime_type=MIME)(archived)
         server.completion()(self._complete)
         low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
+        usual = low.get_request_handler("resources/read")
+
+        async def read(ctx: RequestContext, params: ReadResourceRequestParams) -> Any:
+            if usual is not None and not str(params.uri).startswith(SCHEME):
+                with suppress(MCPError):  # not found there, so the answer is in our words
+                    return await usual.handler(ctx, params)
+            return await self._read(ctx, params)
+
         low.add_request_handler("resources/list", PaginatedRequestParams, self._list)
-        low.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
+        low.add_request_handler("resources/read", ReadResourceRequestParams, read)
 
     async def _list(self, _: RequestContext, params: PaginatedRequestParams) -> ListResourcesResult:
         with errors_of_the_protocol():

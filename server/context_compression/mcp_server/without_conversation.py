@@ -13,6 +13,7 @@ from mcp.types import CallToolResult
 
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import in_words, one_line
+from context_compression.errors import StoreError
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.checkpoints import WHAT_TO_WRITE, checkpoints
@@ -116,8 +117,11 @@ def _newest_checkpoints(store: Store, *, detailed: bool) -> list[str]:
 
 
 def _held(store: Store, id: str) -> str:
-    """`"45 messages, 12 refs, 120,000 bytes"`."""
-    state = Session(store, id).state()
+    """`"45 messages, 12 refs, 120,000 bytes"`, or why the session cannot be read."""
+    try:
+        state = Session(store, id).state()
+    except StoreError as error:
+        return f"cannot be read: {one_line(error, 300)}"
     messages = [] if id in KEPT_IN else [how_many(len(state.recorded), "message")]
     parts = [*messages, how_many(len(state.refs), "ref"), how_many(store.size_of(id), "byte")]
     return ", ".join(parts)

@@ -158,8 +158,8 @@ class _Choice:
                 self._left -= rule.tokens
                 self._reserved[rule.message] = self._reserved.get(rule.message, 0) + rule.tokens
         first = plan.turns[-settings.max_turns :][0].start if plan.turns else plan.head
-        summaries = [i for i in range(plan.head, len(plan.messages))
-                     if i not in self.kept and is_earlier_summary(plan.messages[i])]  # fmt: skip
+        summaries = [i for i in range(plan.head, len(plan.messages)) if i not in self.kept
+                     and not plan.step_of(i) and is_earlier_summary(plan.messages[i])]  # fmt: skip
         taken: list[range] = []
         for index in reversed(summaries):
             budget -= self._take_summary(index, budget)

@@ -78,7 +78,9 @@ class _Compaction:
         self, opened: Opened, transcript: Transcript, asked: NamedSize, by_user: bool
     ) -> None:
         whole = opened.session
-        self.session = Session(whole.store, whole.id, settings=whole.settings, model=whole.model)
+        self.session = Session(
+            whole.store, whole.id, settings=whole.settings, model=whole.model, summarizer=None
+        )
         self.session.origin = whole.origin
         self._transcript, self._asked, self._by_user = transcript, asked, by_user
         counter = Counter(whole.model, whole.counter)
