@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from context_compression.display import quantities
 from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
@@ -309,9 +310,9 @@ def changed_config(
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """For each setting that the environment sets, the variable; an empty variable sets nothing."""
+    """For each setting that the environment sets, the variable; a blank variable sets nothing."""
     by_variable = ALIASES | {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
-    return {name: variable for variable, name in by_variable.items() if environ.get(variable)}
+    return {name: v for v, name in by_variable.items() if environ.get(v, "").strip()}
 
 
 def _parsed(name: str, text: str) -> Any:
@@ -334,8 +335,10 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     message = f"{assignment}: {error['msg'].lower()}"
     if "expected" in bounds:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))
-        near = difflib.get_close_matches(str(given), choices, 1, 0)
+        near = difflib.get_close_matches(str(given), choices, 1, 0.5)
         return f"{message}; nearest valid: {near[0]}" if near else message
+    if bounds.get("le") == 1 and (meant := quantities.meant_share(given)):
+        return f"{message}; write {meant}"
     for bound in ("ge", "le"):
         if bound in bounds:
             return f"{message}; nearest valid: {bounds[bound]}"
