@@ -389,6 +389,12 @@ def test_a_name_like_no_other_is_refused_with_all_there_are() -> None:
         ({"max_summary_tokens": False}, r"max_summary_tokens = false: .*not true or false"),
         ({"keep_recent": 2.5}, r"keep_recent = 2.5: .*default: 10\b"),
         ({"target_usage": 1.5}, r"target_usage = 1.5: .*nearest valid: 1\.0"),
+        (
+            {"trigger_threshold": 80},
+            r'trigger_threshold = 80: .*equal to 1; write 0\.8 or "80 %"\.',
+        ),
+        ({"target_usage": "33.5"}, r'; write 0\.335 or "33\.5 %"\.'),
+        ({"strategy": "fancy"}, r"strategy = .*'offload', .* or 'summarize'\. Nothing"),
         ({"target_usage": 0}, r"target_usage = 0: .*for example 0\.5"),
         ({"max_tool_output": 7}, r"max_tool_output = 7: .*nearest valid: 100\b"),
         ({"summary_attempts": 50}, r"summary_attempts = 50: .*nearest valid: 10\b"),
@@ -448,8 +454,9 @@ def test_what_is_wrong_before_anybody_changes_anything_is_said_with_where_it_sta
     assert "Nothing was changed" not in str(refusal.value)
 
 
-def test_an_empty_variable_sets_nothing() -> None:
-    assert Settings.layered(environ={"CONTEXT_COMPRESSION_KEEP_RECENT": ""}) == Settings()
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_variable_sets_nothing(blank: str) -> None:
+    assert Settings.layered(environ={"CONTEXT_COMPRESSION_STRATEGY": blank}) == Settings()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from context_compression.display.quantities import MOST, PART, WHOLE, NotNegative, Positive, Share
+from context_compression.display import quantities
+from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
 from context_compression.moved import held_elsewhere
@@ -75,9 +76,9 @@ class Settings(Value):
     """newest turns window considers"""
     keep_recent: Positive = 10
     """newest turns window keeps in full"""
-    max_tool_output: Annotated[int, Field(ge=100, le=MOST), WHOLE] = 3_000
+    max_tool_output: Annotated[int, Field(ge=100, le=quantities.MOST), WHOLE] = 3_000
     """characters truncate keeps of a tool output"""
-    summary_max_chars: Annotated[int, Field(ge=100, le=MOST), WHOLE] = 500
+    summary_max_chars: Annotated[int, Field(ge=100, le=quantities.MOST), WHOLE] = 500
     """characters of a digest"""
     importance_threshold: Annotated[float, Field(ge=0, le=1), PART] = 0.3
     """0..1: window keeps messages from this score on"""
@@ -309,9 +310,9 @@ def changed_config(
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """For each setting that the environment sets, the variable; an empty variable sets nothing."""
+    """For each setting that the environment sets, the variable; a blank variable sets nothing."""
     by_variable = ALIASES | {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
-    return {name: variable for variable, name in by_variable.items() if environ.get(variable)}
+    return {name: v for v, name in by_variable.items() if environ.get(v, "").strip()}
 
 
 def _parsed(name: str, text: str) -> Any:
@@ -334,8 +335,10 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     message = f"{assignment}: {error['msg'].lower()}"
     if "expected" in bounds:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))
-        near = difflib.get_close_matches(str(given), choices, 1, 0)
+        near = difflib.get_close_matches(str(given), choices, 1, 0.5)
         return f"{message}; nearest valid: {near[0]}" if near else message
+    if bounds.get("le") == 1 and (meant := quantities.meant_share(given)):
+        return f"{message}; write {meant}"
     for bound in ("ge", "le"):
         if bound in bounds:
             return f"{message}; nearest valid: {bounds[bound]}"

@@ -214,7 +214,7 @@ def test_something_that_cannot_be_restored(
     ("arguments", "said"),
     [
         (["keep_recnt=5"], "did you mean keep_recent"),
-        (["trigger_threshold=80"], "nearest valid: 1"),
+        (["trigger_threshold=80"], 'write 0.8 or "80 %"'),
         (["allowed_paths=/"], "cannot be set in config.json"),
         (["--reset", "keep_recnt"], "did you mean keep_recent"),
         (["keep_recnt"], "did you mean keep_recent"),

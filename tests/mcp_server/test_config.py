@@ -148,8 +148,8 @@ async def test_empty_values_change_nothing_and_a_list_can_be_emptied_in_settings
     kept = workspace.store.read_config()
 
     filled = await ask(
-        client, "context_config", important_keywords=[], summary_model="", strategy="", reset=[],
-        settings={"summary_model": None, "strategy": ""},
+        client, "context_config", important_keywords=[], summary_model="", strategy=" ", reset=[],
+        settings={"summary_model": None, "strategy": " "}, max_turns=" ",
     )  # fmt: skip
     unchanged = workspace.store.read_config()
     emptied = await ask(client, "context_config", settings={"important_keywords": []})

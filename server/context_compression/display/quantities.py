@@ -31,6 +31,18 @@ def share(text: str) -> float | None:
     return float(match[1]) / 100 if match else None
 
 
+def meant_share(value: Any) -> str | None:
+    """How to write a share given as percent: `80` -> `'0.8 or "80 %"'`; `None` for other values.
+
+    A number up to 2 may be a share that is too large.
+    """
+    try:
+        percent = float(value)
+    except (TypeError, ValueError):
+        return None
+    return f'{percent / 100:g} or "{percent:g} %"' if 2 < percent <= 100 else None
+
+
 def _no_bool(value: Any) -> Any:
     """Refuses `True`, which Python takes for 1 but the sender does not mean as a number."""
     if isinstance(value, bool):

@@ -95,6 +95,8 @@ def is_empty(value: Any, about: Mapping[str, Any]) -> bool:
     """
     if type(value) in (int, float) and value == 0:
         return about.get("minimum", 0) > 0 or "exclusiveMinimum" in about
+    if isinstance(value, str) and (about.get("type") != "string" or "enum" in about):
+        return not value.strip()
     return value is None or value in EMPTY
 
 

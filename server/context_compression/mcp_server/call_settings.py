@@ -22,11 +22,12 @@ def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
 
 
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a call gives as an object, without those that are null or an empty text.
+    """The settings that a call gives as an object, without those that are null or a blank text.
 
     An empty list is a value there, because clients do not fill the parts of an object.
     """
-    return {name: value for name, value in values.items() if value is not None and value != ""}
+    given = {name: value for name, value in values.items() if value is not None}
+    return {n: v for n, v in given.items() if not isinstance(v, str) or v.strip()}
 
 
 def refuse_guarded(values: Mapping[str, Any]) -> None:
