@@ -134,7 +134,7 @@ async def test_the_account_names_steps_evidence_and_refs(
     assert all(loss["lost"] == 0 for loss in facts["evidence"].values())
     assert len(facts["refs"]) == 10
     session = Session(workspace.store, facts["session"])
-    rest = f"other refs: {facts['refs_total'] - 10:,}; context_status(conversation="
+    rest = f"other refs: {facts['refs_of_this_call'] - 10:,}; context_status(conversation="
     assert f'{rest}"{session.id}", response_format="detailed") lists the newest' in answer.text
     assert all(session.restore(ref) for ref in facts["refs"])
 

@@ -241,3 +241,19 @@ async def test_a_compacted_file_is_not_called_the_history_of_a_host(
     status = await ask(client, "context_status", conversation="chat.json")
 
     assert status.facts["compacted_copy"].endswith("kept in session chat. The file is unchanged.")
+
+
+async def test_the_refs_of_one_call_are_not_called_the_total_of_the_session(
+    client: Client, workspace: Workspace
+) -> None:
+    session = Session(workspace.store, "mine")
+    session.offload("An earlier text.", what="text")
+    session.record(*conversation(8))
+
+    done = await ask(client, "context_offload", conversation="mine", min_tokens=300)
+    status = await ask(client, "context_status", conversation="mine")
+
+    of_call, total = done.facts["refs_of_this_call"], status.facts["refs_total"]
+    assert total == of_call + 1
+    assert f"refs of this call: {of_call}" in done.text
+    assert "refs_total" not in done.facts

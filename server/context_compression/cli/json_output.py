@@ -53,7 +53,7 @@ def report(result: Result, forecast: Forecast | None = None, *, host_tokens: int
         "floor": dict(result.floor),
         "loss": {name: asdict(loss) for name, loss in result.loss.items()},
         "user_sentences": asdict(result.user_sentences),
-        "refs_total": len(result.refs),
+        "refs_of_this_call": len(result.refs),
         "refs": {
             ref: {"what": about.what, "messages": list(about.indices)}
             for ref, about in result.refs.items()

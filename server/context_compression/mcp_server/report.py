@@ -27,7 +27,7 @@ REPORT_FACTS: Mapping[str, type] = {
     "tokens_before": int,
     "tokens_after": int,
     "tokens_freed": int,
-    "refs_total": int,
+    "refs_of_this_call": int,
     "refs": dict,
     "note": str,
 }
@@ -196,7 +196,7 @@ def _details(compression: ReportedCompression) -> dict[str, Any]:
             if loss.total
         },
         "user_sentences_unjudged": result.user_sentences.unjudged or None,
-        "refs_total": len(result.refs),
+        "refs_of_this_call": len(result.refs),
         "refs": refs,
         "other_refs": others if rest else None,
     }
