@@ -639,10 +639,29 @@ def test_a_preview_of_a_hosts_whole_history_counts_only_what_goes_now(tmp_path: 
 
 def test_a_summary_inside_a_tool_step_is_not_kept_without_its_step() -> None:
     by_program = {"caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_6"}}
-    call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {}, **by_program}
-    program = {"type": "server_tool_use", "id": "srvtoolu_6", "name": "code_execution", "input": {}}
-    end = {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_6", "content": {}}
-    answer = {"type": "tool_result", "tool_use_id": "a", "content": "a line of the output\n" * 400}
+    call: dict[str, Any] = {
+        "type": "tool_use",
+        "id": "a",
+        "name": "Bash",
+        "input": {},
+        **by_program,
+    }
+    program: dict[str, Any] = {
+        "type": "server_tool_use",
+        "id": "srvtoolu_6",
+        "name": "code_execution",
+        "input": {},
+    }
+    end: dict[str, Any] = {
+        "type": "code_execution_tool_result",
+        "tool_use_id": "srvtoolu_6",
+        "content": {},
+    }
+    answer: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": "a",
+        "content": "a line of the output\n" * 400,
+    }
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "Count the files."},
         {"role": "assistant", "content": [program, call]},
