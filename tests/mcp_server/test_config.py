@@ -381,3 +381,15 @@ async def test_folders_allowed_on_the_command_line_are_shown(tmp_path: Path) -> 
     assert agrees(answer)
     assert changed.text.startswith("keep_recent: 10 → 3")
     assert workspace.store.read_config() == {"keep_recent": 3}
+
+
+async def test_nested_names_of_another_tool_are_understood_as_in_the_file(
+    client: Client, workspace: Workspace
+) -> None:
+    nested = {"compaction": {"enabled": False, "keepRecentTokens": 9_000}}
+
+    await ask(client, "context_config", settings=nested)
+    refused = await refusal(client, "context_config", settings={"compaction": {"strategy": "x"}})
+
+    assert workspace.store.read_config() == {"auto_compress": False, "keep_recent_tokens": 9_000}
+    assert "compaction.strategy" in refused

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_compression.errors import InvalidSettings
+from context_compression.setting_names import with_own_names
 from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.workspace import Workspace
 
@@ -24,9 +25,10 @@ def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a call gives as an object, without those that are null or a blank text.
 
-    An empty list is a value there, because clients do not fill the parts of an object.
+    An empty list is a value there, because clients do not fill the parts of an object. Names of
+    other tools become our own, as in `config.json`: `{"compaction": {"enabled": false}}`.
     """
-    given = {name: value for name, value in values.items() if value is not None}
+    given = {name: value for name, value in with_own_names(values).items() if value is not None}
     return {n: v for n, v in given.items() if not isinstance(v, str) or v.strip()}
 
 
