@@ -73,7 +73,7 @@ class Archiver:
             return self._keep(messages, result)
 
     def _keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
-        replaced = self._replaced()
+        replaced = self._replaced(result)
         now, n = timestamp(), self._next_number()
         file = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         if self._pending:
@@ -166,11 +166,11 @@ class Archiver:
                 events.append({**about, "file": file, "from": at, "to": at + 1})
         return events
 
-    def _replaced(self) -> tuple[str, ...]:
-        """A warning if this view replaces an earlier view of the same conversation."""
+    def _replaced(self, result: Result) -> tuple[str, ...]:
+        """A warning if this view replaces another view of the same conversation."""
         undoes = any(event["type"] == "undo" for event in self._pending)
         earlier = state_of(self._log).compressions if undoes else ()
-        if not earlier:
+        if not earlier or earlier[-1]["tokens_after"] == result.tokens_after:
             return ()
         size = f"{earlier[-1]['tokens_after']:,} tokens"
         return (
