@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from context_compression.conversation.messages import is_array
 from context_compression.setting_names import ALIASES, KEYS
 from context_compression.settings import GUARDED, Settings
 
@@ -59,9 +60,9 @@ def _as_written(alias: str) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return "unset"
-    if isinstance(value, tuple):
-        words: list[str] = [f"`{word}`" for word in value[:LISTED]]  # pyright: ignore[reportUnknownVariableType]  # all lists are of strings
-        more = ", …" * (len(value) > LISTED)  # pyright: ignore[reportUnknownArgumentType]
+    if is_array(value):
+        words = [f"`{word}`" for word in value[:LISTED]]
+        more = ", …" * (len(value) > LISTED)
         return f"{', '.join(words)}{more}" if words else "none"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

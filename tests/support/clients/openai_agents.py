@@ -48,7 +48,7 @@ class Scripted(Model):
         )
 
     def stream_response(self, *more: Any, **named: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # the class asks for it; a run without streaming never calls it
 
 
 async def main() -> None:
