@@ -1,0 +1,230 @@
+"""The facts of a report. Counts are in tokens of the session's model, times in seconds since 1970.
+
+Strings come from the conversation, so whoever shows them escapes them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from context_compression.transcripts.history import Compaction
+
+
+@dataclass(frozen=True)
+class Point:
+    """The context in one request.
+
+    Attributes:
+        number: of the request, from 1.
+        time: when it was answered; `None` if that is unknown.
+        by_kind: tokens by kind of content, as in `Status.by_kind`; they add up to the context.
+        charged: the input that the provider charged; `None` if that is unknown.
+    """
+
+    number: int
+    time: float | None
+    by_kind: Mapping[str, int]
+    charged: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The size of the context."""
+        return sum(self.by_kind.values())
+
+
+@dataclass(frozen=True)
+class CompactionMark:
+    """A compaction, at its place in the course of the session.
+
+    Attributes:
+        after: the number of the last request before it; 0 if there was none.
+        compaction: its facts; sizes that the host does not record are counted by us.
+    """
+
+    after: int
+    compaction: Compaction
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """What put tokens into the context: a tool, or a file.
+
+    Attributes:
+        name: of the tool, or the path of the file.
+        tokens: of its calls and results, over the whole session, each once.
+        calls: how many calls.
+        largest: tokens of the largest result.
+    """
+
+    name: str
+    tokens: int
+    calls: int
+    largest: int
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A file or command whose result came into the context again and again.
+
+    Attributes:
+        name: the path or the command.
+        times: how many times its result came.
+        tokens: of all those results.
+        again: of the results after the first: what came again.
+    """
+
+    name: str
+    times: int
+    tokens: int
+    again: int
+
+
+@dataclass(frozen=True)
+class Archived:
+    """An original that left the context and can be restored.
+
+    Attributes:
+        ref: its ref.
+        what: a description in a few words.
+        tokens: of the original.
+        time: when it was archived; `None` if that is unknown.
+        restored: how many times the model or the user brought it back, in whole or in part.
+        original: its text, at most `LONGEST_TEXT` characters.
+        shown: what the model sees in its place, cut likewise; empty if nothing.
+        cut: how many characters of the original are left out here.
+    """
+
+    ref: str
+    what: str
+    tokens: int
+    time: float | None
+    restored: int
+    original: str
+    shown: str
+    cut: int = 0
+
+
+LONGEST_TEXT = 20_000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the session's input cost, in tokens at the price of plain input.
+
+    A cache write counts 1.25, a cache read 0.1. "Without" is what it would have been if nothing had
+    left the context, up to the window: beyond it there would have been no request at all.
+
+    Attributes:
+        requests: how many requests.
+        with_us: the weighted input as it was sent.
+        without: the weighted input if nothing had left.
+        output: tokens of all answers.
+        measured: whether the provider's own counts were used; else both are estimated.
+        impossible: how many requests would not have fitted the window without a compaction.
+        input_price: US dollars per million tokens of input, if the user named it.
+        output_price: US dollars per million tokens of output, if the user named it.
+    """
+
+    requests: int
+    with_us: int
+    without: int
+    output: int
+    measured: bool
+    impossible: int = 0
+    input_price: float | None = None
+    output_price: float | None = None
+
+
+@dataclass(frozen=True)
+class EvidenceClass:
+    """Where the evidence of one class is now; the three parts add up to `total`.
+
+    Attributes:
+        name: of the class: `paths`, `commands`, ...
+        total: how many pieces the whole session holds.
+        in_context: how many of them the model sees now.
+        restorable: how many are only in our archive.
+        lost: how many are neither in the context nor in our archive; the host's own file may still
+            hold them.
+    """
+
+    name: str
+    total: int
+    in_context: int
+    restorable: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class StoreHealth:
+    """The state of the store that keeps the session's originals.
+
+    Attributes:
+        folder: where it is.
+        bytes: the size of this session in it; 0 if it keeps nothing of it.
+        refs: how many originals it keeps of this session.
+        proven: how many of them were read back and match their SHA-256.
+        problems: what is damaged or distrusted, in sentences.
+    """
+
+    folder: str
+    bytes: int
+    refs: int
+    proven: int
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of one session.
+
+    Attributes:
+        session: its id.
+        host: the host that keeps it; `messages` for a file of messages, or our own session.
+        project: the folder that the agent worked in; empty if that is unknown.
+        title: the session's title, or the user's first words; may be empty.
+        model: the model of the last request; empty if that is unknown.
+        began: when it began; `None` if that is unknown.
+        ended: when its last message was written; `None` if that is unknown.
+        messages: how many messages the whole session has, each once.
+        window: the size of the model's context window.
+        threshold: from how many tokens on a compression is due.
+        used: the size of the context now.
+        points: the context in each request, in their order; a long session is thinned out, and
+            every point beside a compaction stays.
+        compactions: all of them, in their order.
+        by_tool: the largest consumers by tool.
+        by_file: the largest consumers by file.
+        repeated: what came again and again, the most costly first.
+        archived: what left and can be restored, the largest first; at most `LISTED`.
+        archived_total: how many originals are archived.
+        cost: of the requests.
+        evidence: where it is now, by class.
+        store: its health.
+        warnings: what could not be read, in sentences.
+    """
+
+    session: str
+    host: str
+    project: str
+    title: str
+    model: str
+    began: float | None
+    ended: float | None
+    messages: int
+    window: int
+    threshold: int
+    used: int
+    points: Sequence[Point]
+    compactions: Sequence[CompactionMark]
+    by_tool: Sequence[Consumer]
+    by_file: Sequence[Consumer]
+    repeated: Sequence[Repeated]
+    archived: Sequence[Archived]
+    archived_total: int
+    cost: Cost
+    evidence: Sequence[EvidenceClass]
+    store: StoreHealth
+    warnings: Sequence[str] = field(default_factory=list[str])
+
+
+LISTED = 100
