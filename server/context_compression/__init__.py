@@ -12,6 +12,7 @@ programs whose conversations they are; `mcp_server` and `cli` are the doors.
 from context_compression.compression.result import Result
 from context_compression.errors import BudgetTooSmall, ContextCompressionError
 from context_compression.library.functions import acompress, compress, should_compress
+from context_compression.loops.restoring import restore_tool
 from context_compression.moved import follow_old_paths
 from context_compression.session import Session
 from context_compression.settings import Settings
@@ -32,6 +33,7 @@ __all__ = [
     "acompress",
     "compress",
     "count_tokens",
+    "restore_tool",
     "should_compress",
     "truncate_tool_output",
     "usage",
