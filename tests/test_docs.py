@@ -99,7 +99,7 @@ def test_every_file_of_a_store_is_described(store: Store) -> None:
 
     for path in store.folder.rglob("*"):
         name = re.sub(r"^compact-.*-\d+", "compact-<time>-<n>", path.name)
-        name = re.sub(r"^(by-hand|summarized|at-once)\b", "<session>", name)
+        name = re.sub(r"^(by-hand|summarized|at-once|fitted)\b", "<session>", name)
         name = re.sub(r"^[0-9a-f]{12,}", "<ref>", name)
         assert name in text, path
 
