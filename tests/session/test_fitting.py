@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from generated import dialects
+from generated import EVERY_DIALECT
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from provider import refused
@@ -17,6 +17,7 @@ from provider import refused
 from context_compression import Session, count_tokens, restore_tool
 from context_compression.conversation.messages import strings_in
 from context_compression.conversation.refs import canonical
+from context_compression.errors import InvalidConversation
 from context_compression.settings import Settings
 from context_compression.testing import (
     Dialect,
@@ -192,7 +193,7 @@ def is_start(message: Any) -> bool:
     print_blob=False,
     database=None,
 )
-@given(dialects, deeds(), st.booleans())
+@given(EVERY_DIALECT, deeds(), st.booleans())
 def test_whatever_a_program_does_the_view_is_valid_stable_and_restorable(
     dialect: Dialect, done: list[tuple[str, int]], offers: bool
 ):
@@ -384,3 +385,9 @@ def test_a_refused_request_is_recovered_from_and_fitted_again(tmp_path: Path):
 
     assert count_tokens(session.fit(history)) < count_tokens(history)
     assert session.fit(history)[0] is history[0]
+
+
+@pytest.mark.parametrize("wrong", ["a text", None, {"role": "user", "content": "Hi."}, iter([])])
+def test_a_history_that_is_no_list_is_refused(tmp_path: Path, wrong: Any):
+    with pytest.raises(InvalidConversation, match="list of messages"):
+        Session(tmp_path, "s").fit(wrong)
