@@ -187,3 +187,14 @@ def test_no_door_leaves_a_session_to_ask_what_its_settings_name() -> None:
     assert [
         path for path, names in passed if "settings" in names and "summarizer" not in names
     ] == []
+
+
+def test_a_result_prints_its_sizes_and_no_message() -> None:
+    messages = conversation(turns=12)
+
+    result = compress(messages, target_tokens=4_000)
+
+    sizes = (
+        f"{result.tokens_before:,} -> {result.tokens_after:,} tokens, strategy {result.strategy}"
+    )
+    assert repr(result) == f"<Result: 66 -> {len(result.messages)} messages, {sizes}>"

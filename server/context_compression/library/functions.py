@@ -1,7 +1,9 @@
 """`compress`, `acompress` and `should_compress`, as the package exports them.
 
 Without a store, they compress in memory. With a store, they use a session: the given session, or
-the session that the store has for the conversation.
+the session that the store has for the conversation. Each call compresses the whole conversation
+anew. A loop that compresses before each request calls `Session.fit` instead, which continues its
+last view and keeps the prompt cache valid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,8 +72,7 @@ def compress(
         force: compress below the threshold, too: all messages before the recent ones.
         settings: a `Settings`, or some of its values.
         store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk.
-            Without one, they are only in `result.originals`. Before each request of a loop, call
-            `Session.fit` instead, which continues the last view and keeps the prompt cache valid.
+            Without one, they are only in `result.originals`.
         summarizer: writes summaries; by default, a model that the settings name; `None`: no model.
 
     Raises:

@@ -7,7 +7,7 @@ cache stays valid. The model must be able to restore them, so it must be offered
 from contextlib import suppress
 from typing import Any
 
-from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.formats import Conversation, parse, plain
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -36,7 +36,7 @@ def may_shorten(conversation: RecordedConversation, state: State) -> bool:
     """
     if not (state.compressions and conversation.settings.auto_compress):
         return False
-    return any(text.endswith(RESTORE) for text in strings_in(conversation.tools))
+    return any(text.endswith(RESTORE) for text in strings_in(plain(conversation.tools)))
 
 
 def shortened(
