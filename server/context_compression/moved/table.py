@@ -182,6 +182,9 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     ),
     "hosts.pi": ("hosts.pi.transcript",),
     "library": ("library.functions",),
+    "loops.at_source": ("session.tool_results",),
+    "loops.calling": ("loops.restoring",),
+    "session.session": ("session.triggers",),
     "store": ("store.search.results",),
     "store.search": ("store.search.ranking", "store.search.run"),
     "workspace": (
