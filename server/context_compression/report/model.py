@@ -5,6 +5,7 @@ Strings come from the conversation, so whoever shows them escapes them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from context_compression.transcripts.history import Compaction
 
@@ -63,19 +64,23 @@ class Consumer:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A file or command whose result came into the context again and again.
+    """A file, command or search whose result came into the context again and again.
 
     Attributes:
         name: the path or the command.
         times: how many times its result came.
         tokens: of all those results.
-        again: of the results after the first: what came again.
+        again: of the results after the first: the lines that had come before.
+        tool: the tool that was called.
+        kind: whether `name` is a file, a command, or the words of a search.
     """
 
     name: str
     times: int
     tokens: int
     again: int
+    tool: str = ""
+    kind: Literal["file", "command", "search"] = "file"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,92 @@
+"""`build_report`: the facts of one session's report, from its history and our record of it."""
+
+from dataclasses import dataclass, replace
+
+from context_compression.conversation.formats import parse
+from context_compression.report.archived import archived, health_of, originals_of
+from context_compression.report.consumers import by_file, by_tool, repeated, uses_of
+from context_compression.report.costs import cost_of
+from context_compression.report.course import course_of
+from context_compression.report.evidence import evidence_of
+from context_compression.report.measured import measured
+from context_compression.report.model import LISTED, Report
+from context_compression.session import Session
+from context_compression.tokens import Anchor, Counter, anchored
+from context_compression.tokens.usage import Usage
+from context_compression.transcripts.history import History
+
+
+@dataclass(frozen=True)
+class Prices:
+    """US dollars per million tokens; `None` if the user named none."""
+
+    input: float | None = None
+    output: float | None = None
+
+
+NO_PRICES = Prices()
+
+
+def build_report(
+    history: History,
+    session: Session,
+    *,
+    anchor: Anchor | None = None,
+    beside: int = 0,
+    prices: Prices = NO_PRICES,
+) -> Report:
+    """The report of a session. Nothing is written.
+
+    Args:
+        history: the whole conversation.
+        session: our record of it, which may be empty.
+        anchor: the tokens that the host's provider charged for the last request, if known.
+        beside: tokens outside the messages in each request, if known.
+        prices: for amounts in dollars.
+    """
+    counter, state = Counter(session.model, session.counter), session.state()
+    stages = measured(history, counter)
+    course = course_of(stages, beside)
+    uses = uses_of(stages, counter, history.project)
+    usage = _usage(history, session, counter, anchor)
+    originals = originals_of(session, state)
+    left = archived(session, state, originals, counter.text, stages[-1].stage.messages)
+    times = [time for stage in history.stages for time in stage.times if time is not None]
+    return Report(
+        session=history.session_id,
+        host=history.host,
+        project=history.project,
+        title=history.title,
+        model=history.model or session.model or "",
+        began=min(times, default=None),
+        ended=max(times, default=None),
+        messages=sum(len(stage.added) for stage in stages),
+        window=usage.total_budget,
+        threshold=usage.threshold_tokens,
+        used=int(usage.used_tokens),
+        points=course.points,
+        compactions=course.marks,
+        by_tool=by_tool(uses),
+        by_file=by_file(uses),
+        repeated=repeated(uses),
+        archived=left[:LISTED],
+        archived_total=len(state.refs),
+        cost=cost_of(
+            course.sent,
+            usage.total_budget,
+            input_price=prices.input,
+            output_price=prices.output,
+        ),
+        evidence=evidence_of(stages, originals),
+        store=health_of(session, state, len(originals)),
+        warnings=[*dict.fromkeys((*history.warnings, *state.warnings))],
+    )
+
+
+def _usage(history: History, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
+    """How full the context is now, as `Session.status` counts it."""
+    live = parse(history.stages[-1].messages)
+    usage = session.usage(live)
+    if anchor is None:
+        return usage
+    return replace(usage, used_tokens=anchored(counter, live.messages, anchor))

@@ -1,0 +1,216 @@
+"""A report as a short plain text, for a terminal or a pipe."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
+
+from context_compression.display.plurals import how_many, short_number
+from context_compression.display.strings import in_words
+from context_compression.report.chart import chart
+from context_compression.report.model import Archived, Consumer, Cost, Point, Repeated, Report
+
+LISTED = 5
+LABEL = 11
+"""How many columns the names of the parts take."""
+ADVICE = {
+    "command": "let it print only what is new or fails",
+    "file": "read only the lines that changed",
+    "search": "narrow it, or keep its hits",
+}
+"""What would have avoided a repetition, by its kind."""
+
+
+def text(report: Report, width: int = 80) -> str:
+    """The report in about 40 lines.
+
+    Args:
+        report: the facts.
+        width: how many columns a line has at most.
+    """
+    parts = [
+        *_head(report, width),
+        "",
+        *_now(report),
+        *chart(report.points, report.compactions, report.window, report.threshold, width),
+        *_compactions(report),
+        "",
+        *_consumers("by tool", report.by_tool, width),
+        *_consumers("by file", report.by_file, width),
+        *_again(report.repeated),
+        "",
+        *_left(report, width),
+        *_cost(report.cost),
+        *_evidence(report),
+        *_health(report, width),
+        *(f"{'warning':{LABEL}}{in_words(warning)}" for warning in report.warnings[:LISTED]),
+    ]
+    return "\n".join(_wrapped(parts, width))
+
+
+def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
+    """The lines; one that is too long goes on below its beginning."""
+    for line in lines:
+        while len(line) > width:
+            cut = line.rfind(" ", LABEL + 1, width + 1)
+            if cut < 0:
+                cut = width
+            yield line[:cut].rstrip()
+            line = " " * LABEL + line[cut:].strip()
+        yield line
+
+
+def _head(report: Report, width: int) -> Iterator[str]:
+    yield in_words(report.title or report.session, width)
+    by = ", ".join(filter(None, [report.host, report.model, report.project]))
+    yield in_words(by, 4 * width)
+    counts = f"{how_many(report.messages, 'message')}, {how_many(report.cost.requests, 'request')}"
+    yield ", ".join([*_times(report), counts, f"session {report.session}"])
+
+
+def _times(report: Report) -> Iterator[str]:
+    if report.began is not None and report.ended is not None:
+        began = time.strftime("%Y-%m-%d %H:%M", time.localtime(report.began))
+        yield f"{began}, {duration(report.ended - report.began)}"
+
+
+def duration(seconds: float) -> str:
+    """`duration(11_520)` -> `"3 h 12 min"`."""
+    minutes = max(1, round(seconds / 60))
+    days, hours = divmod(minutes // 60, 24)
+    if days:
+        return f"{how_many(days, 'day')} {hours} h"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min"
+
+
+def _now(report: Report) -> Iterator[str]:
+    used, window = report.used, report.window
+    percent = f"{100 * used / window:.0f} %" if window else "?"
+    due = "is due" if used >= report.threshold else f"is due from {report.threshold:,} on"
+    yield f"{'now':{LABEL}}{used:,} of {window:,} tokens ({percent}); a compression {due}"
+    if report.points:
+        last = report.points[-1]
+        shares = sorted(last.by_kind.items(), key=lambda item: -item[1])
+        kinds = (f"{kind} {_percent(tokens, last)}" for kind, tokens in shares[:LISTED] if tokens)
+        yield f"{'of it':{LABEL}}{', '.join(kinds)}"
+
+
+def _percent(tokens: int, point: Point) -> str:
+    return f"{100 * tokens / point.tokens:.0f} %"
+
+
+def _compactions(report: Report) -> Iterator[str]:
+    marks = report.compactions
+    if not marks:
+        yield f"{'compacted':{LABEL}}never"
+        return
+    each = (
+        f"after request {mark.after:,} {_sizes(mark.compaction.tokens_before)} → "
+        f"{_sizes(mark.compaction.tokens_after)}"
+        + (f" ({', '.join(how)})" if (how := [*_how(mark.compaction)]) else "")
+        for mark in marks[-LISTED:]
+    )
+    earlier = f"{len(marks) - LISTED:,} earlier; " if len(marks) > LISTED else ""
+    times = "once" if len(marks) == 1 else f"{len(marks):,} times"
+    yield f"{'compacted':{LABEL}}{times}: {earlier}{'; '.join(each)}"
+
+
+def _how(compaction: object) -> Iterator[str]:
+    for name in ("trigger", "by"):
+        if value := getattr(compaction, name):
+            yield in_words(value, 40)
+
+
+def _sizes(tokens: int | None) -> str:
+    return "?" if tokens is None else short_number(tokens)
+
+
+def _consumers(label: str, consumers: Sequence[Consumer], width: int) -> Iterator[str]:
+    for place, consumer in enumerate(consumers[:LISTED]):
+        calls = f"in {how_many(consumer.calls, 'call')}"
+        facts = f"{label if place == 0 else '':{LABEL}}{consumer.tokens:>9,} tokens {calls:<12}"
+        yield f"{facts} {_end_of(consumer.name, max(12, width - len(facts) - 1))}"
+
+
+def _end_of(name: str, most: int) -> str:
+    """The end of a long name, which tells more of a path than its beginning."""
+    name = in_words(name, 1_000)
+    return name if len(name) <= most else f"…{name[1 - most :]}"
+
+
+def _again(repeated: Sequence[Repeated]) -> Iterator[str]:
+    for place, one in enumerate(repeated[:3]):
+        name = "again" if place == 0 else ""
+        what = _end_of(one.name, 60) if one.kind == "file" else in_words(one.name, 60)
+        facts = f"{one.times} times, {one.again:,} tokens came again: {ADVICE[one.kind]}"
+        yield f"{name:{LABEL}}{what} {facts}"
+
+
+def _left(report: Report, width: int) -> Iterator[str]:
+    if not report.archived_total:
+        yield f"{'archived':{LABEL}}nothing"
+        return
+    tokens = sum(entry.tokens for entry in report.archived)
+    back = sum(entry.restored > 0 for entry in report.archived)
+    came = f"{back} of them came back" if back else "none of them came back"
+    least = "at least " if report.archived_total > len(report.archived) else ""
+    yield (
+        f"{'archived':{LABEL}}{how_many(report.archived_total, 'original')}, {least}"
+        f"{how_many(tokens, 'token')}; {came}"
+    )
+    for entry in report.archived[:3]:
+        yield f"{'':{LABEL}}{_item(entry, width)}"
+
+
+def _item(entry: Archived, width: int) -> str:
+    back = f", restored {entry.restored} times" if entry.restored else ""
+    facts = f" {entry.tokens:,} tokens, ref {entry.ref[:12]}{back}"
+    return in_words(entry.what, max(20, width - LABEL - len(facts))) + facts
+
+
+def _cost(cost: Cost) -> Iterator[str]:
+    if not cost.requests:
+        return
+    how = "as charged" if cost.measured else "estimated, with a cache"
+    saved = cost.without - cost.with_us
+    line = f"{'cost':{LABEL}}input of {_money(cost.with_us, cost)}, {how}"
+    if saved > 0:
+        line += f"; {_money(cost.without, cost)} if nothing had left"
+    if cost.impossible:
+        line += f", and {how_many(cost.impossible, 'request')} would not have fitted the window"
+    if cost.output_price is None:
+        yield f"{line}; output {short_number(cost.output)} tokens"
+    else:
+        yield f"{line}; output ${cost.output * cost.output_price / 1e6:,.2f}"
+
+
+def _money(tokens: int, cost: Cost) -> str:
+    """Weighted tokens, in dollars if the user named a price."""
+    if cost.input_price is None:
+        return f"{short_number(tokens)} tokens at full price"
+    return f"${tokens * cost.input_price / 1e6:,.2f}"
+
+
+def _evidence(report: Report) -> Iterator[str]:
+    total = sum(each.total for each in report.evidence)
+    if not total:
+        return
+    seen = sum(each.in_context for each in report.evidence)
+    stored = sum(each.restorable for each in report.evidence)
+    lost = sum(each.lost for each in report.evidence)
+    yield (
+        f"{'evidence':{LABEL}}{seen:,} of {total:,} pieces in the context, {stored:,} only in the "
+        f"archive, {lost:,} in neither"
+    )
+    if lost:
+        gone = (f"{each.lost:,} of {each.total:,} {each.name}" for each in report.evidence)
+        several = [text for text, each in zip(gone, report.evidence, strict=True) if each.lost]
+        yield f"{'':{LABEL}}in neither: {', '.join(several)}"
+
+
+def _health(report: Report, width: int) -> Iterator[str]:
+    store = report.store
+    if not store.refs and not store.problems:
+        return
+    size = f"{ceil(store.bytes / 1000):,} KB in {in_words(store.folder, width)}"
+    yield f"{'store':{LABEL}}{store.proven:,} of {store.refs:,} originals proven, {size}"
+    yield from (f"{'problem':{LABEL}}{in_words(problem)}" for problem in store.problems[:LISTED])
