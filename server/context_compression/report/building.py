@@ -10,10 +10,12 @@ from context_compression.report.course import course_of
 from context_compression.report.evidence import evidence_of
 from context_compression.report.measured import measured
 from context_compression.report.model import LISTED, Report
+from context_compression.report.own_history import history_of_session
 from context_compression.session import Session
 from context_compression.tokens import Anchor, Counter, anchored
 from context_compression.tokens.usage import Usage
-from context_compression.transcripts.history import History
+from context_compression.transcripts.history import History, Stage
+from context_compression.workspace.opened import Opened
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,33 @@ class Prices:
 
 
 NO_PRICES = Prices()
+
+
+def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
+    """The report of a conversation that a caller named. Nothing is written."""
+    return build_report(
+        history_of(opened),
+        opened.session,
+        anchor=opened.anchor,
+        beside=opened.overhead_tokens,
+        prices=prices,
+    )
+
+
+def history_of(opened: Opened) -> History:
+    """The whole conversation: from the file of its host, else from our record."""
+    if (transcript := opened.transcript) is None:
+        return history_of_session(opened.session)
+    stage = Stage(transcript.messages)
+    return History(
+        path=transcript.path,
+        host=transcript.host,
+        session_id=transcript.session_id,
+        stages=[stage],
+        model=transcript.model,
+        window=transcript.window,
+        warnings=transcript.warnings,
+    )
 
 
 def build_report(
