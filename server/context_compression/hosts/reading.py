@@ -1,11 +1,13 @@
 """Reads transcripts of all hosts: the content of a file shows which host wrote it."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse as parse_messages
+from context_compression.conversation.messages import Message
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import transcript as claude_code
 from context_compression.hosts.claude_code.transcript import stream
@@ -75,8 +77,13 @@ class Readings:
             ).messages
         except ContextCompressionError:
             return ""
-        texts = (user_words(message).strip() for message in messages)
-        return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
+        return first_words(messages)
+
+
+def first_words(messages: Iterable[Message]) -> str:
+    """The user's first words, which are not a host's."""
+    texts = (user_words(message).strip() for message in messages)
+    return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
 
 
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+OURS = "context-compression"
+"""What `Compaction.by` says of this package's own."""
+
 
 @dataclass(frozen=True)
 class Compaction:
@@ -19,7 +22,10 @@ class Compaction:
         trigger: `auto` or `manual`; empty if that is not recorded.
         by: the host's name, or `context-compression`.
         tokens_before: the size of the context before it; `None` if that is not recorded.
-        tokens_after: the size of the context after it; `None` if that is not recorded.
+        tokens_after: the size of the context after it, or else of the first request after it;
+            `None` if neither is recorded.
+        cleared: whether it only removed the content of old tool results, and no message.
+        place: where the file tells of it, in bytes from its beginning; `None` outside files.
     """
 
     time: float | None = None
@@ -27,6 +33,8 @@ class Compaction:
     by: str = ""
     tokens_before: int | None = None
     tokens_after: int | None = None
+    cleared: bool = False
+    place: int | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,8 @@ class Stage:
             first stage.
         times: when each message was written, in seconds since 1970; `None` where it is unknown.
         requests: the answered requests, in their order.
-        began: the compaction that it began with; `None` in the first stage.
+        began: the compaction that it began with; `None` in the first stage, unless the file holds
+            nothing from before its first compaction.
     """
 
     messages: Sequence[dict[str, Any]]

