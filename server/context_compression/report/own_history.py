@@ -11,9 +11,7 @@ from context_compression.display.strings import in_words
 from context_compression.session import Session
 from context_compression.session.event_checks import makes_sense
 from context_compression.session.state import State
-from context_compression.transcripts.history import Compaction, History, Stage
-
-OURS = "context-compression"
+from context_compression.transcripts.history import OURS, Compaction, History, Stage
 
 
 def history_of_session(session: Session) -> History:
