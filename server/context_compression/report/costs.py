@@ -42,9 +42,10 @@ def cost_of(
             full_paid = _weighed(full, full_before, caches)
         else:
             full_paid = paid + (full - size) * _price_of_the_beginning(one)
-        impossible += full > window
+        most = max(window, size)  # a window that is known wrongly did not stop the request
+        impossible += full > most
         with_us += paid
-        without += full_paid * min(1, window / full) if full else 0
+        without += full_paid * min(1, most / full) if full else 0
         before, full_before = size, full
     return Cost(
         requests=len(sent),
