@@ -64,6 +64,7 @@ def report(
     """
     from context_compression.report.building import Prices, report_of
 
+    path = _checked(file, force) if file else None
     conversations = options.conversations(*([session] if session else []))
     opened = _opened(conversations, session, model)
     with working("reading the session"):
@@ -72,14 +73,18 @@ def report(
     facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))])
     if without_text:
         facts = _without_text(facts)
-    page = _page(facts, file, force) if file or opens else None
-    if page:
-        say(f"Written to {page}.{'' if without_text else _TEXTS}")
-        if opens and not webbrowser.open(page.resolve().as_uri()):
-            say(f"No browser could be opened. Open {page} in one.")
+    if opens and path is None:
+        path = Path(tempfile.mkdtemp(prefix="context-report-"), "report.html")
+    if path:
+        from context_compression.report.html import page
+
+        replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+        say(f"Written to {one_line(path)}.{'' if without_text else _TEXTS}")
+        if opens and not webbrowser.open(path.resolve().as_uri()):
+            say("No browser could be opened. Open the file in one.")
     if as_json:
         write_json(asdict(facts))
-    elif not page:
+    elif not path:
         from context_compression.report.text import text
 
         show(text(facts, _width()))
@@ -120,25 +125,18 @@ def _without_text(report: "Report") -> "Report":
     return replace(report, archived=archived)
 
 
-def _page(facts: "Report", file: str | None, force: bool) -> Path:
-    """Write the page; the path of its file.
+def _checked(file: str, force: bool) -> Path:
+    """The path of the page, if it may be written.
 
     Raises:
         Refused: the file exists and is not a report.
-        StoreUnwritable: the disk refused the write.
     """
-    from context_compression.report.html import page
-
-    if file is None:
-        path = Path(tempfile.mkdtemp(prefix="context-report-"), "report.html")
-    else:
-        path = Path(file).expanduser()
-        if os.path.lexists(path) and not (force or _is_report(path)):
-            raise Refused(
-                f"{one_line(path)} exists and is not a report of context-compression. Choose "
-                "another name, or add --force to overwrite it."
-            )
-    replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+    path = Path(file).expanduser()
+    if os.path.lexists(path) and not (force or _is_report(path)):
+        raise Refused(
+            f"{one_line(path)} exists and is not a report of context-compression. Choose another "
+            "name, or add --force to overwrite it."
+        )
     return path
 
 
