@@ -218,7 +218,7 @@ def test_an_original_stands_beside_what_the_model_sees(tmp_path: Path):
 
 
 def test_a_damaged_original_is_a_problem_of_the_store(tmp_path: Path):
-    session = offloaded(tmp_path / "store")
+    offloaded(tmp_path / "store")
     [file] = (tmp_path / "store").rglob("compact-*.json")
     file.write_text(file.read_text().replace("value_7 = 7", "value_7 = 8"))
 

@@ -79,8 +79,12 @@ def course_of(
 
 
 def _mark(began: Compaction, after: int, counted_before: int, counted_after: int) -> CompactionMark:
-    """A compaction at its place, with its sizes as we counted them where the host told none."""
-    before, left = began.tokens_before, began.tokens_after
+    """A compaction at its place, with its sizes as we counted them where the host told none.
+
+    The sizes of one that only cleared tool results are those of the results (Claude Code 2.1.22).
+    """
+    told = (None, None) if began.cleared else (began.tokens_before, began.tokens_after)
+    before, left = told
     if before is None and after:
         before = counted_before
     sizes = {"tokens_before": before, "tokens_after": counted_after if left is None else left}

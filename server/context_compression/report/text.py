@@ -8,6 +8,7 @@ from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import in_words
 from context_compression.report.chart import chart
 from context_compression.report.model import Archived, Consumer, Cost, Repeated, Report
+from context_compression.transcripts.history import Compaction
 
 LISTED = 5
 LABEL = 11
@@ -115,10 +116,10 @@ def _compactions(report: Report) -> Iterator[str]:
     yield f"{'compacted':{LABEL}}{times(len(marks))}: {earlier}{'; '.join(each)}"
 
 
-def _how(compaction: object) -> Iterator[str]:
-    for name in ("trigger", "by"):
-        if value := getattr(compaction, name):
-            yield in_words(value, 40)
+def _how(compaction: Compaction) -> Iterator[str]:
+    yield from (in_words(value, 40) for value in (compaction.trigger, compaction.by) if value)
+    if compaction.cleared:
+        yield "only tool results"
 
 
 def times(number: int) -> str:
