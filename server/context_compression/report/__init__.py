@@ -13,5 +13,8 @@
     text.py          a report as a short plain text
     chart.py         a small chart of the context over time, in characters
 
+    html.py          a report as a page
+    page/            the parts of the page
+
 It only reads. A report is for people: as a page that needs no network, or as a short text.
 """
