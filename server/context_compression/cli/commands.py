@@ -15,6 +15,7 @@ from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
+from context_compression.cli.report import report
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
@@ -249,6 +250,7 @@ COMMANDS = (
     serve,
     hook,
     status,
+    report,
     compress,
     export,
     restore,

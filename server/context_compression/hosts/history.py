@@ -24,7 +24,8 @@ def history(path: Path, *, max_bytes: int = MAX_BYTES) -> History:
     """
     before: dict[int | None, Transcript] = {}
     if location := database_of(path):
-        live = SessionReading(*location, max_bytes).look()
+        session = SessionReading(*location, max_bytes)
+        live, before = session.look(), session.before_compactions()
     else:
         live = FileReading(path, WRITERS, max_bytes, before=before).look()
     stages = led_to(live, before)

@@ -1,19 +1,23 @@
 """`build_report`: the facts of one session's report, from its history and our record of it."""
 
 from dataclasses import dataclass, replace
+from itertools import chain
 
+from context_compression import hosts
 from context_compression.conversation.formats import parse
 from context_compression.report.archived import archived, health_of, originals_of
 from context_compression.report.consumers import by_file, by_tool, repeated, uses_of
 from context_compression.report.costs import cost_of
 from context_compression.report.course import course_of
 from context_compression.report.evidence import evidence_of
-from context_compression.report.measured import measured
+from context_compression.report.measured import measured, summed
 from context_compression.report.model import LISTED, Report
+from context_compression.report.own_history import history_of_session
 from context_compression.session import Session
 from context_compression.tokens import Anchor, Counter, anchored
-from context_compression.tokens.usage import Usage
+from context_compression.tokens.usage import Usage, adding_up_to
 from context_compression.transcripts.history import History
+from context_compression.workspace.opened import Opened
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,24 @@ class Prices:
 
 
 NO_PRICES = Prices()
+
+
+def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
+    """The report of a conversation that a caller named. Nothing is written."""
+    return build_report(
+        history_of(opened),
+        opened.session,
+        anchor=opened.anchor,
+        beside=opened.overhead_tokens,
+        prices=prices,
+    )
+
+
+def history_of(opened: Opened) -> History:
+    """The whole conversation: from the file of its host, else from our record."""
+    if opened.transcript is None:
+        return history_of_session(opened.session)
+    return hosts.history(opened.transcript.path)
 
 
 def build_report(
@@ -46,11 +68,13 @@ def build_report(
     """
     counter, state = Counter(session.model, session.counter), session.state()
     stages = measured(history, counter)
-    course = course_of(stages, beside)
+    course = course_of(stages, beside, state.tally.outside)
     uses = uses_of(stages, counter, history.project)
     usage = _usage(history, session, counter, anchor)
     originals = originals_of(session, state)
-    left = archived(session, state, originals, counter.text, stages[-1].stage.messages)
+    titles = {use.call_id: use.again or ", ".join(use.files) for use in uses}
+    live = stages[-1].stage.messages
+    left = archived(session, state, originals, counter.text, live, titles)
     times = [time for stage in history.stages for time in stage.times if time is not None]
     return Report(
         session=history.session_id,
@@ -64,21 +88,24 @@ def build_report(
         window=usage.total_budget,
         threshold=usage.threshold_tokens,
         used=int(usage.used_tokens),
+        by_kind=adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind)),
         points=course.points,
         compactions=course.marks,
         by_tool=by_tool(uses),
         by_file=by_file(uses),
         repeated=repeated(uses),
         archived=left[:LISTED],
-        archived_total=len(state.refs),
+        archived_total=len(left),
+        archived_tokens=sum(entry.tokens for entry in left),
+        archived_restored=sum(entry.restored > 0 for entry in left),
         cost=cost_of(
             course.sent,
             usage.total_budget,
             input_price=prices.input,
             output_price=prices.output,
         ),
-        evidence=evidence_of(stages, originals),
-        store=health_of(session, state, len(originals)),
+        evidence=evidence_of(stages, chain.from_iterable(originals.messages.values())),
+        store=health_of(session, originals),
         warnings=[*dict.fromkeys((*history.warnings, *state.warnings))],
     )
 

@@ -1,5 +1,6 @@
 """A small chart of the context over time, in characters."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from context_compression.display.plurals import short_number
@@ -18,6 +19,7 @@ def chart(
     window: int,
     threshold: int,
     width: int,
+    now: int | None = None,
 ) -> Iterator[str]:
     """Lines with bars for the context, each for some requests, and a mark for each compaction.
 
@@ -27,11 +29,13 @@ def chart(
         window: the size of the context window.
         threshold: from how many tokens on a compression is due.
         width: of a line.
+        now: the context now, if it is to be shown beside the requests.
     """
     if not points:
         return
-    columns = max(1, min(width - LABEL, max(len(points), 40)))
-    heights = [*_heights(points, columns)]
+    last = [] if now is None else [now]
+    columns = max(1, min(width - LABEL, max(len(points), 40)) - len(last))
+    heights = [*_heights(points, columns), *last]
     largest = max(heights)
     top = window if largest >= SMALL * window else largest
     for row in reversed(range(ROWS)):
@@ -40,8 +44,8 @@ def chart(
         due = low < threshold <= high
         yield f"{_label(row, top, window, due):>{LABEL - 1}} {''.join(cells)}".rstrip()
     if marks:
-        yield f"{'':{LABEL}}{_marks(points, marks, columns)}".rstrip()
-    many = f"request {points[0].number} to {points[-1].number:,}"
+        yield f"{'':{LABEL}}{_marks(points, marks, columns + len(last))}".rstrip()
+    many = f"request {points[0].number} to {points[-1].number:,}{' and now' if last else ''}"
     yield f"{'':{LABEL}}{many}{', ▲ compaction' if marks else ''}"
 
 
@@ -72,6 +76,6 @@ def _marks(points: Sequence[Point], marks: Sequence[CompactionMark], columns: in
     cells = [" "] * columns
     numbers = [point.number for point in points]
     for mark in marks:
-        place = sum(number <= mark.after for number in numbers)
+        place = bisect_right(numbers, mark.after)
         cells[min(columns - 1, place * columns // len(points))] = "▲"
     return "".join(cells)

@@ -36,6 +36,7 @@ class Use:
     """One call of a tool and its result.
 
     Attributes:
+        call_id: the id of the call.
         tool: the name of the tool.
         files: the files that it is about.
         again: the path, command or words of a search that a repetition would repeat; empty for a
@@ -46,6 +47,7 @@ class Use:
         text: of the result.
     """
 
+    call_id: str
     tool: str
     files: Sequence[str]
     again: str
@@ -96,6 +98,7 @@ def _use(
     files = [_within(project, path) for path in files_of(call)] if call else []
     again, kind = _subject(call, files) if call else ("", "file")
     return Use(
+        call_id=call.id if call else "",
         tool=call.name if call else (result.name if result else "") or "a tool",
         files=files,
         again=again,

@@ -14,7 +14,6 @@ def cost_of(
     sent: Sequence[Sent],
     window: int,
     *,
-    kept_out: Sequence[int] = (),
     input_price: float | None = None,
     output_price: float | None = None,
 ) -> Cost:
@@ -26,7 +25,6 @@ def cost_of(
     Args:
         sent: the requests, in their order.
         window: the most tokens of a request.
-        kept_out: for each request, tokens that never came into the context.
         input_price: US dollars per million tokens of input.
         output_price: US dollars per million tokens of output.
     """
@@ -34,9 +32,9 @@ def cost_of(
     caches = any(one.request.cache_read_tokens for one in sent) or not charged
     with_us = without = 0.0
     before = full_before = impossible = 0
-    for place, one in enumerate(sent):
+    for one in sent:
         size = one.point.tokens
-        full = size + one.removed + (kept_out[place] if kept_out else 0)
+        full = size + one.removed
         paid = _recorded(one) if one.request.input_tokens is not None else None
         if paid is None:  # estimated: a compaction leaves nothing that the cache could hold
             paid = _weighed(size, 0 if one.first else before, caches)
@@ -44,9 +42,10 @@ def cost_of(
             full_paid = _weighed(full, full_before, caches)
         else:
             full_paid = paid + (full - size) * _price_of_the_beginning(one)
-        impossible += full > window
+        most = max(window, size)  # a window that is known wrongly did not stop the request
+        impossible += full > most
         with_us += paid
-        without += full_paid * min(1, window / full) if full else 0
+        without += full_paid * min(1, most / full) if full else 0
         before, full_before = size, full
     return Cost(
         requests=len(sent),

@@ -1,16 +1,18 @@
 """The context in each request of a session, and its compactions."""
 
 from collections import Counter as Tally
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from context_compression.conversation.messages import Message, as_object
 from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import CompactionMark, Point
 from context_compression.tokens.usage import BESIDE, adding_up_to
-from context_compression.transcripts.history import Request, Stage
+from context_compression.transcripts.history import Compaction, Request, Stage
 
+NOTHING: Mapping[str, int] = MappingProxyType({})
 MOST_POINTS = 600
 """About how many points a report has; a page could not show more of them side by side."""
 
@@ -23,7 +25,7 @@ class Sent:
         request: as it was recorded, or as its answer shows it.
         point: its context.
         first: whether it is the first after a compaction.
-        removed: tokens that compactions took out of the context before it.
+        removed: tokens that compactions and hooks kept out of its context.
         answer: tokens of the answer.
     """
 
@@ -49,12 +51,15 @@ class Course:
         return thinned(points, {*beside, *(number + 1 for number in beside)})
 
 
-def course_of(stages: Sequence[MeasuredStage], beside: int = 0) -> Course:
+def course_of(
+    stages: Sequence[MeasuredStage], beside: int = 0, kept_out: Mapping[str, int] = NOTHING
+) -> Course:
     """The course of a session.
 
     Args:
         stages: of its history.
         beside: tokens outside the messages in each request, as far as they are known beforehand.
+        kept_out: tokens that a hook kept out of a tool result, by the id of its call.
     """
     sent: list[Sent] = []
     marks: list[CompactionMark] = []
@@ -63,23 +68,32 @@ def course_of(stages: Sequence[MeasuredStage], beside: int = 0) -> Course:
         after = sum(stage.sizes[: stage.stage.carried])
         removed = max(0, removed + before - after)
         if began := stage.stage.began:
-            sizes = {
-                "tokens_before": _given(began.tokens_before, before + beside),
-                "tokens_after": _given(began.tokens_after, after + beside),
-            }
-            marks.append(CompactionMark(len(sent), replace(began, **sizes)))
-        for new in _sent(stage, len(sent), removed, beside):
+            marks.append(_mark(began, len(sent), before + beside, after + beside))
+        left_out = [*_left_out(stage, kept_out)]
+        for new in _sent(stage, len(sent), removed, beside, left_out):
             sent.append(new)
             beside = new.point.by_kind.get(BESIDE, 0)
+        removed += sum(left_out)
         before = sum(stage.sizes)
     return Course(sent, marks)
 
 
-def _given(tokens: int | None, counted: int) -> int:
-    return counted if tokens is None else tokens
+def _mark(began: Compaction, after: int, counted_before: int, counted_after: int) -> CompactionMark:
+    """A compaction at its place, with its sizes as we counted them where the host told none.
+
+    The sizes of one that only cleared tool results are those of the results (Claude Code 2.1.22).
+    """
+    told = (None, None) if began.cleared else (began.tokens_before, began.tokens_after)
+    before, left = told
+    if before is None and after:
+        before = counted_before
+    sizes = {"tokens_before": before, "tokens_after": counted_after if left is None else left}
+    return CompactionMark(after, replace(began, **sizes))
 
 
-def _sent(stage: MeasuredStage, number: int, removed: int, beside: int) -> Iterator[Sent]:
+def _sent(
+    stage: MeasuredStage, number: int, removed: int, beside: int, left_out: Sequence[int]
+) -> Iterator[Sent]:
     """The requests of a stage; each message is added to the sums once."""
     sums: Tally[str] = Tally()
     place, first = 0, stage.stage.carried > 0
@@ -87,6 +101,7 @@ def _sent(stage: MeasuredStage, number: int, removed: int, beside: int) -> Itera
         number += 1
         for kinds in stage.by_kind[place : request.messages]:
             sums.update(kinds)
+        removed += sum(left_out[place : request.messages])
         place = max(place, request.messages)
         charged = request.input_tokens
         by_kind = adding_up_to(sums.total() + beside if charged is None else charged, sums)
@@ -96,9 +111,16 @@ def _sent(stage: MeasuredStage, number: int, removed: int, beside: int) -> Itera
             point=Point(number, request.time, by_kind, charged),
             first=first,
             removed=removed,
-            answer=request.output_tokens or sum(stage.sizes[place : _answered(stage, place)]),
+            answer=_size_of_answer(request, sum(stage.sizes[place : _answered(stage, place)])),
         )
         first = False
+
+
+def _left_out(stage: MeasuredStage, kept_out: Mapping[str, int]) -> Iterator[int]:
+    """For each message of a stage: tokens that were kept out of it when it came."""
+    for place, message in enumerate(stage.messages):
+        came = place >= stage.stage.carried
+        yield sum(kept_out.get(result.call_id, 0) for result in message.results) if came else 0
 
 
 def requests_of(stage: MeasuredStage) -> Sequence[Request]:
@@ -142,6 +164,12 @@ def _charged(request: Request, answer: Any) -> Request:
 def _tokens(usage: Any, name: str) -> int:
     value = usage.get(name)
     return value if isinstance(value, int) else 0
+
+
+def _size_of_answer(request: Request, counted: int) -> int:
+    """Tokens of an answer; streamed answers are often recorded with a placeholder like 1 or 8."""
+    recorded = request.output_tokens
+    return recorded if 2 * recorded >= counted else counted
 
 
 def _answered(stage: MeasuredStage, place: int) -> int:

@@ -1,6 +1,7 @@
 """The stages of a history as values, with the size of every message; each is counted once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,3 +67,11 @@ def _by_kind(
         if kinds is None:
             kinds = known[id(source)] = breakdown([message], counter)
         yield kinds
+
+
+def summed(by_kind: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Tokens by kind of several messages together, the largest first."""
+    sums: Tally[str] = Tally()
+    for kinds in by_kind:
+        sums.update(kinds)
+    return dict(sums.most_common())

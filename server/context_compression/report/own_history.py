@@ -11,15 +11,13 @@ from context_compression.display.strings import in_words
 from context_compression.session import Session
 from context_compression.session.event_checks import makes_sense
 from context_compression.session.state import State
-from context_compression.transcripts.history import Compaction, History, Stage
-
-OURS = "context-compression"
+from context_compression.transcripts.history import OURS, Compaction, History, Stage
 
 
 def history_of_session(session: Session) -> History:
     """The history of a session; its view is the live context.
 
-    A stage ends with each compression, undo, or rewind of its log.
+    A stage ends with each compression or undo in its log.
     """
     past = _Past()
     events = session.log.events()
@@ -50,25 +48,24 @@ class _Past:
         self._began: Compaction | None = None
 
     def replay(self, event: Mapping[str, Any]) -> None:
-        """The next event; a change of the view begins a new stage."""
-        changes = event["type"] in ("compression", "undo", "rewind")
-        if changes:
+        """The next event. A compression or an undo begins a new stage.
+
+        Messages that were rewound are no part of the history.
+        """
+        kind, compressions = event["type"], len(self.state.compressions)
+        if kind in ("compression", "undo"):
             self.close()
         self.state.replay(event)
-        time = time_of(event)
-        if event["type"] == "message":
-            self._times.append(time)
-        elif changes:
+        if kind == "message":
+            self._times.append(time_of(event))
+        elif kind == "rewind":
             del self._times[len(self.state.recorded) :]
+            if len(self.state.compressions) < compressions:  # the messages before are back
+                self.stages, self._carried, self._began = [], 0, None
+            self._carried = min(self._carried, len(self.state.view))
+        elif kind in ("compression", "undo"):
             self._carried = len(self.state.view)
-            self._began = None
-            if event["type"] == "compression":
-                self._began = Compaction(
-                    time=time,
-                    by=OURS,
-                    tokens_before=event["tokens_before"],
-                    tokens_after=event["tokens_after"],
-                )
+            self._began = _compaction(event) if kind == "compression" else None
 
     def close(self) -> None:
         """End the stage."""
@@ -80,6 +77,11 @@ class _Past:
             began=self._began,
         )
         self.stages.append(stage)
+
+
+def _compaction(event: Mapping[str, Any]) -> Compaction:
+    before, after = event["tokens_before"], event["tokens_after"]
+    return Compaction(time_of(event), by=OURS, tokens_before=before, tokens_after=after)
 
 
 def time_of(event: Mapping[str, Any]) -> float | None:

@@ -7,7 +7,8 @@ from math import ceil
 from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import in_words
 from context_compression.report.chart import chart
-from context_compression.report.model import Archived, Consumer, Cost, Point, Repeated, Report
+from context_compression.report.model import Archived, Consumer, Cost, Repeated, Report
+from context_compression.transcripts.history import Compaction
 
 LISTED = 5
 LABEL = 11
@@ -31,7 +32,7 @@ def text(report: Report, width: int = 80) -> str:
         *_head(report, width),
         "",
         *_now(report),
-        *chart(report.points, report.compactions, report.window, report.threshold, width),
+        *_chart(report, width),
         *_compactions(report),
         "",
         *_consumers("by tool", report.by_tool, width),
@@ -64,10 +65,10 @@ def _head(report: Report, width: int) -> Iterator[str]:
     by = ", ".join(filter(None, [report.host, report.model, report.project]))
     yield in_words(by, 4 * width)
     counts = f"{how_many(report.messages, 'message')}, {how_many(report.cost.requests, 'request')}"
-    yield ", ".join([*_times(report), counts, f"session {report.session}"])
+    yield ", ".join([*_when(report), counts, f"session {report.session}"])
 
 
-def _times(report: Report) -> Iterator[str]:
+def _when(report: Report) -> Iterator[str]:
     if report.began is not None and report.ended is not None:
         began = time.strftime("%Y-%m-%d %H:%M", time.localtime(report.began))
         yield f"{began}, {duration(report.ended - report.began)}"
@@ -87,15 +88,17 @@ def _now(report: Report) -> Iterator[str]:
     percent = f"{100 * used / window:.0f} %" if window else "?"
     due = "is due" if used >= report.threshold else f"is due from {report.threshold:,} on"
     yield f"{'now':{LABEL}}{used:,} of {window:,} tokens ({percent}); a compression {due}"
-    if report.points:
-        last = report.points[-1]
-        shares = sorted(last.by_kind.items(), key=lambda item: -item[1])
-        kinds = (f"{kind} {_percent(tokens, last)}" for kind, tokens in shares[:LISTED] if tokens)
+    shares = sorted(report.by_kind.items(), key=lambda item: -item[1])[:LISTED]
+    if kinds := [f"{kind} {100 * tokens / used:.0f} %" for kind, tokens in shares if tokens]:
         yield f"{'of it':{LABEL}}{', '.join(kinds)}"
 
 
-def _percent(tokens: int, point: Point) -> str:
-    return f"{100 * tokens / point.tokens:.0f} %"
+def _chart(report: Report, width: int) -> Iterator[str]:
+    """The context over time, and now if it was compacted since the last request."""
+    points, marks = report.points, report.compactions
+    since = points and marks and marks[-1].after >= points[-1].number
+    now = report.used if since else None
+    return chart(points, marks, report.window, report.threshold, width, now)
 
 
 def _compactions(report: Report) -> Iterator[str]:
@@ -110,14 +113,18 @@ def _compactions(report: Report) -> Iterator[str]:
         for mark in marks[-LISTED:]
     )
     earlier = f"{len(marks) - LISTED:,} earlier; " if len(marks) > LISTED else ""
-    times = "once" if len(marks) == 1 else f"{len(marks):,} times"
-    yield f"{'compacted':{LABEL}}{times}: {earlier}{'; '.join(each)}"
+    yield f"{'compacted':{LABEL}}{times(len(marks))}: {earlier}{'; '.join(each)}"
 
 
-def _how(compaction: object) -> Iterator[str]:
-    for name in ("trigger", "by"):
-        if value := getattr(compaction, name):
-            yield in_words(value, 40)
+def _how(compaction: Compaction) -> Iterator[str]:
+    yield from (in_words(value, 40) for value in (compaction.trigger, compaction.by) if value)
+    if compaction.cleared:
+        yield "only tool results"
+
+
+def times(number: int) -> str:
+    """`times(1)` -> `"once"`, `times(2)` -> `"twice"`, `times(3)` -> `"3 times"`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def _sizes(tokens: int | None) -> str:
@@ -141,7 +148,7 @@ def _again(repeated: Sequence[Repeated]) -> Iterator[str]:
     for place, one in enumerate(repeated[:3]):
         name = "again" if place == 0 else ""
         what = _end_of(one.name, 60) if one.kind == "file" else in_words(one.name, 60)
-        facts = f"{one.times} times, {one.again:,} tokens came again: {ADVICE[one.kind]}"
+        facts = f"{times(one.times)}, {one.again:,} tokens came again: {ADVICE[one.kind]}"
         yield f"{name:{LABEL}}{what} {facts}"
 
 
@@ -149,44 +156,51 @@ def _left(report: Report, width: int) -> Iterator[str]:
     if not report.archived_total:
         yield f"{'archived':{LABEL}}nothing"
         return
-    tokens = sum(entry.tokens for entry in report.archived)
-    back = sum(entry.restored > 0 for entry in report.archived)
-    came = f"{back} of them came back" if back else "none of them came back"
-    least = "at least " if report.archived_total > len(report.archived) else ""
+    back = report.archived_restored
+    came = f"{back:,} of them" if back else "none of them"
     yield (
-        f"{'archived':{LABEL}}{how_many(report.archived_total, 'original')}, {least}"
-        f"{how_many(tokens, 'token')}; {came}"
+        f"{'archived':{LABEL}}{how_many(report.archived_total, 'original')}, "
+        f"{how_many(report.archived_tokens, 'token')}; {came} came back"
     )
     for entry in report.archived[:3]:
         yield f"{'':{LABEL}}{_item(entry, width)}"
 
 
 def _item(entry: Archived, width: int) -> str:
-    back = f", restored {entry.restored} times" if entry.restored else ""
-    facts = f" {entry.tokens:,} tokens, ref {entry.ref[:12]}{back}"
-    return in_words(entry.what, max(20, width - LABEL - len(facts))) + facts
+    back = f", restored {times(entry.restored)}" if entry.restored else ""
+    facts = f"{entry.tokens:>9,} tokens {entry.ref[:12]}{back}"
+    return f"{facts} {_shortened(entry.what, max(20, width - LABEL - len(facts) - 1))}"
+
+
+def _shortened(text: str, most: int) -> str:
+    """The beginning and the end of a long text: `"read result: …src/app.py"`."""
+    text = in_words(text, 1_000)
+    begin = most // 3
+    return text if len(text) <= most else f"{text[:begin]}…{text[begin + 1 - most :]}"
 
 
 def _cost(cost: Cost) -> Iterator[str]:
     if not cost.requests:
         return
-    how = "as charged" if cost.measured else "estimated, with a cache"
-    saved = cost.without - cost.with_us
-    line = f"{'cost':{LABEL}}input of {_money(cost.with_us, cost)}, {how}"
-    if saved > 0:
+    how = "as charged" if cost.measured else "estimated"
+    line = f"{'cost':{LABEL}}input {_money(cost.with_us, cost)}, {how}"
+    if cost.without > cost.with_us:
         line += f"; {_money(cost.without, cost)} if nothing had left"
     if cost.impossible:
         line += f", and {how_many(cost.impossible, 'request')} would not have fitted the window"
     if cost.output_price is None:
-        yield f"{line}; output {short_number(cost.output)} tokens"
+        line += f"; output {short_number(cost.output)}"
     else:
-        yield f"{line}; output ${cost.output * cost.output_price / 1e6:,.2f}"
+        line += f"; output ${cost.output * cost.output_price / 1e6:,.2f}"
+    yield line
+    if cost.input_price is None:
+        yield f"{'':{LABEL}}in tokens of plain input; a cache read counts 0.1, a cache write 1.25"
 
 
 def _money(tokens: int, cost: Cost) -> str:
     """Weighted tokens, in dollars if the user named a price."""
     if cost.input_price is None:
-        return f"{short_number(tokens)} tokens at full price"
+        return short_number(tokens)
     return f"${tokens * cost.input_price / 1e6:,.2f}"
 
 

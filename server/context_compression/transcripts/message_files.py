@@ -86,9 +86,9 @@ class MessageRows:
             self._first_strange = self._first_strange or row
             self._strange += 1
 
-    def compacts(self, row: Row) -> bool:
-        """No row takes messages out."""
-        return False
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """`None`: no row takes messages out."""
+        return None
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The conversation so far.

@@ -195,8 +195,8 @@ class FileReading:
             return row_in(stream.read(at.length))
 
         for row, at in islice(chain(first, rows), self._rows):
-            if self._before is not None and reader.compacts(row):
-                self._before[at.offset] = reader.transcript(self.path, load)
+            if self._before is not None and (before := reader.before(row, self.path, load)):
+                self._before[at.offset] = before
             reader.add(row, at)
         self._last = rows.last
         transcript = reader.transcript(self.path, load)

@@ -13,10 +13,10 @@ def seconds(written: Any) -> float | None:
     Returns:
         `None` for any other value.
     """
-    if isinstance(written, int | float):
-        return written / 1000
     try:
+        if isinstance(written, int | float):
+            return written / 1000
         time = datetime.fromisoformat(written)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

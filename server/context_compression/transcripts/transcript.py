@@ -73,8 +73,17 @@ class Reader(Protocol):
         """The live conversation; its warnings are about the rows added so far."""
         ...
 
-    def compacts(self, row: Row) -> bool:
-        """Whether a row, which is not added yet, may take something out of the context."""
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """The conversation before a row that may take something out of the context.
+
+        Args:
+            row: the next row, not yet added.
+            path: as for `transcript`.
+            load: as for `transcript`.
+
+        Returns:
+            `None` for all other rows.
+        """
         ...
 
 

@@ -36,6 +36,7 @@ from context_compression.hosts.codex.messages import (
     is_repeated,
     is_the_models,
 )
+from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.history import Compaction, Request
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.times import seconds
@@ -91,7 +92,7 @@ class CodexReader:
 
     items: list[Item] = field(default_factory=list[Item])
     """The items with which the next request would begin."""
-    compactions: list[Compaction] = field(default_factory=list[Compaction])
+    _log: CompactionLog = field(default_factory=CompactionLog)
     _written: list[float | None] = field(default_factory=list[float | None])  # each of the items
     _carried: int = 0  # items that the last compaction left
     _time: float | None = None  # of the newest row
@@ -127,9 +128,9 @@ class CodexReader:
             case _:
                 pass
 
-    def compacts(self, row: Row) -> bool:
-        """Whether a row is a compaction."""
-        return row.get("type") == "compacted"
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction."""
+        return self.transcript(path, load) if row.get("type") == "compacted" else None
 
     def _add_item(self, item: Item) -> None:
         if string(item, "type") in NOT_SENT or item.get("role") == "system":
@@ -148,10 +149,7 @@ class CodexReader:
             summary = {"type": "input_text", "text": string(payload, "message")}
             message = {"type": "message", "role": "user", "content": [summary]}
             self.items = [*filter(begins_turn, self.items), message]
-        before = self._charged[-1].tokens if self._charged else None
-        self.compactions.append(
-            Compaction(time=self._time, by=NAME, tokens_before=before, place=at.offset)
-        )
+        self._log.add(Compaction(time=self._time, by=NAME, place=at.offset))
         self._written, self._carried = [None] * len(self.items), len(self.items)
         self._charged, self._answer, self._turns = [], None, 0
 
@@ -175,12 +173,12 @@ class CodexReader:
     def _charge(self, usage: Any, total: Any) -> None:
         about = as_object(usage)
         prompt, cached, answer = (_count(about, part) for part in CHARGED)
-        if self.compactions and self.compactions[-1].tokens_after is None:
-            after = prompt or _count(about, "total_tokens")
-            self.compactions[-1] = replace(self.compactions[-1], tokens_after=after or None)
+        if not prompt:  # an estimate that follows a compaction
+            self._log.measured(_count(about, "total_tokens"))
         if total == self._total or prompt <= 0:
             return
         self._total = total
+        self._log.answered(prompt, answer)
         items = first = len(self.items) if self._answer is None else self._answer
         while items < len(self.items) and is_the_models(self.items[items]):
             items += 1  # outputs of its calls may already follow it
@@ -226,7 +224,7 @@ class CodexReader:
             model=self._model,
             system=instructions or None,
             project=string(self._meta, "cwd"),
-            compactions=[*self.compactions],
+            compactions=[*self._log.compactions],
             carried=messages.holding(self._carried),
             times=messages.first_of(self._written),
             requests=requests,

@@ -73,9 +73,10 @@ class ClaudeCodeReader:
         elif kind == "api-request":
             self._shape = self._shapes.get(string(row, "shapeHash"), self._shape)
 
-    def compacts(self, row: dict[str, Any]) -> bool:
-        """Whether a row is a compaction, or removes old tool results."""
-        return begins_context({"type": string(row, "type"), "subtype": row.get("subtype")})
+    def before(self, row: dict[str, Any], path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction, or before old tool results are removed."""
+        compacts = begins_context({"type": string(row, "type"), "subtype": row.get("subtype")})
+        return self.transcript(path, load) if compacts else None
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last row added."""

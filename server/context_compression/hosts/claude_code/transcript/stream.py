@@ -68,11 +68,15 @@ def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcr
 def _read(path: Path, document: Any, before: dict[int | None, Transcript]) -> Transcript:
     rows = [dict(as_object(row)) for row in document]
     stream = reader()
+
+    def load(at: At) -> Row:
+        return rows[at.offset]
+
     for index, row in enumerate(rows):
-        if stream.compacts(row):
-            before[index] = stream.transcript(path, lambda at: rows[at.offset])
+        if known := stream.before(row, path, load):
+            before[index] = known
         stream.add(row, At(index, 0))
-    return stream.transcript(path, lambda at: rows[at.offset])
+    return stream.transcript(path, load)
 
 
 def reader() -> "StreamReader":
@@ -111,9 +115,10 @@ class StreamReader:
         elif kind not in NOT_SPOKEN:
             self._reader.add({"type": kind}, at)  # counted there
 
-    def compacts(self, row: dict[str, Any]) -> bool:
-        """Whether a row is a compaction."""
-        return row.get("subtype") == "compact_boundary"
+    def before(self, row: dict[str, Any], path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction."""
+        is_compaction = row.get("subtype") == "compact_boundary"
+        return self.transcript(path, load) if is_compaction else None
 
     def _add_system(self, row: dict[str, Any], at: At) -> None:
         match string(row, "subtype"):
