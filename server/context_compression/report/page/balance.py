@@ -54,15 +54,15 @@ def _dollars(cost: Cost, tokens: int) -> list[str]:
 def _verdict(cost: Cost) -> str:
     saved = cost.without - cost.with_us
     if saved > 0:
-        first = f"Compaction saved {percent(saved, cost.without)} of the input's cost."
+        first = f"The input cost {percent(saved, cost.without)} less than without compaction."
     elif saved < 0:
-        first = f"Compaction cost {percent(-saved, cost.without)} more than it saved."
+        first = f"The input cost {percent(-saved, cost.without)} more than without compaction."
     else:
         first = "Compaction changed nothing in the cost."
     if not cost.impossible:
         return first
     would = how_many(cost.impossible, "request")
-    return f"{first} Without it, {would} would not have fitted the window at all."
+    return f"{first} Without it, {would} would not have fitted the window."
 
 
 def evidence(report: Report) -> Markup:

@@ -1,10 +1,11 @@
 """The head of the page: which session it is, and its key numbers."""
 
 from context_compression.display.plurals import how_many, short_number
-from context_compression.report.model import Report
+from context_compression.report.model import Cost, Report
 from context_compression.report.page.kinds import by_class
 from context_compression.report.page.markup import Markup, Piece, element, name, span
 from context_compression.report.page.sections import MOST, bar, facts, number, percent
+from context_compression.transcripts.history import OURS
 
 HOSTS = {
     "claude-code": "Claude Code", "codex": "Codex", "copilot-cli": "Copilot CLI",
@@ -48,7 +49,6 @@ def key_numbers(report: Report) -> Markup:
     restored = sum(original.restored for original in report.archived)
     archived = sum(original.tokens for original in report.archived)
     part = "" if report.archived_total <= len(report.archived) else "at least "
-    cost = report.cost
     tiles = [
         _tile(
             "In the context now",
@@ -57,7 +57,7 @@ def key_numbers(report: Report) -> Markup:
             bar([("results", report.used)], max(report.window, report.used)),
         ),
         _tile(
-            "Largest context",
+            "Largest request",
             short(peak),
             f"{percent(peak, report.window)} of the window",
             bar([("results", peak)], max(report.window, peak)),
@@ -69,7 +69,7 @@ def key_numbers(report: Report) -> Markup:
             f"originals, {part}{short(archived)} tokens" if archived else "originals",
         ),
         _tile("Restored", number(restored), "times an original came back"),
-        _saving(cost.with_us, cost.without),
+        _saving(report.cost),
     ]
     title = element("h2", "Key numbers", class_="unseen", id="numbers-title")
     tiles_ = element("dl", tiles, class_="tiles")
@@ -89,21 +89,23 @@ def _tile(label: str, value: str, note: str, picture: Markup | None = None) -> M
 
 
 def _by_whom(report: Report) -> str:
-    ours = sum(mark.compaction.by == "context-compression" for mark in report.compactions)
+    ours = sum(mark.compaction.by == OURS for mark in report.compactions)
+    by_host = len(report.compactions) - ours
     if not report.compactions:
         return "nothing was compacted"
     if not ours:
         return "by the host"
-    by_host = len(report.compactions) - ours
-    return f"{how_many(ours, 'compression')} by us, {number(by_host)} by the host"
+    return f"{number(ours)} by us, {number(by_host)} by the host" if by_host else f"by {OURS}"
 
 
-def _saving(with_us: int, without: int) -> Markup:
+def _saving(cost: Cost) -> Markup:
     label = "Cost of input"
-    if without <= 0:
+    if cost.without <= 0:
         return _tile(label, "unknown", "no request is recorded")
-    change = 100 * (without - with_us) / without
+    fits = f", where {how_many(cost.impossible, 'request')} would not have fitted"
+    beyond = fits if cost.impossible else ""
+    change = 100 * (cost.without - cost.with_us) / cost.without
     if abs(change) < 0.5:
-        return _tile(label, "the same", "with and without compaction")
+        return _tile(label, "the same", f"as without compaction{beyond}")
     word = "less" if change > 0 else "more"
-    return _tile(label, f"{abs(change):.0f} % {word}", "than without any compaction")
+    return _tile(label, f"{abs(change):.0f} % {word}", f"than without compaction{beyond}")

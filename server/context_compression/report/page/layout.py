@@ -101,6 +101,8 @@ def layout_of(report: Report) -> Layout | None:
         for point in points
     ]
     peak = max(max(request.tokens for request in requests), 1)
+    before = [mark.compaction.tokens_before or 0 for mark in report.compactions]
+    peak = max(peak, *(tokens for tokens in before if tokens <= 2 * peak), 1)
     reached = max(report.window, report.threshold)
     top = 1.12 * (max(peak, reached) if peak >= SCALE_NEEDS * reached else peak)
     marks = [(x(mark.after + 0.5), mark) for mark in report.compactions]

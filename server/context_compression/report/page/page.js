@@ -107,11 +107,13 @@ function fill(box, texts) {
   const right = texts.shown ? texts.shown.split("\n") : [];
   const kept = common(left, right);
   const original = make("div", {}, make("h4", {}, "The original"));
-  original.append(pane("The original", left, kept[0], "del", "left"));
+  if (texts.original) original.append(pane("The original", left, kept[0], "del", "left"));
+  else original.append(make("p", { class: "nothing" }, "Its text is not in this page."));
   if (texts.cut) original.append(make("p", { class: "note" }, texts.cut));
   const shown = make("div", {}, make("h4", {}, "What the model sees"));
   if (right.length) shown.append(pane("What the model sees", right, kept[1], "ins", "new"));
-  else shown.append(make("p", { class: "nothing" }, "Nothing stands in its place."));
+  else if (texts.original)
+    shown.append(make("p", { class: "nothing" }, "Nothing stands in its place."));
   box.append(original, shown);
 }
 

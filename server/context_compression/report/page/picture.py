@@ -85,16 +85,19 @@ def _marks(layout: Layout) -> list[Markup]:
     """Each compaction as a line; those with room for it carry their number."""
     drawn: list[Markup] = []
     numbered = -100.0
-    for index, (x, _) in enumerate(layout.marks[:MOST_MARKS], 1):
+    for index, (x, mark) in enumerate(layout.marks[:MOST_MARKS], 1):
         at = f"{x:.2f}%"
-        line = element("line", x1=at, x2=at, y1="0", y2="100%", class_="compaction")
+        drawn.append(element("line", x1=at, x2=at, y1="0", y2="100%", class_="compaction"))
+        before, after = mark.compaction.tokens_before, mark.compaction.tokens_after
+        if before and after:
+            upper, lower = f"{layout.y(before):.2f}%", f"{layout.y(after):.2f}%"
+            drawn.append(element("line", x1=at, x2=at, y1=upper, y2=lower, class_="drop"))
         if x - numbered < ROOM_FOR_NUMBER:
-            drawn.append(joined(line, element("circle", cx=at, cy="11", r="3.5", class_="mark")))
+            drawn.append(element("circle", cx=at, cy="11", r="3.5", class_="mark"))
             continue
         numbered = x
-        sign = element("circle", cx=at, cy="11", r="9", class_="mark")
-        text = element("text", str(index), x=at, y="11", dy="0.35em", class_="mark")
-        drawn.append(joined(line, sign, text))
+        drawn.append(element("circle", cx=at, cy="11", r="9", class_="mark"))
+        drawn.append(element("text", str(index), x=at, y="11", dy="0.35em", class_="mark"))
     return drawn
 
 

@@ -28,6 +28,8 @@ def window(report: Report) -> Markup:
         nothing = element("p", "No request is recorded.", class_="nothing")
         return section("window", "The window over time", nothing, compactions(report))
     note = "The tokens of each request, by kind of content. Choose a request to see its values."
+    if any(mark.compaction.tokens_before for mark in report.compactions):
+        note += " A bold stroke goes from the size before a compaction to the size after it."
     if report.window > layout.top:
         note += f" The window of {number(report.window)} lies far above the picture."
     return section(
