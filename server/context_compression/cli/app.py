@@ -66,7 +66,7 @@ class Options:
         allow = [*self.allow]
         for name in given:
             with suppress(OSError, ValueError):  # not a path: reading it reports that
-                allow.append(str(_place(name).resolve()))
+                allow.append(str(place(name).resolve()))
         workspace = Workspace.here(store=self.store, allow=allow)
         for name in self.allow:
             if not os.path.exists(workspace.place(name)):
@@ -78,7 +78,8 @@ class Options:
         return Conversations(self.workspace(*given))
 
 
-def _place(name: str) -> Path:
+def place(name: str) -> Path:
+    """The path that the user typed; `~` is the home folder."""
     with suppress(RuntimeError):  # `~name` of an unknown user is the name of a folder
         return Path(name).expanduser()
     return Path(name)

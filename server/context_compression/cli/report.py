@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from context_compression.cli.app import Options, Refused, as_json
+from context_compression.cli.app import Options, Refused, as_json, place
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT, Conversations
-from context_compression.errors import ContextCompressionError, ConversationNotFound
+from context_compression.errors import (
+    ContextCompressionError,
+    ConversationNotFound,
+    StoreUnwritable,
+)
 from context_compression.store.files import replace_file
 from context_compression.workspace import Opened
 
@@ -76,9 +80,7 @@ def report(
     if opens and path is None:
         path = Path(tempfile.mkdtemp(prefix="context-report-"), "report.html")
     if path:
-        from context_compression.report.html import page
-
-        replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+        _write(facts, path)
         say(f"Written to {one_line(path)}.{'' if without_text else _TEXTS}")
         if opens and not webbrowser.open(path.resolve().as_uri()):
             say("No browser could be opened. Open the file in one.")
@@ -129,15 +131,34 @@ def _checked(file: str, force: bool) -> Path:
     """The path of the page, if it may be written.
 
     Raises:
-        Refused: the file exists and is not a report.
+        Refused: the file exists and is not a report, or its name cannot be one.
     """
-    path = Path(file).expanduser()
+    if "\0" in file:
+        raise Refused(f"{file!r} contains a NUL character, which no file name can. Remove it.")
+    path = place(file)
+    if path.is_dir():
+        raise Refused(f"{one_line(path)} is a folder. Name a file in it.")
     if os.path.lexists(path) and not (force or _is_report(path)):
         raise Refused(
             f"{one_line(path)} exists and is not a report of context-compression. Choose another "
             "name, or add --force to overwrite it."
         )
     return path
+
+
+def _write(facts: "Report", path: Path) -> None:
+    """Write the page.
+
+    Raises:
+        Refused: it cannot be written there.
+    """
+    from context_compression.report.html import page
+
+    try:
+        replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+    except StoreUnwritable as error:
+        reason = getattr(error.__cause__, "strerror", None) or error
+        raise Refused(f"{one_line(path)} cannot be written: {reason}. Choose another.") from error
 
 
 def _is_report(path: Path) -> bool:

@@ -8,11 +8,12 @@ from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import in_words
 from context_compression.report.chart import chart
 from context_compression.report.model import Archived, Consumer, Cost, Repeated, Report
-from context_compression.transcripts.history import Compaction
+from context_compression.transcripts.history import OURS, Compaction
 
 LISTED = 5
 LABEL = 11
 """How many columns the names of the parts take."""
+WITHOUT_HOST = {"messages": "a file of messages", OURS: "a recorded session"}
 ADVICE = {
     "command": "let it print only what is new or fails",
     "file": "read only the lines that changed",
@@ -62,7 +63,8 @@ def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
 
 def _head(report: Report, width: int) -> Iterator[str]:
     yield in_words(report.title or report.session, width)
-    by = ", ".join(filter(None, [report.host, report.model, report.project]))
+    host = WITHOUT_HOST.get(report.host, report.host)
+    by = ", ".join(filter(None, [host, report.model, report.project]))
     yield in_words(by, 4 * width)
     counts = f"{how_many(report.messages, 'message')}, {how_many(report.cost.requests, 'request')}"
     yield ", ".join([*_when(report), counts, f"session {report.session}"])
