@@ -105,7 +105,7 @@ def _requests(layout: Layout, report: Report) -> Markup:
     shown = [
         (at, 100 * (at - layout.first + 0.5) / span)
         for at in inner
-        if 9 < 100 * (at - layout.first) / span < 91
+        if 20 < 100 * (at - layout.first) / span < 91
     ]
     texts = [element("text", f"request {number(layout.first)}", x="0", y="14", class_="start")]
     texts += [
