@@ -16,6 +16,7 @@ from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
 from context_compression.cli.restore import restore
+from context_compression.cli.sessions import sessions
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
     alone_on_stdout,
@@ -140,11 +141,11 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         for doubt in workspace.doubts():
             say(f"warning: {one_line(doubt)}")
         store = workspace.store
-        sessions = json_output.sessions(store, store.sessions())
+        recorded = json_output.sessions(store, store.sessions())
         if as_json:
-            write_json({"store": str(store.folder), "sessions": sessions})
+            write_json({"store": str(store.folder), "sessions": recorded})
         else:
-            show(text_output.sessions(store.folder, sessions))
+            show(text_output.sessions(store.folder, recorded))
         return
     conversations = options.conversations(conversation)
     opened = conversations.open(conversation, model=model)
@@ -248,6 +249,7 @@ def demo() -> None:
 COMMANDS = (
     serve,
     hook,
+    sessions,
     status,
     compress,
     export,

@@ -1,8 +1,10 @@
 """Reads transcripts of all hosts: the content of a file shows which host wrote it."""
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse as parse_messages
@@ -70,13 +72,19 @@ class Readings:
         try:
             if location := database_of(path):
                 return title_of(*location)
-            messages = parse_messages(
-                FileReading(path, WRITERS, rows=FIRST).look().messages
-            ).messages
+            return first_words(FileReading(path, WRITERS, rows=FIRST).look().messages)
         except ContextCompressionError:
             return ""
-        texts = (user_words(message).strip() for message in messages)
-        return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
+
+
+def first_words(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The user's first words in a conversation; empty if there are none.
+
+    Raises:
+        InvalidConversation: the messages are not in a format we know.
+    """
+    texts = (user_words(message).strip() for message in parse_messages(messages).messages)
+    return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
 
 
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:

@@ -5,6 +5,7 @@ transcript.py      its transcripts: a database, or exported sessions
 database.py        reads the database while opencode writes to it
 live.py            the messages that are in the context now
 context.py         Anthropic messages from opencode's messages
+sessions.py        the sessions that it keeps
 current.py         finds the session of the conversation that calls us
 hooks.py           our answers to its events
 configuration.py   its configuration, and our entry in it
