@@ -15,6 +15,7 @@ from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.restore import restore
 from context_compression.cli.sessions import sessions
 from context_compression.cli.setup import doctor, install, uninstall
@@ -126,7 +127,7 @@ def hook(options: Options, host: str, serve: bool) -> None:
 
 
 @click.command(short_help="Show how full a conversation's context is, or list the sessions.")
-@click.argument("conversation", required=False)
+@click.argument("conversation", required=False, type=CONVERSATION)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
 @click.pass_obj

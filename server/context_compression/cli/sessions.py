@@ -8,6 +8,7 @@ import click
 
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.json_output import Record
+from context_compression.cli.numbers import remember
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.cli.text_output import table
 from context_compression.display.plurals import short_number
@@ -47,6 +48,7 @@ def sessions(
             only_here=here,
             limit=None if everything else limit,
         )
+    remember(listing, str(conversations.workspace.store.folder))
     for problem in listing.problems:
         say(f"warning: {problem}")
     if as_json:
