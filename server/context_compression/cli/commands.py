@@ -70,6 +70,7 @@ from context_compression.workspace.own_sessions import KEPT_IN
 @click.option(
     "--hooks",
     type=click.Choice(list(HOOKED)),
+    hidden=True,
     help="Answer this host's hooks too, with a seventh tool; the host's plugin sets this.",
 )
 @click.pass_obj
@@ -102,7 +103,7 @@ def serve(
     mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
 
 
-@click.command(short_help="Answer one event of a host's hook.")
+@click.command(hidden=True, short_help="Answer one event of a host's hook.")
 @click.argument("host", type=click.Choice(list(HOOKED)))
 @click.option("--serve", is_flag=True, hidden=True, help="Answer events until stdin ends.")
 @click.pass_obj
@@ -146,7 +147,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         if as_json:
             write_json({"store": str(store.folder), "sessions": recorded})
         else:
-            show(text_output.sessions(store.folder, recorded))
+            show(*text_output.sessions(store.folder, recorded))
         return
     conversations = options.conversations(conversation)
     opened = conversations.open(conversation, model=model)
@@ -155,7 +156,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         if as_json:
             write_json({"session": id, "refs_total": len(refs), "refs": refs})
         else:
-            show(text_output.own_session(id, refs))
+            show(*text_output.own_session(id, refs))
         return
     warn(opened)
     with working("counting"):
@@ -165,7 +166,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     if as_json:
         write_json(json_output.status(opened.session.id, status))
     else:
-        show(text_output.status(opened.session.id, status))
+        show(*text_output.status(opened.session.id, status))
 
 
 @click.command()
@@ -184,7 +185,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": entries})
     else:
-        show(text_output.summaries(entries))
+        show(*text_output.summaries(entries))
 
 
 @click.command(short_help="Show or change settings.")
@@ -227,7 +228,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     else:
         origins = text_output.origins(workspace.store.read_config(), workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        show(text_output.config(settings, origins, shown or NAMES))
+        show(*text_output.config(settings, origins, shown or NAMES))
 
 
 def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:

@@ -9,8 +9,8 @@ import click
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.json_output import Record
 from context_compression.cli.numbers import remember
+from context_compression.cli.page import Page, Table
 from context_compression.cli.terminal import say, show, working, write_json
-from context_compression.cli.text_output import table
 from context_compression.display.plurals import short_number
 from context_compression.display.strings import in_words
 from context_compression.doors.listing import RECORDED, ListedSession, Listing, list_sessions
@@ -54,7 +54,7 @@ def sessions(
     if as_json:
         write_json(as_record(listing))
     else:
-        show(as_text(listing, conversations.workspace.home))
+        show(*as_text(listing, conversations.workspace.home))
 
 
 def as_record(listing: Listing) -> Record:
@@ -66,30 +66,34 @@ def as_record(listing: Listing) -> Record:
     return {"sessions": sessions, "total": listing.total}
 
 
-def as_text(listing: Listing, home: Path) -> str:
+def as_text(listing: Listing, home: Path) -> Page:
     """The listing for people."""
     if not listing.sessions:
-        return "No session was found."
+        return ["No session was found."]
     now = time.time()
     rows = [
         (str(number), *_cells(each, home, now)) for number, each in enumerate(listing.sessions, 1)
     ]
-    lines = table([HEAD, *rows], left=4)
-    return "\n".join(lines)
+    more = listing.total - len(listing.sessions)
+    return [
+        Table([HEAD, *rows], left=4, flexible=(2, 3)),
+        "",
+        *([f"{more:,} older ones are not listed; --all lists them"] if more > 0 else []),
+        "`context-compression status 1` shows how full the first one is; compress and export take "
+        "a number, too",
+    ]
 
 
 def _cells(each: ListedSession, home: Path, now: float) -> tuple[str, ...]:
-    title = in_words(each.problem or each.title, LONGEST_TITLE)
-    size = "?" if each.tokens is None else short_number(each.tokens)
-    share = "?" if each.share is None else f"{each.share:.0%}"
+    """The cells of a session after its number."""
     return (
         each.host,
         _project(each.project, home),
-        title,
+        in_words(each.problem or each.title, LONGEST_TITLE),
         f"{age(now - each.written_at)} ago",
-        size,
-        share,
-        "?" if each.compactions is None else str(each.compactions),
+        "?" if each.tokens is None else short_number(each.tokens),
+        "?" if each.share is None else f"{each.share:.0%}",
+        "?" if each.compactions is None else f"{each.compactions:,}",
         "yes" if each.archived else "",
     )
 

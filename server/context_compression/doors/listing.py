@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.hosts.reading import first_words
 from context_compression.hosts.sessions import HOSTS
 from context_compression.tokens import Counter, anchored
 from context_compression.transcripts.candidates import CandidateConversation
@@ -174,7 +174,7 @@ def _with_facts(about: ListedSession, conversations: Conversations) -> ListedSes
         return replace(
             about,
             project=str(workspace.store.folder.parent),
-            title=first_words(state.recorded),
+            title=first_words(parse(state.recorded).messages),
             tokens=_size(opened),
             window=opened.session.settings.token_budget,
             compactions=len(state.compressions),

@@ -17,6 +17,7 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
 
     reading.py          transcripts of all hosts; a file's content shows which host wrote it
     sessions.py         the sessions of all hosts
+    history.py          whole conversations of all hosts, with what compactions took out
     current.py          the live transcript of the host that started us
     events.py           the answers to hosts' hooks
     serving.py          the answers of a process that a host keeps
@@ -25,8 +26,9 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
     installed_hooks.py  whether the hooks in them are those of this package
 """
 
+from context_compression.hosts.history import history
 from context_compression.hosts.reading import MAX_BYTES, Readings, read
 from context_compression.transcripts.access import Access
 from context_compression.transcripts.transcript import Transcript
 
-__all__ = ["MAX_BYTES", "Access", "Readings", "Transcript", "read"]
+__all__ = ["MAX_BYTES", "Access", "Readings", "Transcript", "history", "read"]

@@ -1,12 +1,10 @@
 """Reads transcripts of all hosts: the content of a file shows which host wrote it."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
-from context_compression.conversation.authors import user_words
+from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse as parse_messages
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import transcript as claude_code
@@ -30,7 +28,6 @@ WRITERS = Writers(
 )
 REMEMBERED = 8  # transcripts kept; few are read more than once
 FIRST = 200  # rows that are searched for the user's first words
-FROM_HOSTS = ("<", "# AGENTS.md")  # beginnings of texts that hosts put into the user's role
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
@@ -72,19 +69,12 @@ class Readings:
         try:
             if location := database_of(path):
                 return title_of(*location)
-            return first_words(FileReading(path, WRITERS, rows=FIRST).look().messages)
+            messages = parse_messages(
+                FileReading(path, WRITERS, rows=FIRST).look().messages
+            ).messages
         except ContextCompressionError:
             return ""
-
-
-def first_words(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The user's first words in a conversation; empty if there are none.
-
-    Raises:
-        InvalidConversation: the messages are not in a format we know.
-    """
-    texts = (user_words(message).strip() for message in parse_messages(messages).messages)
-    return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
+        return first_words(messages)
 
 
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
-from context_compression.hosts.opencode.live import Object, StoredMessage
-from context_compression.hosts.opencode.transcript import transcript_of
+from context_compression.hosts.opencode.compactions import compactions_among
+from context_compression.hosts.opencode.live import Object, StoredMessage, not_reverted
+from context_compression.hosts.opencode.stored_summaries import Summaries
+from context_compression.hosts.opencode.transcript import before_each, transcript_of
 from context_compression.transcripts.candidates import LISTED, CandidateConversation
 from context_compression.transcripts.lines import LONGEST, parse, too_large
 from context_compression.transcripts.reading import MAX_BYTES
@@ -66,6 +68,7 @@ class SessionReading:
     session: str | None
     max_bytes: int = MAX_BYTES
     _known: dict[str, Known] = field(default_factory=dict[str, Known], repr=False)
+    _summaries: Summaries = field(default_factory=Summaries, repr=False)
 
     def look(self) -> Transcript:
         """The live conversation; the host may write to the database meanwhile.
@@ -76,17 +79,40 @@ class SessionReading:
         """
         return looking(self.database, self._look)
 
+    def before_compactions(self) -> dict[int | None, Transcript]:
+        """The conversation before each compaction, by the compaction's place; all is read.
+
+        Raises:
+            ConversationNotFound: as `look`.
+            TranscriptError: as `look`.
+        """
+        return looking(self.database, self._before_each)
+
+    def _before_each(self, db: "sqlite3.Connection") -> dict[int | None, Transcript]:
+        info, newest_first = self._session(db, {})
+        return before_each(self.database / info["id"], info, [*newest_first][::-1])
+
     def _look(self, db: "sqlite3.Connection") -> Transcript:
+        used: dict[str, Known] = {}
+        info, newest_first = self._session(db, used)
+        around = not_reverted(self._summaries.around(db, info["id"]), as_object(info["revert"]))
+        compactions = compactions_among([*around][::-1])
+        path = self.database / info["id"]
+        transcript = transcript_of(path, info, newest_first, compactions)
+        self._known = used
+        return transcript
+
+    def _session(
+        self, db: "sqlite3.Connection", used: dict[str, Known]
+    ) -> tuple[dict[str, Any], Iterator[StoredMessage]]:
+        """The session's record, and its messages without reverted ones, the newest first."""
         id = self.session or _only_session(self.database, db)
         session = db.execute("SELECT * FROM session WHERE id = ?", (id,)).fetchone()
         if session is None:
             raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
-        used: dict[str, Known] = {}
         info = dict(session)
         info["revert"] = parse(str(info.get("revert")).encode())
-        transcript = transcript_of(self.database / id, info, self._newest_first(db, id, used))
-        self._known = used
-        return transcript
+        return info, not_reverted(self._newest_first(db, id, used), as_object(info["revert"]))
 
     def _newest_first(
         self, db: "sqlite3.Connection", session: str, used: dict[str, Known]
