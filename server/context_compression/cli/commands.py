@@ -15,8 +15,10 @@ from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.report import report
 from context_compression.cli.restore import restore
+from context_compression.cli.sessions import sessions
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
     alone_on_stdout,
@@ -127,7 +129,7 @@ def hook(options: Options, host: str, serve: bool) -> None:
 
 
 @click.command(short_help="Show how full a conversation's context is, or list the sessions.")
-@click.argument("conversation", required=False)
+@click.argument("conversation", required=False, type=CONVERSATION)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
 @click.pass_obj
@@ -142,11 +144,11 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         for doubt in workspace.doubts():
             say(f"warning: {one_line(doubt)}")
         store = workspace.store
-        sessions = json_output.sessions(store, store.sessions())
+        recorded = json_output.sessions(store, store.sessions())
         if as_json:
-            write_json({"store": str(store.folder), "sessions": sessions})
+            write_json({"store": str(store.folder), "sessions": recorded})
         else:
-            show(*text_output.sessions(store.folder, sessions))
+            show(*text_output.sessions(store.folder, recorded))
         return
     conversations = options.conversations(conversation)
     opened = conversations.open(conversation, model=model)
@@ -250,6 +252,7 @@ def demo() -> None:
 COMMANDS = (
     serve,
     hook,
+    sessions,
     status,
     report,
     compress,

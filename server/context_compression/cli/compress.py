@@ -12,6 +12,7 @@ import click
 from context_compression.cli import json_output, summary_by_user, text_output
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.console import is_terminal
 from context_compression.cli.page import Page
 from context_compression.cli.terminal import say, write, write_json
@@ -41,7 +42,7 @@ def _in_writable_folder(
 
 
 @click.command(short_help="Print a conversation, compacted.")
-@click.argument("conversation")
+@click.argument("conversation", type=CONVERSATION)
 @compression_options
 @click.option("--dry-run", is_flag=True, help="Print only the report; keep and write nothing.")
 @click.option(
