@@ -55,7 +55,7 @@ def test_without_a_name_the_newest_session_here_is_told(used: Desk, run: Run):
     done = run()
 
     assert done.stdout == run("chat").stdout
-    assert "The newest session that is recorded here: chat" in done.stderr
+    assert "The newest session of this folder: chat" in done.stderr
 
 
 def test_without_any_session_a_path_is_asked_for(desk: Desk, run: Run):

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from context_compression.cli.app import Options, Refused, as_json, place
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT, Conversations
+from context_compression.doors.listing import list_sessions
 from context_compression.errors import (
     ContextCompressionError,
     ConversationNotFound,
@@ -35,7 +37,7 @@ price = click.FloatRange(min=0)
 
 
 @click.command(short_help="Show what filled a session's context, what left it, and what it cost.")
-@click.argument("session", required=False)
+@click.argument("session", required=False, type=CONVERSATION)
 @click.option(
     "--html", "--output", "file", metavar="FILE", help="Write the report as a page for a browser."
 )
@@ -63,8 +65,9 @@ def report(
 ) -> None:
     """Show what filled the context of SESSION, what left it, and what that cost.
 
-    SESSION is a transcript, a file of messages or the id of a session. Without it, the current
-    conversation is shown, or the newest session that is recorded here. Nothing is changed.
+    SESSION is a transcript, a file of messages, the id of a session, or its number in
+    `context-compression sessions`. Without it, the current conversation is shown, or the newest
+    session of this folder. Nothing is changed.
     """
     from context_compression.report.building import Prices, report_of
 
@@ -99,20 +102,20 @@ _TEXTS = (
 
 
 def _opened(conversations: Conversations, session: str | None, model: str | None) -> Opened:
-    """The session that was named; else the current one, else the newest one of this store."""
+    """The session that was named; else the current one, else the newest one of this folder."""
     if session is not None:
         return conversations.open(session, model=model)
     try:
         opened = conversations.open(CURRENT, model=model)
     except ContextCompressionError:
-        recorded = conversations.recorded()
-        if not recorded:
+        newest = list_sessions(conversations, only_here=True, limit=1).sessions
+        if not newest:
             raise ConversationNotFound(
-                "There is no current conversation, and no session is recorded here. Pass the path "
-                "of a transcript."
+                "There is no current conversation and no session of this folder. Pass the path of "
+                "a transcript; `context-compression sessions` lists all sessions."
             ) from None
-        opened = conversations.open(recorded[0], model=model)
-        say(f"The newest session that is recorded here: {opened.session.id}")
+        opened = conversations.open(newest[0].name, model=model)
+        say(f"The newest session of this folder: {opened.session.id}")
     else:
         say(f"The current conversation: {opened.session.id}")
     return opened

@@ -12,8 +12,8 @@ from context_compression.report.course import course_of
 from context_compression.report.evidence import evidence_of
 from context_compression.report.measured import measured, summed
 from context_compression.report.model import LISTED, Report
-from context_compression.report.own_history import history_of_session
 from context_compression.session import Session
+from context_compression.session.history import history_of
 from context_compression.tokens import Anchor, Counter, anchored
 from context_compression.tokens.usage import Usage, adding_up_to
 from context_compression.transcripts.history import History
@@ -34,7 +34,7 @@ NO_PRICES = Prices()
 def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
     """The report of a conversation that a caller named. Nothing is written."""
     return build_report(
-        history_of(opened),
+        whole(opened),
         opened.session,
         anchor=opened.anchor,
         beside=opened.overhead_tokens,
@@ -42,10 +42,10 @@ def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
     )
 
 
-def history_of(opened: Opened) -> History:
+def whole(opened: Opened) -> History:
     """The whole conversation: from the file of its host, else from our record."""
     if opened.transcript is None:
-        return history_of_session(opened.session)
+        return history_of(opened.session)
     return hosts.history(opened.transcript.path)
 
 
