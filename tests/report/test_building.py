@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from transcripts import FIXTURES, recordings
 
 from context_compression import Session, hosts
+from context_compression.display.cells import cells
 from context_compression.errors import ContextCompressionError
 from context_compression.report.building import build_report, report_of
 from context_compression.report.course import MOST_POINTS
@@ -46,7 +47,7 @@ def check_that_the_parts_add_up(report: Report) -> None:
     for consumer in (*report.by_tool, *report.by_file):
         assert 0 <= consumer.largest <= consumer.tokens
     for width in (60, 80, 120):
-        assert max(map(len, text(report, width).splitlines())) <= width
+        assert max(map(cells, text(report, width).split("\n"))) <= width
 
 
 def of_file(path: Path, store: Path) -> Report:

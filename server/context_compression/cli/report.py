@@ -1,7 +1,6 @@
 """`report`: what filled a session's context, what left it, and what that cost."""
 
 import os
-import shutil
 import sys
 import tempfile
 import webbrowser
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from context_compression.cli.app import Options, Refused, as_json, place
+from context_compression.cli.console import is_terminal, size
+from context_compression.cli.help import examples
 from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.display.strings import one_line
@@ -36,7 +37,14 @@ NARROW, WIDE = 60, 120
 price = click.FloatRange(min=0)
 
 
-@click.command(short_help="Show what filled a session's context, what left it, and what it cost.")
+@click.command(
+    short_help="Show what filled a session's context, what left it, and what it cost.",
+    epilog=examples(
+        ("report", "the current conversation, or the newest of this folder"),
+        ("report 3 --open", "session 3 of `sessions` as a page in the browser"),
+        ("report chat.jsonl --html r.html", "a page to keep"),
+    ),
+)
 @click.argument("session", required=False, type=CONVERSATION)
 @click.option(
     "--html", "--output", "file", metavar="FILE", help="Write the report as a page for a browser."
@@ -175,6 +183,6 @@ def _is_report(path: Path) -> bool:
 
 def _width() -> int:
     """How many columns a line of the text has at most."""
-    if not sys.stdout.isatty():
+    if not is_terminal(sys.stdout):
         return 80
-    return min(WIDE, max(NARROW, shutil.get_terminal_size().columns))
+    return min(WIDE, max(NARROW, size(sys.stdout).columns))
