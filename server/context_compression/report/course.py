@@ -59,7 +59,8 @@ def course_of(
 
     Args:
         stages: of its history.
-        beside: tokens outside the messages in each request, as far as they are known beforehand.
+        beside: tokens outside the messages in each request; those that a provider charged beyond
+            our count replace it.
         kept_out: tokens that a hook kept out of a tool result, by the id of its call.
     """
     sent: list[Sent] = []
