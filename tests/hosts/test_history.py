@@ -229,12 +229,17 @@ def test_a_compaction_that_comes_while_the_database_is_followed_is_seen(host: Ho
     assert [c.trigger for c in readings.look(path).compactions] == ["auto"]
 
 
-def test_plain_messages_are_one_stage_without_times(tmp_path: Path):
-    path = written(tmp_path / "chat.jsonl", [{"role": "user", "content": "Hello."}])
+def test_plain_messages_are_one_stage_with_a_request_for_each_answer(tmp_path: Path):
+    rows = [
+        {"role": "user", "content": "<current_datetime>2026</current_datetime>\n\nHello."},
+        {"role": "assistant", "content": "Hello."},
+    ]
+    path = written(tmp_path / "chat.jsonl", rows)
 
     history = hosts.history(path)
 
-    assert [(stage.times, stage.requests) for stage in history.stages] == [([None], ())]
+    (stage,) = history.stages
+    assert (stage.times, stage.requests) == ([None, None], [Request(1)])
     assert history.title == "Hello."
 
 

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from transcripts import FIXTURES, recordings
 
 from context_compression import Session, hosts
+from context_compression.display.cells import cells
 from context_compression.errors import ContextCompressionError
 from context_compression.report.building import build_report, report_of
 from context_compression.report.course import MOST_POINTS
 from context_compression.report.model import Report
 from context_compression.report.text import text
+from context_compression.session.keeping import ArchivedTexts
 from context_compression.transcripts.history import Compaction, History, Request, Stage
 from context_compression.workspace import Opened, Workspace
 
@@ -46,7 +48,7 @@ def check_that_the_parts_add_up(report: Report) -> None:
     for consumer in (*report.by_tool, *report.by_file):
         assert 0 <= consumer.largest <= consumer.tokens
     for width in (60, 80, 120):
-        assert max(map(len, text(report, width).splitlines())) <= width
+        assert max(map(cells, text(report, width).split("\n"))) <= width
 
 
 def of_file(path: Path, store: Path) -> Report:
@@ -73,7 +75,7 @@ def test_the_report_of_a_recorded_session_adds_up(path: Path, tmp_path: Path):
     assert report.by_tool
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages=conversations(EVERY_DIALECT, spread=True), target=st.sampled_from([50, 300, 2000]))
 def test_the_report_of_a_compressed_session_adds_up(
     tmp_path_factory: pytest.TempPathFactory, messages: list[dict[str, Any]], target: int
@@ -187,6 +189,20 @@ def test_messages_that_a_compaction_left_are_counted_once(session: Session):
 
     assert report.messages == 8
     assert (report.began, report.ended) == (0.0, 5.0)
+
+
+def test_without_us_a_request_holds_what_a_hook_kept_out(session: Session):
+    with session.log.archiving():
+        texts = ArchivedTexts(session.log, session.state())
+        texts.add("all of it\n" * 900, "Read result", call="c1", tokens_freed=900)
+
+    with_hook = build_report(compacted(), session).cost
+    session.delete()
+    without_hook = build_report(compacted(), session).cost
+
+    assert with_hook.with_us == without_hook.with_us
+    assert with_hook.without == without_hook.without + 50  # up to the window
+    assert (with_hook.impossible, without_hook.impossible) == (2, 1)
 
 
 def offloaded(store: Path) -> Session:

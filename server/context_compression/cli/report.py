@@ -1,7 +1,6 @@
 """`report`: what filled a session's context, what left it, and what that cost."""
 
 import os
-import shutil
 import sys
 import tempfile
 import webbrowser
@@ -11,11 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from context_compression.cli.app import Options, Refused, as_json
+from context_compression.cli.app import Options, Refused, as_json, place
+from context_compression.cli.console import is_terminal, size
+from context_compression.cli.help import examples
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT, Conversations
-from context_compression.errors import ContextCompressionError, ConversationNotFound
+from context_compression.doors.listing import list_sessions
+from context_compression.errors import (
+    ContextCompressionError,
+    ConversationNotFound,
+    StoreUnwritable,
+)
 from context_compression.store.files import replace_file
 from context_compression.workspace import Opened
 
@@ -30,8 +37,15 @@ NARROW, WIDE = 60, 120
 price = click.FloatRange(min=0)
 
 
-@click.command(short_help="Show what filled a session's context, what left it, and what it cost.")
-@click.argument("session", required=False)
+@click.command(
+    short_help="Show what filled a session's context, what left it, and what it cost.",
+    epilog=examples(
+        ("report", "the current conversation, or the newest of this folder"),
+        ("report 3 --open", "session 3 of `sessions` as a page in the browser"),
+        ("report chat.jsonl --html r.html", "a page to keep"),
+    ),
+)
+@click.argument("session", required=False, type=CONVERSATION)
 @click.option(
     "--html", "--output", "file", metavar="FILE", help="Write the report as a page for a browser."
 )
@@ -59,8 +73,9 @@ def report(
 ) -> None:
     """Show what filled the context of SESSION, what left it, and what that cost.
 
-    SESSION is a transcript, a file of messages or the id of a session. Without it, the current
-    conversation is shown, or the newest session that is recorded here. Nothing is changed.
+    SESSION is a transcript, a file of messages, the id of a session, or its number in
+    `context-compression sessions`. Without it, the current conversation is shown, or the newest
+    session of this folder. Nothing is changed.
     """
     from context_compression.report.building import Prices, report_of
 
@@ -76,9 +91,7 @@ def report(
     if opens and path is None:
         path = Path(tempfile.mkdtemp(prefix="context-report-"), "report.html")
     if path:
-        from context_compression.report.html import page
-
-        replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+        _write(facts, path)
         say(f"Written to {one_line(path)}.{'' if without_text else _TEXTS}")
         if opens and not webbrowser.open(path.resolve().as_uri()):
             say("No browser could be opened. Open the file in one.")
@@ -97,20 +110,20 @@ _TEXTS = (
 
 
 def _opened(conversations: Conversations, session: str | None, model: str | None) -> Opened:
-    """The session that was named; else the current one, else the newest one of this store."""
+    """The session that was named; else the current one, else the newest one of this folder."""
     if session is not None:
         return conversations.open(session, model=model)
     try:
         opened = conversations.open(CURRENT, model=model)
     except ContextCompressionError:
-        recorded = conversations.recorded()
-        if not recorded:
+        newest = list_sessions(conversations, only_here=True, limit=1).sessions
+        if not newest:
             raise ConversationNotFound(
-                "There is no current conversation, and no session is recorded here. Pass the path "
-                "of a transcript."
+                "There is no current conversation and no session of this folder. Pass the path of "
+                "a transcript; `context-compression sessions` lists all sessions."
             ) from None
-        opened = conversations.open(recorded[0], model=model)
-        say(f"The newest session that is recorded here: {opened.session.id}")
+        opened = conversations.open(newest[0].name, model=model)
+        say(f"The newest session of this folder: {opened.session.id}")
     else:
         say(f"The current conversation: {opened.session.id}")
     return opened
@@ -129,15 +142,34 @@ def _checked(file: str, force: bool) -> Path:
     """The path of the page, if it may be written.
 
     Raises:
-        Refused: the file exists and is not a report.
+        Refused: the file exists and is not a report, or its name cannot be one.
     """
-    path = Path(file).expanduser()
+    if "\0" in file:
+        raise Refused(f"{file!r} contains a NUL character, which no file name can. Remove it.")
+    path = place(file)
+    if path.is_dir():
+        raise Refused(f"{one_line(path)} is a folder. Name a file in it.")
     if os.path.lexists(path) and not (force or _is_report(path)):
         raise Refused(
             f"{one_line(path)} exists and is not a report of context-compression. Choose another "
             "name, or add --force to overwrite it."
         )
     return path
+
+
+def _write(facts: "Report", path: Path) -> None:
+    """Write the page.
+
+    Raises:
+        Refused: it cannot be written there.
+    """
+    from context_compression.report.html import page
+
+    try:
+        replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+    except StoreUnwritable as error:
+        reason = getattr(error.__cause__, "strerror", None) or error
+        raise Refused(f"{one_line(path)} cannot be written: {reason}. Choose another.") from error
 
 
 def _is_report(path: Path) -> bool:
@@ -151,6 +183,6 @@ def _is_report(path: Path) -> bool:
 
 def _width() -> int:
     """How many columns a line of the text has at most."""
-    if not sys.stdout.isatty():
+    if not is_terminal(sys.stdout):
         return 80
-    return min(WIDE, max(NARROW, shutil.get_terminal_size().columns))
+    return min(WIDE, max(NARROW, size(sys.stdout).columns))

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse
 from context_compression.errors import InvalidConversation
 from context_compression.hosts.opencode.database import SessionReading, database_of
-from context_compression.hosts.reading import FIRST, WRITERS, first_words
+from context_compression.hosts.reading import FIRST, WRITERS
 from context_compression.transcripts.history import History
 from context_compression.transcripts.reading import MAX_BYTES, FileReading
-from context_compression.transcripts.stages import history_of, led_to
+from context_compression.transcripts.stages import history_from, led_to
 from context_compression.transcripts.transcript import Transcript
 
 
@@ -33,4 +34,4 @@ def history(path: Path, *, max_bytes: int = MAX_BYTES) -> History:
         title = first_words(parse(stages[0].messages[:FIRST]).messages)
     except InvalidConversation:
         title = ""
-    return history_of(stages, title)
+    return history_from(stages, title)

@@ -17,12 +17,12 @@ from context_compression.display.plurals import how_many
 from context_compression.display.strings import in_words
 from context_compression.errors import ContextCompressionError
 from context_compression.report.model import LONGEST_TEXT, Archived, StoreHealth
-from context_compression.report.own_history import time_of
 from context_compression.session import Session
 from context_compression.session.reading import in_lines
 from context_compression.session.state import State
 from context_compression.store.events import refs_in
 from context_compression.store.originals import original_of
+from context_compression.transcripts.times import seconds
 
 WRITTEN_REF = re.compile(rf"\b{REF}\b")
 LONGEST_WHAT = 160
@@ -102,7 +102,7 @@ def archived(
     times: dict[str, float | None] = {}
     restored: Tally[str] = Tally()
     for event in session.log.events().items:
-        times |= dict.fromkeys(refs_in(event), time_of(event))
+        times |= dict.fromkeys(refs_in(event), seconds(event.get("created_at")))
         if event["type"] == "restore" and isinstance(event.get("ref"), str):
             restored[event["ref"]] += 1
     shown = _stand_ins([*view, *state.view], originals.by_ref.keys())

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from context_compression import hosts
-from context_compression.conversation.formats import parse
+from context_compression.conversation.formats import Conversation
 from context_compression.report.archived import archived, health_of, originals_of
 from context_compression.report.consumers import by_file, by_tool, repeated, uses_of
 from context_compression.report.costs import cost_of
@@ -12,10 +12,10 @@ from context_compression.report.course import course_of
 from context_compression.report.evidence import evidence_of
 from context_compression.report.measured import measured, summed
 from context_compression.report.model import LISTED, Report
-from context_compression.report.own_history import history_of_session
 from context_compression.session import Session
+from context_compression.session.history import history_of
 from context_compression.tokens import Anchor, Counter, anchored
-from context_compression.tokens.usage import Usage, adding_up_to
+from context_compression.tokens.usage import BESIDE, Usage, adding_up_to
 from context_compression.transcripts.history import History
 from context_compression.workspace.opened import Opened
 
@@ -34,18 +34,17 @@ NO_PRICES = Prices()
 def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
     """The report of a conversation that a caller named. Nothing is written."""
     return build_report(
-        history_of(opened),
+        whole(opened),
         opened.session,
         anchor=opened.anchor,
-        beside=opened.overhead_tokens,
         prices=prices,
     )
 
 
-def history_of(opened: Opened) -> History:
+def whole(opened: Opened) -> History:
     """The whole conversation: from the file of its host, else from our record."""
     if opened.transcript is None:
-        return history_of_session(opened.session)
+        return history_of(opened.session)
     return hosts.history(opened.transcript.path)
 
 
@@ -54,7 +53,6 @@ def build_report(
     session: Session,
     *,
     anchor: Anchor | None = None,
-    beside: int = 0,
     prices: Prices = NO_PRICES,
 ) -> Report:
     """The report of a session. Nothing is written.
@@ -63,14 +61,14 @@ def build_report(
         history: the whole conversation.
         session: our record of it, which may be empty.
         anchor: the tokens that the host's provider charged for the last request, if known.
-        beside: tokens outside the messages in each request, if known.
         prices: for amounts in dollars.
     """
     counter, state = Counter(session.model, session.counter), session.state()
     stages = measured(history, counter)
-    course = course_of(stages, beside, state.tally.outside)
+    usage = _usage(stages[-1].conversation, session, counter, anchor)
+    by_kind = adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind))
+    course = course_of(stages, by_kind.get(BESIDE, 0), state.tally.outside)
     uses = uses_of(stages, counter, history.project)
-    usage = _usage(history, session, counter, anchor)
     originals = originals_of(session, state)
     titles = {use.call_id: use.again or ", ".join(use.files) for use in uses}
     live = stages[-1].stage.messages
@@ -88,7 +86,7 @@ def build_report(
         window=usage.total_budget,
         threshold=usage.threshold_tokens,
         used=int(usage.used_tokens),
-        by_kind=adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind)),
+        by_kind=by_kind,
         points=course.points,
         compactions=course.marks,
         by_tool=by_tool(uses),
@@ -110,9 +108,8 @@ def build_report(
     )
 
 
-def _usage(history: History, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
+def _usage(live: Conversation, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
     """How full the context is now, as `Session.status` counts it."""
-    live = parse(history.stages[-1].messages)
     usage = session.usage(live)
     if anchor is None:
         return usage

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from context_compression.conversation.messages import Message, as_object
+from context_compression.conversation.messages import as_object
 from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import CompactionMark, Point
 from context_compression.tokens.usage import BESIDE, adding_up_to
-from context_compression.transcripts.history import Compaction, Request, Stage
+from context_compression.transcripts.history import Compaction, Request
+from context_compression.transcripts.stages import answers_among
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 MOST_POINTS = 600
@@ -58,7 +59,8 @@ def course_of(
 
     Args:
         stages: of its history.
-        beside: tokens outside the messages in each request, as far as they are known beforehand.
+        beside: tokens outside the messages in each request; those that a provider charged beyond
+            our count replace it.
         kept_out: tokens that a hook kept out of a tool result, by the id of its call.
     """
     sent: list[Sent] = []
@@ -125,25 +127,19 @@ def _left_out(stage: MeasuredStage, kept_out: Mapping[str, int]) -> Iterator[int
 
 def requests_of(stage: MeasuredStage) -> Sequence[Request]:
     """The requests of a stage, in their order; without a record of them, one for each answer."""
-    if recorded := stage.stage.requests:
-        return sorted(recorded, key=lambda request: request.messages)
-    return [*_answers(stage.stage, stage.messages)]
+    of, messages = stage.stage, stage.stage.messages
+    requests = of.requests or answers_among(messages, of.carried, of.times)
+    return [
+        _charged(request, messages[request.messages])
+        if request.input_tokens is None and request.messages < len(messages)
+        else request
+        for request in sorted(requests, key=lambda request: request.messages)
+    ]
 
 
-def _answers(stage: Stage, messages: Sequence[Message]) -> Iterator[Request]:
-    """A request for each answer of the model, which may consist of several messages."""
-    answering = False
-    for place in range(stage.carried, len(messages)):
-        is_answer = messages[place].role == "assistant"
-        if is_answer and not answering:
-            time = stage.times[place] if place < len(stage.times) else None
-            yield _charged(Request(place, time), messages[place].source)
-        answering = is_answer
-
-
-def _charged(request: Request, answer: Any) -> Request:
+def _charged(request: Request, answer: Mapping[str, Any]) -> Request:
     """A request with the tokens in the `usage` of its answer, if the answer has one."""
-    usage = as_object(as_object(answer).get("usage"))
+    usage = as_object(answer.get("usage"))
     read = _tokens(usage, "cache_read_input_tokens")
     written = _tokens(usage, "cache_creation_input_tokens")
     charged = _tokens(usage, "input_tokens") + read + written
@@ -161,7 +157,7 @@ def _charged(request: Request, answer: Any) -> Request:
     )
 
 
-def _tokens(usage: Any, name: str) -> int:
+def _tokens(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
     return value if isinstance(value, int) else 0
 

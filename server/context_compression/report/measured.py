@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_compression.conversation.formats import parse
+from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Message, ToolCall
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import breakdown
@@ -18,17 +18,22 @@ class MeasuredStage:
 
     Attributes:
         stage: as it was read.
-        messages: its messages as values.
+        conversation: its messages, parsed.
         by_kind: tokens of each message, by kind of content.
         sizes: tokens of each message.
         calls: its tool calls, by their ids.
     """
 
     stage: Stage
-    messages: Sequence[Message]
+    conversation: Conversation
     by_kind: Sequence[Mapping[str, int]]
     sizes: Sequence[int]
     calls: Mapping[str, ToolCall] = field(repr=False)
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """Its messages as values."""
+        return self.conversation.messages
 
     @property
     def added(self) -> Sequence[Message]:
@@ -43,13 +48,14 @@ def measured(history: History, counter: Counter) -> list[MeasuredStage]:
 
 
 def _measured(stage: Stage, counter: Counter, known: dict[int, Mapping[str, int]]) -> MeasuredStage:
-    messages = parse(stage.messages).messages
+    conversation = parse(stage.messages)
+    messages = conversation.messages
     if ahead := counter.ahead(m for m in messages if id(m.source) not in known):
         ahead.finish()
     by_kind = [*_by_kind(stage.messages, messages, counter, known)]
     return MeasuredStage(
         stage=stage,
-        messages=messages,
+        conversation=conversation,
         by_kind=by_kind,
         sizes=[sum(kinds.values()) for kinds in by_kind],
         calls={call.id: call for message in messages for call in message.calls},

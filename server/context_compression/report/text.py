@@ -1,18 +1,21 @@
 """A report as a short plain text, for a terminal or a pipe."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import ceil
 
+from context_compression.display.cells import cells, without_middle, wrapped
 from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import in_words
 from context_compression.report.chart import chart
 from context_compression.report.model import Archived, Consumer, Cost, Repeated, Report
-from context_compression.transcripts.history import Compaction
+from context_compression.transcripts.history import OURS, Compaction
 
 LISTED = 5
 LABEL = 11
 """How many columns the names of the parts take."""
+WITHOUT_HOST = {"messages": "a file of messages", OURS: "a recorded session"}
 ADVICE = {
     "command": "let it print only what is new or fails",
     "file": "read only the lines that changed",
@@ -37,7 +40,7 @@ def text(report: Report, width: int = 80) -> str:
         "",
         *_consumers("by tool", report.by_tool, width),
         *_consumers("by file", report.by_file, width),
-        *_again(report.repeated),
+        *_again(report.repeated, width),
         "",
         *_left(report, width),
         *_cost(report.cost),
@@ -45,25 +48,21 @@ def text(report: Report, width: int = 80) -> str:
         *_health(report, width),
         *(f"{'warning':{LABEL}}{in_words(warning)}" for warning in report.warnings[:LISTED]),
     ]
-    return "\n".join(_wrapped(parts, width))
+    return "\n".join(chain.from_iterable(_fitted(line, width) for line in parts))
 
 
-def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
-    """The lines; one that is too long goes on below its beginning."""
-    for line in lines:
-        while len(line) > width:
-            cut = line.rfind(" ", LABEL + 1, width + 1)
-            if cut < 0:
-                cut = width
-            yield line[:cut].rstrip()
-            line = " " * LABEL + line[cut:].strip()
-        yield line
+def _fitted(line: str, width: int) -> list[str]:
+    """The line; one that is too long goes on below its beginning."""
+    if cells(line) <= width:
+        return [line]
+    return wrapped(line, width, hanging=0 if line.startswith(" ") else LABEL)
 
 
 def _head(report: Report, width: int) -> Iterator[str]:
-    yield in_words(report.title or report.session, width)
-    by = ", ".join(filter(None, [report.host, report.model, report.project]))
-    yield in_words(by, 4 * width)
+    yield without_middle(in_words(report.title or report.session), width)
+    host = WITHOUT_HOST.get(report.host, report.host)
+    by = ", ".join(filter(None, [host, report.model, report.project]))
+    yield in_words(by)
     counts = f"{how_many(report.messages, 'message')}, {how_many(report.cost.requests, 'request')}"
     yield ", ".join([*_when(report), counts, f"session {report.session}"])
 
@@ -135,21 +134,16 @@ def _consumers(label: str, consumers: Sequence[Consumer], width: int) -> Iterato
     for place, consumer in enumerate(consumers[:LISTED]):
         calls = f"in {how_many(consumer.calls, 'call')}"
         facts = f"{label if place == 0 else '':{LABEL}}{consumer.tokens:>9,} tokens {calls:<12}"
-        yield f"{facts} {_end_of(consumer.name, max(12, width - len(facts) - 1))}"
+        yield f"{facts} {without_middle(in_words(consumer.name), width - len(facts) - 1)}"
 
 
-def _end_of(name: str, most: int) -> str:
-    """The end of a long name, which tells more of a path than its beginning."""
-    name = in_words(name, 1_000)
-    return name if len(name) <= most else f"…{name[1 - most :]}"
-
-
-def _again(repeated: Sequence[Repeated]) -> Iterator[str]:
+def _again(repeated: Sequence[Repeated], width: int) -> Iterator[str]:
     for place, one in enumerate(repeated[:3]):
         name = "again" if place == 0 else ""
-        what = _end_of(one.name, 60) if one.kind == "file" else in_words(one.name, 60)
+        what = without_middle(one.name, width - LABEL)
         facts = f"{times(one.times)}, {one.again:,} tokens came again: {ADVICE[one.kind]}"
-        yield f"{name:{LABEL}}{what} {facts}"
+        yield f"{name:{LABEL}}{what}"
+        yield f"{'':{LABEL}}{facts}"
 
 
 def _left(report: Report, width: int) -> Iterator[str]:
@@ -169,14 +163,7 @@ def _left(report: Report, width: int) -> Iterator[str]:
 def _item(entry: Archived, width: int) -> str:
     back = f", restored {times(entry.restored)}" if entry.restored else ""
     facts = f"{entry.tokens:>9,} tokens {entry.ref[:12]}{back}"
-    return f"{facts} {_shortened(entry.what, max(20, width - LABEL - len(facts) - 1))}"
-
-
-def _shortened(text: str, most: int) -> str:
-    """The beginning and the end of a long text: `"read result: …src/app.py"`."""
-    text = in_words(text, 1_000)
-    begin = most // 3
-    return text if len(text) <= most else f"{text[:begin]}…{text[begin + 1 - most :]}"
+    return f"{facts} {without_middle(entry.what, width - LABEL - len(facts) - 1)}"
 
 
 def _cost(cost: Cost) -> Iterator[str]:

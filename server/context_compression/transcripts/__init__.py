@@ -19,6 +19,7 @@ the places of one host's transcripts are in `hosts/<host>/`.
     caller.py             the tool call being answered, and the process that answers it
     live_host.py          finds the transcript that the tool call comes from
     candidates.py         the conversations that may be meant
+    host_sessions.py      the interface of a host's module that finds its sessions
     exporter.py           the interface of a host's module that writes new sessions
     portable_messages.py  a view in blocks that every host supports
 """

@@ -6,8 +6,11 @@ reader gives just before the compaction's row.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from context_compression.transcripts.history import Compaction, History, Stage
+from context_compression.conversation.messages import is_by_model
+from context_compression.transcripts import message_files
+from context_compression.transcripts.history import Compaction, History, Request, Stage
 from context_compression.transcripts.transcript import Transcript
 
 
@@ -21,7 +24,7 @@ def led_to(live: Transcript, before: Mapping[int | None, Transcript]) -> list[Tr
     return [*(before[compaction.place] for compaction in live.compactions), live]
 
 
-def history_of(stages: Sequence[Transcript], title: str = "") -> History:
+def history_from(stages: Sequence[Transcript], title: str = "") -> History:
     """The history of a conversation.
 
     Args:
@@ -47,8 +50,34 @@ def history_of(stages: Sequence[Transcript], title: str = "") -> History:
 
 
 def _stage(transcript: Transcript, began: Compaction | None) -> Stage:
-    times = transcript.times or [None] * len(transcript.messages)
-    return Stage(transcript.messages, transcript.carried, times, transcript.requests, began)
+    messages, carried = transcript.messages, transcript.carried
+    times = transcript.times or [None] * len(messages)
+    requests = transcript.requests
+    if transcript.host == message_files.NAME:
+        requests = answers_among(messages, carried, times)
+    return Stage(messages, carried, times, requests, began)
+
+
+def answers_among(
+    messages: Sequence[Mapping[str, Any]], carried: int, times: Sequence[float | None]
+) -> list[Request]:
+    """A request for each answer, where no usage is recorded.
+
+    Consecutive items without a role, as in OpenAI Responses, are one answer.
+
+    Args:
+        messages: the context at the end of a stage.
+        carried: how many of the messages were there before; their requests are not of the stage.
+        times: when each message was written.
+    """
+    requests: list[Request] = []
+    answered = False
+    for index, message in enumerate(messages):
+        is_answer = is_by_model(message)
+        if is_answer and not (answered and "role" not in message) and index >= carried:
+            requests.append(Request(index, times[index]))
+        answered = is_answer
+    return requests
 
 
 def _with_size(compaction: Compaction, before: Transcript) -> Compaction:

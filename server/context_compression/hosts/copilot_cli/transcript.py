@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object, objects
+from context_compression.hosts.copilot_cli.about import NAME
 from context_compression.transcripts.blocks import call, media, result, text, thinking
 from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.history import Compaction, Request
@@ -43,7 +44,6 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
-NAME = "copilot-cli"
 FAMILIES = {
     "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
     "exit_plan_mode", "external_tool", "hook", "mcp", "mcp_app", "model", "pending_messages",

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import sqlite3  # loaded when it is used: few sessions need it
 
 SQLITE = b"SQLite format 3\0"
+ALL = -1
+"""No limit of an SQL query."""
 PAGE = 50  # messages loaded together, the newest first
 
 T = TypeVar("T")
@@ -213,20 +215,31 @@ def _only_session(database: Path, db: "sqlite3.Connection") -> str:
 
 
 def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNotFound:
-    newest = sessions(database, db, "1", ())
+    newest = stored_sessions(database, db, "1", ())
     return ConversationNotFound(f"{why} Pass the path of one of them.", list(map(str, newest)))
 
 
-def sessions(
-    database: Path, db: "sqlite3.Connection", where: str, values: Sequence[str]
+def stored_sessions(
+    database: Path,
+    db: "sqlite3.Connection",
+    where: str,
+    values: Sequence[str],
+    *,
+    most: int = LISTED,
 ) -> list[CandidateConversation]:
-    """The newest sessions that meet an SQL condition, `LISTED` at most."""
+    """The newest sessions that meet an SQL condition; `most` of them at most, or `ALL`."""
     rows = db.execute(
-        f"SELECT id, title, time_updated FROM session WHERE {where} "  # never from outside
-        f"ORDER BY time_updated DESC LIMIT {LISTED}",
+        f"SELECT id, title, directory, time_updated FROM session WHERE {where} "  # our own words
+        f"ORDER BY time_updated DESC LIMIT {most}",
         values,
     )
     return [
-        CandidateConversation(database / row["id"], row["time_updated"] / 1000, row["title"] or "")
+        CandidateConversation(
+            database / row["id"],
+            row["time_updated"] / 1000,
+            row["title"] or "",
+            id=row["id"],
+            project=row["directory"] or "",
+        )
         for row in rows
     ]
