@@ -15,6 +15,7 @@ from context_compression.cli.terminal import confirmed, say, show, working, writ
 from context_compression.display.plurals import how_many
 from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
+from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
 from context_compression.store import Store
 from context_compression.workspace import Workspace
@@ -45,7 +46,7 @@ def archive(ctx: click.Context, as_json: bool) -> None:
             )
         return
     workspace: Workspace = ctx.find_object(Options).workspace()  # pyright: ignore[reportOptionalMemberAccess]  # main makes it
-    with working("measuring"):
+    with working(MEASURING, MEASURING):
         record = _as_record(workspace)
     if as_json:
         write_json(record)
@@ -140,7 +141,7 @@ def _as_record(workspace: Workspace) -> Record:
     ids, shares = store.sessions(), disk_usage.index_shares(store)
     sizes = disk_usage.sizes(store, ids)
     sessions: list[Record] = []
-    for id in ids:
+    for id in counted(MEASURING, ids):
         state = Session(store, id).state()
         sessions.append(
             {

@@ -14,7 +14,9 @@ from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
+from context_compression.cli.console import is_coloured, is_terminal, size
 from context_compression.cli.export import export
+from context_compression.cli.meter import above_the_bar
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
@@ -32,6 +34,7 @@ from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
 from context_compression.hosts.events import NOTHING, answer, never_failing
+from context_compression.progress import READING, SHOWING
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -40,6 +43,7 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
+from context_compression.workspace import Opened
 from context_compression.workspace.own_sessions import KEPT_IN
 
 
@@ -148,16 +152,12 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
             show(*text_output.sessions(store.folder, sessions))
         return
     conversations = options.conversations(conversation)
-    opened = conversations.open(conversation, model=model)
-    if (id := opened.session.id) in KEPT_IN:
-        refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
-        if as_json:
-            write_json({"session": id, "refs_total": len(refs), "refs": refs})
-        else:
-            show(*text_output.own_session(id, refs))
-        return
-    warn(opened)
-    with working("counting"):
+    with working(READING):
+        opened = conversations.open(conversation, model=model)
+        if opened.session.id in KEPT_IN:
+            _show_own_session(opened, as_json)
+            return
+        warn(opened)
         status = opened.session.status(opened.shown, opened.anchor)
     doubts = conversations.workspace.doubts(opened.session.settings)
     status = replace(status, warnings=[*dict.fromkeys((*status.warnings, *doubts))])
@@ -165,6 +165,15 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         write_json(json_output.status(opened.session.id, status))
     else:
         show(*text_output.status(opened.session.id, status))
+
+
+def _show_own_session(opened: Opened, as_json: bool) -> None:
+    """Shows what is kept in a session of this package, which is no conversation."""
+    refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
+    if as_json:
+        write_json({"session": opened.session.id, "refs_total": len(refs), "refs": refs})
+    else:
+        show(*text_output.own_session(opened.session.id, refs))
 
 
 @click.command()
@@ -242,8 +251,12 @@ def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, 
 def demo() -> None:
     """Run a recorded conversation through all six tools of a real server; check every result."""
     from context_compression import demo
+    from context_compression.demo.board import Board
 
-    raise SystemExit(demo.run())
+    screen = size(sys.stdout).columns if is_terminal(sys.stdout) else None
+    with working("starting the server", SHOWING):
+        code = demo.run(Board(above_the_bar, width=screen, coloured=is_coloured(sys.stdout)))
+    raise SystemExit(code)
 
 
 COMMANDS = (

@@ -16,6 +16,7 @@ from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
+from context_compression.progress import CHECKING
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.setup.finding import Finding
@@ -143,7 +144,7 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     without = [] if names or in_project else [h for h in HOSTS if h not in hosts]
     without = [host for host in without if host.is_here(machine)]
     findings: dict[str, list[Finding]] = {}
-    with working("starting the server"):
+    with working("starting the server", CHECKING):
         if not hosts:
             command = [server.command, *server.options, "serve"]
             findings[HERE] = doctor.check_server(command, dict(os.environ), machine)

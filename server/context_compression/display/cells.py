@@ -32,6 +32,11 @@ def without_middle(text: str, width: int) -> str:
     return f"{start}{CUT}{end}" if width > 1 else CUT
 
 
+def without_end(text: str, width: int) -> str:
+    """`without_end("a long line", 6)` -> `"a lon…"`."""
+    return text if cells(text) <= width else f"{_beginning(text, width - 1)}{CUT}"
+
+
 def wrapped(text: str, width: int, *, hanging: int = 0) -> list[str]:
     """Lines of at most `width` cells; all but the first begin with `hanging` spaces.
 
