@@ -11,11 +11,14 @@ from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
-READING, COUNTING = "reading", "counting"
+READING, LOOKING, COUNTING = "reading", "looking at tool results", "counting"
 COMPRESSING, SELECTING, ARCHIVING = "compressing", "selecting", "archiving"
+COMPARING = "comparing before and after"
 SUMMARIZING = "waiting for a summary"
 MEASURING, CHECKING, SHOWING = "measuring", "checking", "showing the tools"
-STAGES = (READING, COUNTING, COMPRESSING, SUMMARIZING, SELECTING, ARCHIVING)
+STAGES = (
+    READING, LOOKING, COUNTING, COMPRESSING, SUMMARIZING, SELECTING, ARCHIVING, COMPARING,
+)  # fmt: skip
 """The stages of a compression, in order."""
 
 

@@ -13,8 +13,10 @@ from context_compression.cli.console import can_move, is_terminal, size
 from context_compression.display.cells import cells, without_middle
 from context_compression.progress import (
     ARCHIVING,
+    COMPARING,
     COMPRESSING,
     COUNTING,
+    LOOKING,
     READING,
     SELECTING,
     SUMMARIZING,
@@ -24,7 +26,10 @@ from context_compression.progress import (
 QUIET_SECONDS = 0.5
 REDRAWN = 0.1  # seconds
 BAR = 24
-SHARES = {READING: 10, COUNTING: 20, COMPRESSING: 15, SUMMARIZING: 60, SELECTING: 35, ARCHIVING: 10}
+SHARES = {
+    READING: 5, LOOKING: 20, COUNTING: 10, COMPRESSING: 10, SUMMARIZING: 60, SELECTING: 35,
+    ARCHIVING: 10, COMPARING: 10,
+}  # fmt: skip
 """How long the stages take, relative to each other: measured with a conversation of 20 MB."""
 OTHER_SHARE = 20
 

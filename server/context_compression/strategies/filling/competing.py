@@ -56,7 +56,7 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
     cutter, used, sources = plan.cutter, plan.used, competing.sources()
     for number, source in enumerate(sources):
         cutter(source.text)
-        advance(SELECTING, number, 2 * len(sources))
+        advance(SELECTING, len(sources) + number, 3 * len(sources))
     texts = (
         text
         for message in base.shown.values()
@@ -68,7 +68,7 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
     cutter.numbering.pack()  # all words are known now, and the pool needs memory
     pool, outdated = Pool(cutter), plan.outdated
     for number, source in enumerate(sources):
-        advance(SELECTING, len(sources) + number, 2 * len(sources))
+        advance(SELECTING, 2 * len(sources) + number, 3 * len(sources))
         block = competing.block_of(source)
         old = outdated.spans(block, source.text)
         old = [*old, *outdated.unchanged(block, source.text)]
@@ -95,6 +95,7 @@ class Competing:
         sources: list[Source] = []
         by_user: list[bool] = []
         for source in chain.from_iterable(by_message):
+            advance(SELECTING, source.message, 3 * len(plan.messages))
             in_users_role = plan.messages[source.message].role == "user"
             if (source.message, source.slot) not in again:
                 sources.append(source)
