@@ -16,6 +16,7 @@ from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.console import is_coloured, is_terminal, size
 from context_compression.cli.export import export
+from context_compression.cli.help import examples
 from context_compression.cli.meter import above_the_bar
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
@@ -46,8 +47,16 @@ from context_compression.settings import (
 from context_compression.workspace import Opened
 from context_compression.workspace.own_sessions import KEPT_IN
 
+SHOWN_ON_SCREEN = 600
+"""How many characters of each summary a terminal shows if there are several."""
 
-@click.command()
+
+@click.command(
+    epilog=examples(
+        ("serve", "over stdio, as hosts start it"),
+        ("serve --http --port 8765", "several clients, over HTTP"),
+    ),
+)
 @click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP.")
 @click.option(
@@ -129,7 +138,14 @@ def hook(options: Options, host: str, serve: bool) -> None:
             write(text.encode("utf-8", "replace"))
 
 
-@click.command(short_help="Show how full a conversation's context is, or list the sessions.")
+@click.command(
+    short_help="Show how full a context is, or list the recorded sessions.",
+    epilog=examples(
+        ("status chat.jsonl", "how full its context is, and what fills it"),
+        ("status", "the recorded sessions"),
+        ("status current --json", "the running conversation, for programs"),
+    ),
+)
 @click.argument("conversation", required=False)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
@@ -176,7 +192,12 @@ def _show_own_session(opened: Opened, as_json: bool) -> None:
         show(*text_output.own_session(opened.session.id, refs))
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("summaries", "the newest five"),
+        ("summaries --limit 1 --session 3f9a", "the newest of one session"),
+    ),
+)
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
 )
@@ -192,10 +213,18 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": entries})
     else:
-        show(*text_output.summaries(entries))
+        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else text_output.SHOWN
+        show(*text_output.summaries(entries, most))
 
 
-@click.command(short_help="Show or change settings.")
+@click.command(
+    short_help="Show or change settings.",
+    epilog=examples(
+        ("config", "all settings, with their meaning"),
+        ("config token_budget=1m keep_recent=5", "change two"),
+        ("config --reset keep_recent", "back to the default"),
+    ),
+)
 @click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...")
 @click.option(
     "--reset",
@@ -247,7 +276,12 @@ def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, 
             say(f"warning: {name} is {value} in config.json now, but {variable} overrides it")
 
 
-@click.command(short_help="Run a recorded conversation through all six tools.")
+@click.command(
+    short_help="Run a recorded conversation through all six tools.",
+    epilog=examples(
+        ("demo", "about ten seconds; everything is deleted"),
+    ),
+)
 def demo() -> None:
     """Run a recorded conversation through all six tools of a real server; check every result."""
     from context_compression import demo

@@ -14,6 +14,7 @@ from context_compression.cli import json_output, summary_by_user, text_output
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
 from context_compression.cli.console import is_terminal
+from context_compression.cli.help import examples
 from context_compression.cli.page import Page
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.compression.forecast import Forecast
@@ -43,7 +44,18 @@ def _in_writable_folder(
     return path
 
 
-@click.command(short_help="Print a conversation, compacted.")
+@click.command(
+    short_help="Print a conversation, compacted.",
+    epilog=examples(
+        ("compress chat.jsonl --dry-run", "what it would do"),
+        (
+            "compress chat.jsonl --target-tokens 50k --output small.json",
+            "write the conversation to a file",
+        ),
+        ("compress chat.jsonl > small.json", "the same, to half of its size"),
+        ("compress chat.jsonl --undo", "take the last compression back"),
+    ),
+)
 @click.argument("conversation")
 @compression_options
 @click.option("--dry-run", is_flag=True, help="Print only the report; keep and write nothing.")
