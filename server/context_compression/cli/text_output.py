@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.cli.json_output import Record
-from context_compression.cli.page import Block, Fact, Gauge, Line, Page, Style, Table, as_text
+from context_compression.cli.page import Block, Fact, Gauge, Line, Page, Style, Table
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
@@ -277,8 +277,3 @@ def _value(value: Any) -> str:
         words = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]  # strings
         return words if len(words) <= 24 else f"{words[:23]}…"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
-    """The lines of a table, as wide as it is; a `Table` in a page fits the terminal."""
-    return as_text([Table(rows, left=left)]).split("\n") if rows else []
