@@ -14,7 +14,10 @@ from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
+from context_compression.cli.console import is_coloured, is_terminal, size
 from context_compression.cli.export import export
+from context_compression.cli.help import examples
+from context_compression.cli.meter import above_the_bar
 from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.report import report
 from context_compression.cli.restore import restore
@@ -35,6 +38,7 @@ from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
 from context_compression.hosts.events import NOTHING, answer, never_failing
+from context_compression.progress import READING, SHOWING
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -43,10 +47,19 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
+from context_compression.workspace import Opened
 from context_compression.workspace.own_sessions import KEPT_IN
 
+SHOWN_ON_SCREEN = 600
+"""How many characters of each summary a terminal shows if there are several."""
 
-@click.command()
+
+@click.command(
+    epilog=examples(
+        ("serve", "over stdio, as hosts start it"),
+        ("serve --http --port 8765", "several clients, over HTTP"),
+    ),
+)
 @click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP.")
 @click.option(
@@ -128,7 +141,14 @@ def hook(options: Options, host: str, serve: bool) -> None:
             write(text.encode("utf-8", "replace"))
 
 
-@click.command(short_help="Show how full a conversation's context is, or list the sessions.")
+@click.command(
+    short_help="Show how full a context is, or list the recorded sessions.",
+    epilog=examples(
+        ("status chat.jsonl", "how full its context is, and what fills it"),
+        ("status", "the recorded sessions"),
+        ("status current --json", "the running conversation, for programs"),
+    ),
+)
 @click.argument("conversation", required=False, type=CONVERSATION)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
@@ -151,16 +171,12 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
             show(*text_output.sessions(store.folder, recorded))
         return
     conversations = options.conversations(conversation)
-    opened = conversations.open(conversation, model=model)
-    if (id := opened.session.id) in KEPT_IN:
-        refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
-        if as_json:
-            write_json({"session": id, "refs_total": len(refs), "refs": refs})
-        else:
-            show(*text_output.own_session(id, refs))
-        return
-    warn(opened)
-    with working("counting"):
+    with working(READING):
+        opened = conversations.open(conversation, model=model)
+        if opened.session.id in KEPT_IN:
+            _show_own_session(opened, as_json)
+            return
+        warn(opened)
         status = opened.session.status(opened.shown, opened.anchor)
     doubts = conversations.workspace.doubts(opened.session.settings)
     status = replace(status, warnings=[*dict.fromkeys((*status.warnings, *doubts))])
@@ -170,7 +186,21 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         show(*text_output.status(opened.session.id, status))
 
 
-@click.command()
+def _show_own_session(opened: Opened, as_json: bool) -> None:
+    """Shows what is kept in a session of this package, which is no conversation."""
+    refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
+    if as_json:
+        write_json({"session": opened.session.id, "refs_total": len(refs), "refs": refs})
+    else:
+        show(*text_output.own_session(opened.session.id, refs))
+
+
+@click.command(
+    epilog=examples(
+        ("summaries", "the newest five"),
+        ("summaries --limit 1 --session 3f9a", "the newest of one session"),
+    ),
+)
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
 )
@@ -186,10 +216,18 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": entries})
     else:
-        show(*text_output.summaries(entries))
+        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else text_output.SHOWN
+        show(*text_output.summaries(entries, most))
 
 
-@click.command(short_help="Show or change settings.")
+@click.command(
+    short_help="Show or change settings.",
+    epilog=examples(
+        ("config", "all settings, with their meaning"),
+        ("config token_budget=1m keep_recent=5", "change two"),
+        ("config --reset keep_recent", "back to the default"),
+    ),
+)
 @click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...")
 @click.option(
     "--reset",
@@ -241,12 +279,21 @@ def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, 
             say(f"warning: {name} is {value} in config.json now, but {variable} overrides it")
 
 
-@click.command(short_help="Run a recorded conversation through all six tools.")
+@click.command(
+    short_help="Run a recorded conversation through all six tools.",
+    epilog=examples(
+        ("demo", "about ten seconds; everything is deleted"),
+    ),
+)
 def demo() -> None:
     """Run a recorded conversation through all six tools of a real server; check every result."""
     from context_compression import demo
+    from context_compression.demo.board import Board
 
-    raise SystemExit(demo.run())
+    screen = size(sys.stdout).columns if is_terminal(sys.stdout) else None
+    with working("starting the server", SHOWING):
+        code = demo.run(Board(above_the_bar, width=screen, coloured=is_coloured(sys.stdout)))
+    raise SystemExit(code)
 
 
 COMMANDS = (
