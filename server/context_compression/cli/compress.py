@@ -12,8 +12,8 @@ import click
 from context_compression.cli import json_output, summary_by_user, text_output
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
-from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.console import is_terminal
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.page import Page
 from context_compression.cli.terminal import say, write, write_json
 from context_compression.compression.forecast import Forecast
