@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import click
 
-from context_compression.cli import json_output, text_output
+from context_compression.cli import completing, json_output, text_output
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
+from context_compression.cli.completion import completion
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
 from context_compression.cli.numbers import CONVERSATION
@@ -173,7 +174,12 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
 )
-@click.option("--session", metavar="ID", help="Only summaries of this session.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Only summaries of this session.",
+)
 @as_json
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
@@ -189,11 +195,12 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 
 
 @click.command(short_help="Show or change settings.")
-@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...")
+@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...", shell_complete=completing.settings)
 @click.option(
     "--reset",
     multiple=True,
     metavar="NAME",
+    shell_complete=completing.settings,
     help="Reset NAME to its default, or `all`. Repeatable.",
 )
 @as_json
@@ -263,5 +270,6 @@ COMMANDS = (
     install,
     uninstall,
     doctor,
+    completion,
     demo,
 )

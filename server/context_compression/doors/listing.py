@@ -198,8 +198,8 @@ def _with_transcript(
         transcript = read(about.path, max_bytes=LONGEST_READ)
         compactions = len(transcript.compactions)
     else:
-        mark, seen = host.compaction_mark, len(transcript.compactions)
-        compactions = max(seen, how_often(mark, about.path)) if mark else None
+        marks, seen = host.compaction_marks, len(transcript.compactions)
+        compactions = max(seen, how_often(marks, about.path)) if marks else None
     opened = conversations.workspace.of(transcript)
     title = about.title or transcript.title or first_words(parse(transcript.messages).messages)
     return replace(

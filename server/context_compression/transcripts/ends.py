@@ -5,6 +5,8 @@ context. Its messages are incomplete.
 """
 
 import mmap
+import re
+from collections.abc import Iterable
 from gzip import GzipFile
 from itertools import islice
 from pathlib import Path
@@ -56,8 +58,8 @@ def _last(stream: BinaryIO, path: Path, size: int) -> Rows:
     return Rows(Lines(stream, path, MAX_BYTES, stream.tell()))
 
 
-def how_often(mark: bytes, path: Path) -> int:
-    """How often some bytes are in a file that is not empty; its rows are not parsed.
+def how_often(marks: Iterable[bytes], path: Path) -> int:
+    """How often one of several marks is in a file that is not empty; its rows are not parsed.
 
     Raises:
         TranscriptError: there is no such file, or it cannot be read.
@@ -67,7 +69,4 @@ def how_often(mark: bytes, path: Path) -> int:
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
-        count, at = 0, data.find(mark)
-        while at >= 0:
-            count, at = count + 1, data.find(mark, at + len(mark))
-        return count
+        return sum(1 for mark in marks for _ in re.finditer(re.escape(mark), data))

@@ -44,6 +44,6 @@ SESSIONS = HostSessions(
     title=TITLE,
     sessions=sessions,
     is_of=is_of,
-    compaction_mark=b'"type":"compacted"',
+    compaction_marks=(b'"type":"compacted"',),
     is_subagent=is_subagent,
 )
