@@ -41,7 +41,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     project.mkdir(parents=True)
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME",
                  "OPENCODE_DB", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR",
-                 "COPILOT_HOME", "XDG_STATE_HOME", "CONTEXT_COMPRESSION_DIR"):  # fmt: skip
+                 "COPILOT_HOME", "XDG_STATE_HOME", "CONTEXT_COMPRESSION_DIR",
+                 "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE",
+                 "PI_CODING_AGENT"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(project)
@@ -350,3 +352,27 @@ def test_a_number_of_another_store_says_where_it_is(
 def test_where_no_session_is_found_the_filters_are_named(home: Path, run: Run):
     assert run("sessions").stdout == "No session was found.\n"
     assert "Without --host pi and --here" in run("sessions", "--host", "pi", "--here").stdout
+
+
+def test_in_a_host_status_alone_shows_the_current_conversation(
+    hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    listing = run("status")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", CLAUDE_ID)
+
+    current = run("status")
+
+    assert listing.stdout.startswith("Nothing is recorded in ")
+    assert current.stdout.splitlines()[0] == listed(run)[0]["id"] + ": 10 messages"
+    assert "The current conversation. `context-compression sessions` lists all." in current.stderr
+    assert json.loads(run("status", "--json").stdout)["session"] == listed(run)[0]["id"]
+
+
+def test_where_it_is_not_certain_status_alone_lists(
+    hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID.format(8))
+
+    done = run("status")
+
+    assert done.exit_code == 0 and done.stdout.startswith("Nothing is recorded in ")
