@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from context_compression.cli.app import Options, Refused
 from context_compression.cli.terminal import say
@@ -13,6 +14,7 @@ from context_compression.display.strings import in_words
 from context_compression.doors.conversations import SHORTEST_ID
 from context_compression.doors.listing import Listing
 from context_compression.errors import ContextCompressionError
+from context_compression.shell import completing
 from context_compression.shell.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.store.files import replace_file, to_json
 
@@ -20,7 +22,7 @@ LONGEST_TITLE = 60
 LIST = "`context-compression sessions`"
 
 
-class ConversationName(click.ParamType):
+class ConversationName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # click 8.1 has none
     """The name of a conversation; the number of a session in the last listing becomes its name."""
 
     name = "conversation"
@@ -29,6 +31,12 @@ class ConversationName(click.ParamType):
         """The name as it was given, or the path or id of the session with this number."""
         options = (ctx.find_object(Options) if ctx else None) or Options()
         return name_of(value, options)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The sessions listed last, by number and id; and files."""
+        return completing.sessions_or_files(ctx, param, incomplete)
 
 
 CONVERSATION = ConversationName()
