@@ -31,7 +31,7 @@ def chart(
         width: of a line.
         now: the context now, if it is to be shown beside the requests.
     """
-    if not points:
+    if len(points) < 2:
         return
     last = [] if now is None else [now]
     columns = max(1, min(width - LABEL, max(len(points), 40)) - len(last))

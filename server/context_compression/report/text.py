@@ -31,24 +31,21 @@ def text(report: Report, width: int = 80) -> str:
         report: the facts.
         width: how many columns a line has at most.
     """
-    parts = [
-        *_head(report, width),
-        "",
-        *_now(report),
-        *_chart(report, width),
-        *_compactions(report),
-        "",
-        *_consumers("by tool", report.by_tool, width),
-        *_consumers("by file", report.by_file, width),
-        *_again(report.repeated, width),
-        "",
-        *_left(report, width),
-        *_cost(report.cost),
-        *_evidence(report),
-        *_health(report, width),
-        *(f"{'warning':{LABEL}}{in_words(warning)}" for warning in report.warnings[:LISTED]),
-    ]
-    return "\n".join(chain.from_iterable(_fitted(line, width) for line in parts))
+    warnings = (f"{'warning':{LABEL}}{in_words(each)}" for each in report.warnings[:LISTED])
+    sections = (
+        _head(report, width),
+        chain(_now(report), _chart(report, width), _compactions(report)),
+        chain(
+            _consumers("by tool", report.by_tool, width),
+            _consumers("by file", report.by_file, width),
+            _again(report.repeated, width),
+        ),
+        chain(
+            _left(report, width), _cost(report.cost), _evidence(report), _health(report), warnings
+        ),
+    )
+    fitted = ([fit for line in lines for fit in _fitted(line, width)] for lines in sections)
+    return "\n\n".join("\n".join(lines) for lines in fitted if lines)
 
 
 def _fitted(line: str, width: int) -> list[str]:
@@ -208,10 +205,10 @@ def _evidence(report: Report) -> Iterator[str]:
         yield f"{'':{LABEL}}in neither: {', '.join(several)}"
 
 
-def _health(report: Report, width: int) -> Iterator[str]:
+def _health(report: Report) -> Iterator[str]:
     store = report.store
     if not store.refs and not store.problems:
         return
-    size = f"{ceil(store.bytes / 1000):,} KB in {in_words(store.folder, width)}"
+    size = f"{ceil(store.bytes / 1000):,} KB in {in_words(store.folder)}"
     yield f"{'store':{LABEL}}{store.proven:,} of {store.refs:,} originals proven, {size}"
     yield from (f"{'problem':{LABEL}}{in_words(problem)}" for problem in store.problems[:LISTED])
