@@ -91,7 +91,7 @@ def install(
             say("  claude on the PATH.")
         if in_project:
             say(f"  The entry names a path of this machine, {server.command}. Do not commit it.")
-        elif host is CLAUDE_CODE and not no_status_line:
+        elif host is CLAUDE_CODE and not (no_hooks or no_status_line):
             _add_status_line(machine, dry_run=dry_run)
 
 

@@ -14,6 +14,7 @@ from context_compression import Session
 from context_compression.hosts.claude_code.status_line import compacts_at, status_line
 from context_compression.hosts.claude_code.status_line_setting import SCRIPT
 from context_compression.hosts.events import answer
+from context_compression.store.location import store_folder_for
 from context_compression.workspace import Workspace
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -155,3 +156,21 @@ def test_a_damaged_log_costs_only_what_is_damaged(archived: Workspace) -> None:
         file.write(b'{"type":"restore","tok\xff\n{"type":"compression","refs":[1]}\n{"type":"off')
 
     assert status_line(event(archived.cwd), PLAIN, archived.home) == whole
+
+
+def test_an_archive_that_cannot_be_found_leaves_the_window(tmp_path: Path) -> None:
+    told = event(tmp_path) | {"cwd": "\0", "workspace": {"project_dir": "\0"}}
+
+    assert status_line(told, PLAIN, tmp_path) == "context 62 %, 124K of 200K · compacts at 167K"
+
+
+def test_the_archive_among_the_users_data_is_found_too(tmp_path: Path) -> None:
+    environ = {"CONTEXT_COMPRESSION_DIR": "user", "XDG_DATA_HOME": str(tmp_path / "data"), **PLAIN}
+    place = store_folder_for(tmp_path, home=tmp_path, environ=environ) / "sessions" / SESSION
+    place.mkdir(parents=True)
+    log = '{"type":"compression","refs":{"0123456789ab":{}}}\n'
+    (place / "events.jsonl").write_text(log, encoding="utf-8")
+
+    line = status_line(event(tmp_path), environ, tmp_path)
+
+    assert line.endswith(" · 1 archived")

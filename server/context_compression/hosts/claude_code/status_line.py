@@ -53,10 +53,13 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
         return ""
     limit = compacts_at(window, environ, home)
     share = f"context {100 * used / window:.0f} %"
+    archive: list[str] = []
+    with suppress(Exception):  # whatever is wrong with the archive, the window is known
+        archive += _archive(event, environ, home)
     line = _fitting(
         f"{share}, {_short(used)} of {_short(window)}",
         f"compacts at {_short(limit)}" if limit else "",
-        *_archive(event, environ, home),
+        *archive,
         width=_width(_number(environ.get("COLUMNS"))),
     )
     if environ.get("NO_COLOR"):
@@ -121,8 +124,9 @@ def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]
     if not isinstance(project, str) or not SESSION_ID.fullmatch(id):
         return
     place = _location().store_folder_for(Path(project), home=home, environ=environ)
-    with suppress(OSError), (place / "sessions" / id / "events.jsonl").open("rb") as lines:
-        if os.fstat(lines.fileno()).st_size <= LARGEST_LOG:
+    log = place / "sessions" / id / "events.jsonl"
+    if log.is_file() and log.stat().st_size <= LARGEST_LOG:
+        with log.open("rb") as lines:
             yield from lines
 
 
@@ -190,4 +194,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[3]))  # `store.location` may need platformdirs
     main()
