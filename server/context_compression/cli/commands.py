@@ -140,6 +140,20 @@ def hook(options: Options, host: str, serve: bool) -> None:
             write(text.encode("utf-8", "replace"))
 
 
+@click.command(hidden=True)
+def statusline() -> None:
+    """Print the line for Claude Code's statusLine, from its JSON on stdin.
+
+    `install claude-code` makes Claude Code run the module itself, which starts faster.
+    """
+    from context_compression.hosts.claude_code import status_line
+
+    if is_at_terminal():
+        say("Claude Code calls this: it writes JSON on stdin, and shows the line that comes back.")
+    else:
+        status_line.main()
+
+
 @click.command(
     epilog=examples(
         ("summaries", "the newest five"),
@@ -251,6 +265,7 @@ COMMANDS = (
     serve,
     hook,
     sessions,
+    statusline,
     status,
     report,
     compress,

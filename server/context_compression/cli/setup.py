@@ -53,10 +53,16 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Print the change;
 @host_names
 @project
 @click.option("--no-hooks", is_flag=True, help="Install only the tools, without hooks.")
+@click.option("--no-status-line", is_flag=True, help="Leave Claude Code's status line as it is.")
 @dry_run_option
 @click.pass_obj
 def install(
-    options: Options, names: tuple[str, ...], in_project: bool, no_hooks: bool, dry_run: bool
+    options: Options,
+    names: tuple[str, ...],
+    in_project: bool,
+    no_hooks: bool,
+    no_status_line: bool,
+    dry_run: bool,
 ) -> None:
     """Add the server to the configuration of a HOST; without HOST, list the hosts found here."""
     from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
@@ -96,6 +102,24 @@ def install(
             say("  claude on the PATH.")
         if in_project:
             say(f"  The entry names a path of this machine, {server.command}. Do not commit it.")
+        elif host is CLAUDE_CODE and not (no_hooks or no_status_line):
+            _add_status_line(machine, dry_run=dry_run)
+
+
+def _add_status_line(machine: "Machine", *, dry_run: bool) -> None:
+    """Adds our line to Claude Code's screen, unless the user has a status line of their own."""
+    from context_compression.hosts.claude_code.status_line_setting import StatusLine, user_has_own
+    from context_compression.setup import installing
+
+    line = StatusLine.on(machine)
+    if user_has_own(line):
+        say(f"  Your status line stays; {line.by_hand}")
+        return
+    [done] = installing.install([line], machine.home, dry_run=dry_run)
+    if dry_run:
+        show(done.change.diff(), nl=False)
+    elif done.change.is_one:
+        say("  Its status line shows how full the context is; --no-status-line leaves it out.")
 
 
 @click.command(
@@ -112,6 +136,7 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
     """Remove the server from the configuration of a HOST; everything else stays unchanged."""
     from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
     from context_compression.hosts.claude_code.install_plugin import Plugin, entry_of_plugin
+    from context_compression.hosts.claude_code.status_line_setting import StatusLine
     from context_compression.setup import installing
     from context_compression.setup.machine import Machine, Server
 
@@ -130,7 +155,8 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
                 "Only the command claude can remove the plugin. Put it on the PATH, then run this "
                 "again."
             )
-        done = installing.uninstall([entry, *hooks], machine.home, dry_run=dry_run)
+        shown = [StatusLine.on(machine)] if host is CLAUDE_CODE and not in_project else []
+        done = installing.uninstall([entry, *hooks, *shown], machine.home, dry_run=dry_run)
         if not plugin or any(each.change.is_one for each in done):
             _print_changes(host, done, dry_run, "is removed from", "has no entry to remove")
 

@@ -26,6 +26,7 @@ from context_compression.doctor.trial import Trial, try_out
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MANIFEST, entry_of_plugin
+from context_compression.hosts.claude_code.status_line_setting import check_status_line
 from context_compression.progress import CHECKING
 from context_compression.setup.additions import Addition, ConfigurationEntry, Value
 from context_compression.setup.config_values import json_in
@@ -100,6 +101,7 @@ def examine(
         *version,
         *_command(command, path, expected, install),
         *_hooks(hooks, hindrances, install, plugin=path if path != expected.path else None),
+        *([check_status_line(machine)] if host is CLAUDE_CODE and not in_project else []),
         *server,
     ]
 
