@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-EXAMPLES = [each for each in find_examples(str(DOCS / "examples.md")) if each.prefix == "python"]
+EXAMPLES = [each for each in find_examples(str(DOCS / "library.md")) if each.prefix == "python"]
 
 
 def page(name: str) -> str:
