@@ -52,6 +52,34 @@ def test_the_readme_says_the_same_of_the_demo() -> None:
     assert f"from {before} to {after} tokens" in readme
 
 
+def test_other_pages_repeat_the_figures_of_the_tables() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    kept = text.partition("<!-- table: kept -->")[2]
+    speed = text.partition("<!-- table: speed -->")[2]
+    ours, plain = (first_row(kept, name) for name in ("**context-compression**", "task + last-N"))
+    times = [
+        first_row(speed, name)[0]
+        for name in ("**context-compression**", "LangChain ClearToolUsesEdit")
+    ]
+    quarter, tenth, twentieth = (f"{float(figure) * 100:.0f} %" for figure in ours[:3])
+
+    faq, comparison = (
+        " ".join((PAGE.parent / name).read_text("utf-8").split())
+        for name in ("faq.md", "comparison.md")
+    )
+    assert f"Q is {ours[1]} at a tenth of the history, against {plain[1]}" in comparison
+    assert f"takes {times[1]} for 50,000 tokens, this package {times[0]}" in comparison
+    assert f"{quarter} of what later steps needed is still in the context" in faq
+    assert f"at a quarter of the size, {tenth} at a tenth, and {twentieth} at a twentieth" in faq
+    assert f"takes {times[0]} for 50,000 tokens" in faq
+
+
+def first_row(text: str, name: str) -> list[str]:
+    """The figures in the first row of a method, without the sizes in brackets."""
+    [row, *_] = re.findall(rf"(?m)^\| {re.escape(name)} \| (.*) \|$", text)
+    return [cell.partition(" (")[0] for cell in row.split(" | ")]
+
+
 def recorded() -> list[dict[str, Any]]:
     """The conversation of the demo."""
     lines = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
