@@ -2,9 +2,12 @@
 
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pytest_examples import CodeExample, EvalExample, find_examples
 
 from context_compression.cli import main
@@ -32,6 +35,20 @@ def test_its_commands_exist():
     assert shown <= set(main.commands)
 
 
+def test_its_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One after the other, with the conversation of the demo."""
+    section = TEXT.partition("## Use the command")[2].partition("\n## ")[0]
+    [copied] = re.findall(r"(?m)^cp (\S+) chat.jsonl$", section)
+    shutil.copy(README.parent / copied, tmp_path / "chat.jsonl")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    for line in re.findall(r"(?m)^context-compression (.*)$", section):
+        done = CliRunner().invoke(main, shlex.split(line, comments=True))
+        assert (done.exit_code, line) == (0, line), done.output
+        assert done.output
+
+
 def test_its_configuration_can_be_read():
     [as_json] = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
 
@@ -46,7 +63,9 @@ def test_its_configuration_can_be_read():
 def test_every_strategy_is_on_the_menu():
     names = Settings.model_json_schema()["properties"]["strategy"]["enum"]
 
-    assert [name for name in names if f"| `{name}` |" not in TEXT] == []
+    for page in (README, README.parent / "docs" / "strategies.md"):
+        text = page.read_text(encoding="utf-8")
+        assert [name for name in names if f"| `{name}` |" not in text] == []
 
 
 def test_continuous_integration_runs_the_very_commands_it_shows():
