@@ -63,8 +63,9 @@ def again(command: str, said: str, *, folder: Path) -> str:
     for pattern, replacement in CHANGES.items():
         output = re.sub(pattern, replacement, output)
     lines = [line.rstrip() for line in output.strip("\n").splitlines()]
-    if said.endswith("\n…\n"):
-        lines[said.count("\n") - 1 :] = ["…"]
+    shown = said.strip("\n").splitlines()
+    if shown[-1:] == ["…"]:
+        lines[len(shown) - 1 :] = ["…"]
     return "".join(f"{line}\n" for line in (f"{PROMPT}{command}", *lines))
 
 

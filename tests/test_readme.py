@@ -31,7 +31,7 @@ def test_its_python_prints_what_it_says(example: CodeExample, eval_example: Eval
 def test_its_commands_exist():
     shown = set(re.findall(r"(?m)(?:^|`|/)context-compression ([a-z]+)\b", TEXT))
 
-    assert {"status", "compress", "restore", "config", "serve", "demo"} <= shown
+    assert {"status", "compress", "restore", "serve", "demo", "install", "doctor"} <= shown
     assert shown <= set(main.commands)
 
 
