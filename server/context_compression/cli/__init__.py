@@ -17,6 +17,9 @@ Shared modules:
     text_output.py          the output for people
     json_output.py          the output for programs (--json)
     terminal.py             bytes, UTF-8, questions, progress
+    page.py                 pages: lines, facts, tables, gauges, and their layout
+    console.py              the screen of a terminal: its size, styles
+    help.py                 groups of commands, examples, the nearest name
 
 The answer goes to stdout, and all messages about it go to stderr, so that each can be piped. Exit
 codes: 0 for success; 1 if no line matches a pattern, the doctor finds a problem, or the user does

@@ -10,8 +10,8 @@ import click
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
 from context_compression.cli.json_output import Record
+from context_compression.cli.page import Block, Page, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
-from context_compression.cli.text_output import table
 from context_compression.display.plurals import how_many
 from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
@@ -50,7 +50,7 @@ def archive(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         write_json(record)
     else:
-        show(_as_text(record))
+        show(*_as_text(record))
 
 
 @archive.command(short_help="Delete a session and all its originals permanently.")
@@ -103,8 +103,8 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
     store, keep = workspace.store, current(workspace)
     with working("looking for old sessions"):
         prunable = store.prunable(seconds, keep=keep)
-    for line in _listed(store, prunable.sessions, prunable.kept):
-        say(line)
+    if listed := _listed(store, prunable.sessions, prunable.kept):
+        say(*listed)
     if prunable.left_over:
         files = how_many(len(prunable.left_over), "file")
         say(f"and {files} that interrupted work left behind")
@@ -168,15 +168,16 @@ def _as_record(workspace: Workspace) -> Record:
     }
 
 
-def _as_text(record: Record) -> str:
+def _as_text(record: Record) -> Page:
     """The archive, for people."""
     notes = _notes(record)
     if not record["sessions"]:
-        return "\n".join([f"Nothing is archived in {record['store']}.", *notes])
+        return [f"Nothing is archived in {record['store']}.", *notes]
     index = record["index_beside"] + sum(s["of_which_index"] for s in record["sessions"])
     total = ("total", *[""] * 5, in_units(record["bytes"]), in_units(index))
     rows = [HEAD, *map(_row, record["sessions"]), total]
-    return "\n".join([record["store"], "", *table(rows, left=3), *([""] if notes else []), *notes])
+    table = Table(rows, left=3, flexible=(0, 1))
+    return [record["store"], "", table, *([""] if notes else []), *notes]
 
 
 def _row(session: Record) -> tuple[str, ...]:
@@ -224,14 +225,14 @@ def _written(store: Store, id: str) -> str | None:
     return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[str]:
+def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[Block]:
     from context_compression.store import disk_usage
 
     sizes = disk_usage.sizes(store, going)
     rows = [(id, _written(store, id) or "?", in_units(size)) for id, size in sizes.items()]
     stay = [f"{id} stays, because {by} contains refs of it" for id, by in kept.items()]
     head = ("to delete", "last written", "size")
-    return [*table([head, *rows] if rows else [], left=2), *stay]
+    return [*([Table([head, *rows], left=2, flexible=(0,))] if rows else []), *stay]
 
 
 def _pruned(prunable: Any, deleted: Any) -> Record:

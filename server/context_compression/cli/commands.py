@@ -15,7 +15,10 @@ from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
+from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.report import report
 from context_compression.cli.restore import restore
+from context_compression.cli.sessions import sessions
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
     alone_on_stdout,
@@ -68,6 +71,7 @@ from context_compression.workspace.own_sessions import KEPT_IN
 @click.option(
     "--hooks",
     type=click.Choice(list(HOOKED)),
+    hidden=True,
     help="Answer this host's hooks too, with a seventh tool; the host's plugin sets this.",
 )
 @click.pass_obj
@@ -100,7 +104,7 @@ def serve(
     mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
 
 
-@click.command(short_help="Answer one event of a host's hook.")
+@click.command(hidden=True, short_help="Answer one event of a host's hook.")
 @click.argument("host", type=click.Choice(list(HOOKED)))
 @click.option("--serve", is_flag=True, hidden=True, help="Answer events until stdin ends.")
 @click.pass_obj
@@ -125,7 +129,7 @@ def hook(options: Options, host: str, serve: bool) -> None:
 
 
 @click.command(short_help="Show how full a conversation's context is, or list the sessions.")
-@click.argument("conversation", required=False)
+@click.argument("conversation", required=False, type=CONVERSATION)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
 @click.pass_obj
@@ -140,11 +144,11 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         for doubt in workspace.doubts():
             say(f"warning: {one_line(doubt)}")
         store = workspace.store
-        sessions = json_output.sessions(store, store.sessions())
+        recorded = json_output.sessions(store, store.sessions())
         if as_json:
-            write_json({"store": str(store.folder), "sessions": sessions})
+            write_json({"store": str(store.folder), "sessions": recorded})
         else:
-            show(text_output.sessions(store.folder, sessions))
+            show(*text_output.sessions(store.folder, recorded))
         return
     conversations = options.conversations(conversation)
     opened = conversations.open(conversation, model=model)
@@ -153,7 +157,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         if as_json:
             write_json({"session": id, "refs_total": len(refs), "refs": refs})
         else:
-            show(text_output.own_session(id, refs))
+            show(*text_output.own_session(id, refs))
         return
     warn(opened)
     with working("counting"):
@@ -163,7 +167,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     if as_json:
         write_json(json_output.status(opened.session.id, status))
     else:
-        show(text_output.status(opened.session.id, status))
+        show(*text_output.status(opened.session.id, status))
 
 
 @click.command()
@@ -182,7 +186,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": entries})
     else:
-        show(text_output.summaries(entries))
+        show(*text_output.summaries(entries))
 
 
 @click.command(short_help="Show or change settings.")
@@ -225,7 +229,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     else:
         origins = text_output.origins(workspace.store.read_config(), workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        show(text_output.config(settings, origins, shown or NAMES))
+        show(*text_output.config(settings, origins, shown or NAMES))
 
 
 def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:
@@ -248,7 +252,9 @@ def demo() -> None:
 COMMANDS = (
     serve,
     hook,
+    sessions,
     status,
+    report,
     compress,
     export,
     restore,

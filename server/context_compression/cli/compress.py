@@ -1,6 +1,7 @@
 """`compress`: prints the compacted conversation on stdout and its report on stderr."""
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,9 @@ import click
 from context_compression.cli import json_output, summary_by_user, text_output
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
+from context_compression.cli.console import is_terminal
+from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.page import Page
 from context_compression.cli.terminal import say, write, write_json
 from context_compression.compression.forecast import Forecast
 from context_compression.compression.result import Result
@@ -19,6 +23,11 @@ from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.session import SummaryAssignment
 from context_compression.store.files import to_json
+
+NOT_PRINTED = (
+    "A terminal shows only this report. The conversation goes to a file with `--output FILE`, or "
+    "to another program with `| …`."
+)
 
 
 def _in_writable_folder(
@@ -33,7 +42,7 @@ def _in_writable_folder(
 
 
 @click.command(short_help="Print a conversation, compacted.")
-@click.argument("conversation")
+@click.argument("conversation", type=CONVERSATION)
 @compression_options
 @click.option("--dry-run", is_flag=True, help="Print only the report; keep and write nothing.")
 @click.option(
@@ -91,7 +100,9 @@ def compress(
         messages = session.undo()
         report: dict[str, Any] = {"session": session.id, "undone": True}
         now = how_many(len(messages), "message")
-        text = f"The last compression of {session.id} is undone. The conversation has {now} now."
+        page: Page = [
+            f"The last compression of {session.id} is undone. The conversation has {now} now."
+        ]
     else:
         outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
         if isinstance(outcome, SummaryAssignment):
@@ -100,16 +111,18 @@ def compress(
         outside = opened.not_counted
         facts = json_output.report(outcome, forecast, host_tokens=outside)
         report = {"session": session.id, **facts}
-        text = text_output.report(outcome, forecast, restorable=not dry_run, host_tokens=outside)
+        page = text_output.report(outcome, forecast, restorable=not dry_run, host_tokens=outside)
         if explain:
             report |= {"explanations": json_output.explanations(outcome)}
-            text = f"{text}\n{text_output.explanations(outcome)}"
+            page = [*page, *text_output.explanations(outcome)]
     if not dry_run:
         _deliver(messages, report, output, as_json)
     elif as_json:
         write_json(report)
     if not as_json:
-        say(text)
+        say(*page)
+        if not (dry_run or output) and is_terminal(sys.stdout):
+            say("", NOT_PRINTED)
     return None
 
 
@@ -184,10 +197,10 @@ def _write(output: Path, data: bytes) -> None:
 def _deliver(
     messages: list[dict[str, Any]], report: Mapping[str, Any], output: Path | None, as_json: bool
 ) -> None:
-    """Writes the messages to a file or stdout, and for programs the report to stdout."""
+    """Writes the messages to a file or a pipe, and for programs the report to stdout."""
     if output:
         _write(output, to_json(messages, indent=2) + b"\n")
     if as_json:
         write_json({**report, **({} if output else {"messages": messages})})
-    elif not output:
+    elif not output and not is_terminal(sys.stdout):
         write(to_json(messages, indent=2) + b"\n")

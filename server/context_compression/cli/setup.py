@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from context_compression.cli import text_output
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.terminal import say, show, working, write_json
+from context_compression.cli.help import did_you_mean
+from context_compression.cli.page import Block, Line, Page, Table
+from context_compression.cli.terminal import say, show, working, write, write_json
+from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
@@ -55,7 +57,7 @@ def install(
 
     machine, server = _here(options)
     if not names:
-        show(_overview(machine))
+        show(*_overview(machine))
         return
     for host in _hosts(names):
         entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
@@ -177,7 +179,10 @@ def _hosts(names: tuple[str, ...]) -> "list[Host]":
 
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
-        raise click.UsageError(f"Unknown host {unknown[0]!r}. Hosts: {', '.join(BY_NAME)}.")
+        nearest = did_you_mean(unknown[0], BY_NAME)
+        raise click.UsageError(
+            f"Unknown host {unknown[0]!r}.{nearest} Hosts: {', '.join(BY_NAME)}."
+        )
     return [BY_NAME[name] for name in names]
 
 
@@ -186,9 +191,9 @@ def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, di
     for each in done:
         path = each.change.path
         if dry_run:
-            show(each.change.diff(), nl=False)
+            write(harmless(each.change.diff()).encode())
             for command in each.commands:
-                show(command)
+                show(Line(command, "command"))
         elif not each.change.is_one:
             say(f"{host.title}: {path} {did_not}.")
         elif each.change.after is None:
@@ -201,7 +206,7 @@ def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, di
         say(f"{host.title}: this was a dry run; nothing was changed.")
 
 
-def _overview(machine: "Machine") -> str:
+def _overview(machine: "Machine") -> Page:
     """The hosts found on this machine, and the file that an installation would change."""
     from context_compression.hosts.configurations import HOSTS
 
@@ -211,11 +216,11 @@ def _overview(machine: "Machine") -> str:
         if host.is_here(machine)
     ]
     others = ", ".join(host.name for host in HOSTS if not host.is_here(machine))
-    lines = text_output.table([("host", "", "its configuration"), *rows], left=3)
+    page: list[Block] = [Table([("host", "", "its configuration"), *rows], left=3)]
     if not rows:
-        lines = ["No supported host was found on this machine."]
-    lines += ["", "context-compression install HOST [--dry-run] [--project]"]
-    return "\n".join([*lines, *([f"Not found here: {others}"] if others else [])])
+        page = ["No supported host was found on this machine."]
+    page += ["", "context-compression install HOST [--dry-run] [--project]"]
+    return [*page, *([f"Not found here: {others}"] if others else [])]
 
 
 def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:

@@ -12,6 +12,8 @@ from typing import Any, BinaryIO
 
 import click
 
+from context_compression.cli.console import has_screen, print_page
+from context_compression.cli.page import Block, as_text
 from context_compression.display.strings import harmless
 from context_compression.errors import ContextCompressionError
 from context_compression.store.files import to_json
@@ -30,15 +32,21 @@ def speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def say(text: str = "") -> None:
+def say(*page: Block) -> None:
     """Prints lines about the answer to stderr."""
-    click.echo(harmless(text), err=True)
+    if has_screen(sys.stderr):
+        print_page(page, sys.stderr)
+    else:
+        click.echo(as_text(page), err=True)
 
 
-def show(text: str = "", *, nl: bool = True) -> None:
+def show(*page: Block) -> None:
     """Prints the answer for people, or a part of it, to stdout."""
     with _write_errors_explained():
-        click.echo(harmless(text), nl=nl)
+        if has_screen(sys.stdout):
+            print_page(page, sys.stdout)
+        else:
+            click.echo(as_text(page))
 
 
 def is_at_terminal() -> bool:

@@ -65,19 +65,32 @@ def loss_report(
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
     written = [message for edit in view.edits for message in edit.becomes]
     lexicon, questions = Lexicon(), question_calls(messages)
-    total, shown, kept = _no_facts(), _no_facts(), _no_facts()
+    total, shown, kept = no_facts(), no_facts(), no_facts()
     for index, message in enumerate(messages):
         if message.source is None:
             continue  # a repair added it, so it is not evidence
         evidence = facts(message, lexicon, questions)
-        _add(total, evidence)
+        add_facts(total, evidence)
         if index not in covered:
-            _add(shown, evidence)
+            add_facts(shown, evidence)
         if index in archived:
-            _add(kept, evidence)
+            add_facts(kept, evidence)
     for message in written:
-        _add(shown, facts(message, lexicon, questions))
-    quotations = Quotations(written)
+        add_facts(shown, facts(message, lexicon, questions))
+    return sorted_out(total, shown, kept, Quotations(written))
+
+
+def sorted_out(
+    total: Facts, shown: Facts, kept: Facts, quotations: Container[str]
+) -> dict[Class, Loss]:
+    """How much evidence of each class is retained, recoverable from originals, or lost.
+
+    Args:
+        total: all evidence of a conversation.
+        shown: the evidence of its view.
+        kept: the evidence of its archived originals.
+        quotations: the texts in the view that may quote evidence, such as our notes.
+    """
     report: dict[Class, Loss] = {}
     for name in CLASSES:
         retained = total[name] & shown[name]
@@ -143,10 +156,12 @@ class Quotations:
         return self._words.issuperset(item.split()[1:-1]) and item in self._text
 
 
-def _no_facts() -> Facts:
+def no_facts() -> Facts:
+    """No evidence of any class."""
     return {name: set() for name in CLASSES}
 
 
-def _add(to: Facts, more: Facts) -> None:
+def add_facts(to: Facts, more: Facts) -> None:
+    """Add the evidence of a message to other evidence."""
     for name, items in more.items():
         to[name] |= items

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
 
-from context_compression.conversation.authors import user_words
+from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse as parse_messages
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import transcript as claude_code
@@ -28,7 +28,6 @@ WRITERS = Writers(
 )
 REMEMBERED = 8  # transcripts kept; few are read more than once
 FIRST = 200  # rows that are searched for the user's first words
-FROM_HOSTS = ("<", "# AGENTS.md")  # beginnings of texts that hosts put into the user's role
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
@@ -75,8 +74,7 @@ class Readings:
             ).messages
         except ContextCompressionError:
             return ""
-        texts = (user_words(message).strip() for message in messages)
-        return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
+        return first_words(messages)
 
 
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:

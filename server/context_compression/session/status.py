@@ -14,7 +14,7 @@ from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import Due, due, preview
 from context_compression.session.savings import Savings
 from context_compression.tokens import Anchor, Counter, anchored
-from context_compression.tokens.usage import Item, Usage, breakdown, largest
+from context_compression.tokens.usage import Item, Usage, adding_up_to, breakdown, largest
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,7 @@ class Status:
         If a provider charged more tokens than we counted, the difference is a kind of its own. If
         it charged fewer, each kind is reduced in proportion.
         """
-        used, counted = int(self.usage.used_tokens), sum(self.breakdown.values())
-        if used >= counted:
-            beyond = {"system prompt, tools and the like": used - counted}
-            return {**self.breakdown, **(beyond if used > counted else {})}
-        shares = {kind: tokens * used // counted for kind, tokens in self.breakdown.items()}
-        largest = max(shares, key=shares.__getitem__)
-        shares[largest] += used - sum(shares.values())
-        return shares
+        return adding_up_to(int(self.usage.used_tokens), self.breakdown)
 
 
 def could_free(session: RecordedConversation, conversation: Conversation) -> int:

@@ -1,5 +1,7 @@
 """Copilot CLI.
 
+about.py        its name and folders
+sessions.py     the sessions that it keeps
 transcript.py   its transcripts
 """
 

@@ -1,0 +1,104 @@
+"""`sessions`: lists the sessions of all hosts, and our own, newest first."""
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from context_compression.cli.app import Options, as_json
+from context_compression.cli.json_output import Record
+from context_compression.cli.numbers import remember
+from context_compression.cli.page import Page, Table
+from context_compression.cli.terminal import say, show, working, write_json
+from context_compression.display.plurals import short_number
+from context_compression.display.strings import in_words
+from context_compression.doors.listing import RECORDED, ListedSession, Listing, list_sessions
+from context_compression.hosts.sessions import HOSTS
+from context_compression.transcripts.candidates import age
+
+NEWEST = 20
+"""How many sessions are listed unless the user asks for more."""
+HEAD = ("", "host", "project", "title", "written", "size", "window", "compactions", "archived")
+LONGEST_TITLE = 40
+LONGEST_PROJECT = 32
+
+
+@click.command(short_help="List the sessions of all hosts, and our own.")
+@click.option("--all", "everything", is_flag=True, help="List all sessions.")
+@click.option(
+    "--limit", default=NEWEST, show_default=True, type=click.IntRange(1), help="Sessions to list."
+)
+@click.option("--host", type=click.Choice([*HOSTS, RECORDED]), help="Only sessions of this host.")
+@click.option("--here", is_flag=True, help="Only sessions of this folder.")
+@as_json
+@click.pass_obj
+def sessions(
+    options: Options, everything: bool, limit: int, host: str | None, here: bool, as_json: bool
+) -> None:
+    """List the sessions of all hosts on this machine, and those recorded here, newest first.
+
+    Other commands take a session's number: `context-compression status 3`.
+    """
+    conversations = options.conversations()
+    with working("reading"):
+        listing = list_sessions(
+            conversations,
+            hosts=[host] if host else [*HOSTS, RECORDED],
+            only_here=here,
+            limit=None if everything else limit,
+        )
+    remember(listing, str(conversations.workspace.store.folder))
+    for problem in listing.problems:
+        say(f"warning: {problem}")
+    if as_json:
+        write_json(as_record(listing))
+    else:
+        show(*as_text(listing, conversations.workspace.home))
+
+
+def as_record(listing: Listing) -> Record:
+    """The listing for programs."""
+    sessions = [
+        {**asdict(each), "number": number, "path": each.path and str(each.path)}
+        for number, each in enumerate(listing.sessions, 1)
+    ]
+    return {"sessions": sessions, "total": listing.total}
+
+
+def as_text(listing: Listing, home: Path) -> Page:
+    """The listing for people."""
+    if not listing.sessions:
+        return ["No session was found."]
+    now = time.time()
+    rows = [
+        (str(number), *_cells(each, home, now)) for number, each in enumerate(listing.sessions, 1)
+    ]
+    more = listing.total - len(listing.sessions)
+    return [
+        Table([HEAD, *rows], left=4, flexible=(2, 3)),
+        "",
+        *([f"{more:,} older ones are not listed; --all lists them"] if more > 0 else []),
+        "`context-compression status 1` shows how full the first one is; compress and export take "
+        "a number, too",
+    ]
+
+
+def _cells(each: ListedSession, home: Path, now: float) -> tuple[str, ...]:
+    """The cells of a session after its number."""
+    return (
+        each.host,
+        _project(each.project, home),
+        in_words(each.problem or each.title, LONGEST_TITLE),
+        f"{age(now - each.written_at)} ago",
+        "?" if each.tokens is None else short_number(each.tokens),
+        "?" if each.share is None else f"{each.share:.0%}",
+        "?" if each.compactions is None else f"{each.compactions:,}",
+        "yes" if each.archived else "",
+    )
+
+
+def _project(project: str, home: Path) -> str:
+    if project and Path(project).is_relative_to(home):
+        return str(Path("~") / Path(project).relative_to(home))
+    return project
