@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from context_compression.cli import completing
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
 from context_compression.cli.json_output import Record
@@ -54,7 +55,7 @@ def archive(ctx: click.Context, as_json: bool) -> None:
 
 
 @archive.command(short_help="Delete a session and all its originals permanently.")
-@click.argument("session")
+@click.argument("session", shell_complete=completing.recorded)
 @unasked
 @as_json
 @click.pass_obj

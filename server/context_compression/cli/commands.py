@@ -4,15 +4,17 @@ import json
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
 import click
 
-from context_compression.cli import json_output, text_output
+from context_compression.cli import completing, json_output, text_output
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
+from context_compression.cli.completion import completion
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
 from context_compression.cli.numbers import CONVERSATION
@@ -32,6 +34,7 @@ from context_compression.cli.terminal import (
 )
 from context_compression.cli.trust import trust
 from context_compression.display.strings import one_line
+from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
 from context_compression.hosts.events import NOTHING, answer, never_failing
@@ -43,6 +46,7 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
+from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 
 
@@ -128,7 +132,7 @@ def hook(options: Options, host: str, serve: bool) -> None:
             write(text.encode("utf-8", "replace"))
 
 
-@click.command(short_help="Show how full a conversation's context is, or list the sessions.")
+@click.command(short_help="Show how full a conversation's context is.")
 @click.argument("conversation", required=False, type=CONVERSATION)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
@@ -136,22 +140,15 @@ def hook(options: Options, host: str, serve: bool) -> None:
 def status(options: Options, conversation: str | None, model: str | None, as_json: bool) -> None:
     """Show how full the context of CONVERSATION is, and what fills it.
 
-    CONVERSATION is a transcript, a file of messages or the id of a session. Without it, list the
-    recorded sessions.
+    CONVERSATION is a transcript, a file of messages, the id of a session, or its number from
+    `sessions`. Without it, show the conversation in which an agent's host runs this command; if
+    none does, list the recorded sessions.
     """
-    if conversation is None:
-        workspace = options.workspace()
-        for doubt in workspace.doubts():
-            say(f"warning: {one_line(doubt)}")
-        store = workspace.store
-        recorded = json_output.sessions(store, store.sessions())
-        if as_json:
-            write_json({"store": str(store.folder), "sessions": recorded})
-        else:
-            show(*text_output.sessions(store.folder, recorded))
+    conversations = options.conversations(*filter(None, [conversation]))
+    opened = _opened(conversations, conversation, model)
+    if opened is None:
+        _list_recorded(conversations.workspace, as_json)
         return
-    conversations = options.conversations(conversation)
-    opened = conversations.open(conversation, model=model)
     if (id := opened.session.id) in KEPT_IN:
         refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
         if as_json:
@@ -170,11 +167,40 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         show(*text_output.status(opened.session.id, status))
 
 
+def _opened(
+    conversations: Conversations, conversation: str | None, model: str | None
+) -> Opened | None:
+    """The conversation; without a name the current one, or `None` if it is not certain."""
+    if conversation is not None:
+        return conversations.open(conversation, model=model)
+    with suppress(ContextCompressionError):
+        opened = conversations.open(CURRENT, model=model)
+        say("The current conversation. `context-compression sessions` lists all.")
+        return opened
+    return None
+
+
+def _list_recorded(workspace: Workspace, as_json: bool) -> None:
+    for doubt in workspace.doubts():
+        say(f"warning: {one_line(doubt)}")
+    store = workspace.store
+    recorded = json_output.sessions(store, store.sessions())
+    if as_json:
+        write_json({"store": str(store.folder), "sessions": recorded})
+    else:
+        show(*text_output.sessions(store.folder, recorded))
+
+
 @click.command()
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
 )
-@click.option("--session", metavar="ID", help="Only summaries of this session.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Only summaries of this session.",
+)
 @as_json
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
@@ -190,11 +216,12 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 
 
 @click.command(short_help="Show or change settings.")
-@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...")
+@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...", shell_complete=completing.settings)
 @click.option(
     "--reset",
     multiple=True,
     metavar="NAME",
+    shell_complete=completing.settings,
     help="Reset NAME to its default, or `all`. Repeatable.",
 )
 @as_json
@@ -265,5 +292,6 @@ COMMANDS = (
     install,
     uninstall,
     doctor,
+    completion,
     demo,
 )

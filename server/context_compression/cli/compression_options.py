@@ -6,6 +6,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from context_compression.cli import completing
 from context_compression.cli.app import Options, Refused, warn
 from context_compression.cli.arguments import Tokens, change_in, pin
 from context_compression.cli.terminal import say, working
@@ -38,6 +39,7 @@ OPTIONS = (
     click.option("--summary-model", metavar="MODEL", help="Claude model that writes a summary."),
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE",
+        shell_complete=completing.settings_with_values,
         help="A setting for this run only. Repeatable.",
     ),
 )  # fmt: skip

@@ -5,7 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from context_compression.cli import completing
 from context_compression.cli.app import Options, Refused
 from context_compression.cli.terminal import say
 from context_compression.display.plurals import how_many
@@ -20,7 +22,7 @@ LONGEST_TITLE = 60
 LIST = "`context-compression sessions`"
 
 
-class ConversationName(click.ParamType):
+class ConversationName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # click 8.1 has none
     """The name of a conversation; the number of a session in the last listing becomes its name."""
 
     name = "conversation"
@@ -29,6 +31,13 @@ class ConversationName(click.ParamType):
         """The name as it was given, or the path or id of the session with this number."""
         options = (ctx.find_object(Options) if ctx else None) or Options()
         return name_of(value, options)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The sessions listed last, by number and id; and files."""
+        sessions = completing.sessions(ctx, param, incomplete)
+        return [*sessions, CompletionItem(incomplete, type="file")]
 
 
 CONVERSATION = ConversationName()

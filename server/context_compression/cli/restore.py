@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from context_compression.cli import completing
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, show, working, write, write_json
@@ -25,7 +26,7 @@ NO_NUMBER = "…"
 
 
 @click.command(short_help="Print an archived original, or search the archive.")
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=completing.refs)
 @click.option(
     "--query", metavar="WORDS", help="Search for words or names; limit by path:… tool:… error:"
 )
@@ -35,7 +36,12 @@ NO_NUMBER = "…"
     help="Print only these lines, counted from 1, the last one included.",
 )
 @click.option("--pattern", metavar="RE", help="Only lines that match this regular expression.")
-@click.option("--session", metavar="ID", help="Search only this session. Default: all sessions.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Search only this session. Default: all sessions.",
+)
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1, 60), help="Hits to show."
 )

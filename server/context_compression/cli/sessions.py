@@ -7,19 +7,19 @@ from pathlib import Path
 import click
 
 from context_compression.cli.app import Options, as_json
+from context_compression.cli.help import PROGRAM
 from context_compression.cli.json_output import Record
 from context_compression.cli.numbers import remember
 from context_compression.cli.page import Page, Table
 from context_compression.cli.terminal import say, show, working, write_json
-from context_compression.display.plurals import short_number
+from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import in_words
 from context_compression.doors.listing import RECORDED, ListedSession, Listing, list_sessions
 from context_compression.hosts.sessions import HOSTS
-from context_compression.transcripts.candidates import age
 
 NEWEST = 20
 """How many sessions are listed unless the user asks for more."""
-HEAD = ("", "host", "project", "title", "written", "size", "window", "compactions", "archived")
+HEAD = ("", "host", "project", "title", "written", "size", "window", "compacted", "archived")
 LONGEST_TITLE = 40
 LONGEST_PROJECT = 32
 
@@ -49,39 +49,55 @@ def sessions(
             limit=None if everything else limit,
         )
     remember(listing, str(conversations.workspace.store.folder))
-    for problem in listing.problems:
-        say(f"warning: {problem}")
     if as_json:
         write_json(as_record(listing))
-    else:
+        return
+    for problem in listing.problems:
+        say(f"warning: {problem}")
+    if listing.sessions:
         show(*as_text(listing, conversations.workspace.home))
+    else:
+        show("No session was found.", *_why_none(host, here))
 
 
 def as_record(listing: Listing) -> Record:
-    """The listing for programs."""
+    """The listing for programs; times in seconds since 1970."""
     sessions = [
-        {**asdict(each), "number": number, "path": each.path and str(each.path)}
+        {"number": number, **asdict(each), "path": each.path and str(each.path)}
         for number, each in enumerate(listing.sessions, 1)
     ]
-    return {"sessions": sessions, "total": listing.total}
+    return {"sessions": sessions, "total": listing.total, "warnings": [*listing.problems]}
 
 
 def as_text(listing: Listing, home: Path) -> Page:
     """The listing for people."""
-    if not listing.sessions:
-        return ["No session was found."]
     now = time.time()
     rows = [
         (str(number), *_cells(each, home, now)) for number, each in enumerate(listing.sessions, 1)
     ]
-    more = listing.total - len(listing.sessions)
     return [
         Table([HEAD, *rows], left=4, flexible=(2, 3)),
         "",
-        *([f"{more:,} older ones are not listed; --all lists them"] if more > 0 else []),
-        "`context-compression status 1` shows how full the first one is; compress and export take "
-        "a number, too",
+        *_not_listed(listing),
+        f"`{PROGRAM} status 1` shows more of the first one; compress and export take a number, too",
     ]
+
+
+def _not_listed(listing: Listing) -> list[str]:
+    """A line on subagents and older sessions, if there are any."""
+    subagents = sum(each.subagents for each in listing.sessions)
+    more = listing.total - len(listing.sessions)
+    parts = [
+        *([f"{how_many(subagents, 'transcript')} of their subagents"] if subagents else []),
+        *([f"{how_many(more, 'other session')} (--all, --limit)"] if more > 0 else []),
+    ]
+    return [f"not listed: {'; '.join(parts)}"] if parts else []
+
+
+def _why_none(host: str | None, here: bool) -> list[str]:
+    """What to leave out, to find more."""
+    given = [*([f"--host {host}"] if host else []), *(["--here"] if here else [])]
+    return [f"Without {' and '.join(given)}, all sessions are listed."] if given else []
 
 
 def _cells(each: ListedSession, home: Path, now: float) -> tuple[str, ...]:
@@ -90,12 +106,20 @@ def _cells(each: ListedSession, home: Path, now: float) -> tuple[str, ...]:
         each.host,
         _project(each.project, home),
         in_words(each.problem or each.title, LONGEST_TITLE),
-        f"{age(now - each.written_at)} ago",
+        _age(now - each.written_at),
         "?" if each.tokens is None else short_number(each.tokens),
         "?" if each.share is None else f"{each.share:.0%}",
-        "?" if each.compactions is None else f"{each.compactions:,}",
+        "?" if each.compactions is None else f"{each.compactions:,} ×" * bool(each.compactions),
         "yes" if each.archived else "",
     )
+
+
+def _age(seconds: float) -> str:
+    """`_age(7_400)` -> `"2 h ago"`."""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.0f} {name} ago"
+    return "just now"
 
 
 def _project(project: str, home: Path) -> str:

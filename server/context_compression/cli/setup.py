@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from context_compression.cli import completing
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.help import did_you_mean
 from context_compression.cli.page import Block, Line, Page, Table
@@ -30,7 +31,7 @@ PROBLEM = 1
 LINE_WIDTH = 80
 MARKS = {True: "✓", False: "✗", None: "·"}
 
-host_names = click.argument("names", nargs=-1, metavar="[HOST]...")
+host_names = click.argument("names", nargs=-1, metavar="[HOST]...", shell_complete=completing.hosts)
 project = click.option(
     "--project",
     "in_project",

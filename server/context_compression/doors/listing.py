@@ -8,14 +8,20 @@ from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
+from context_compression.hosts import read
+from context_compression.hosts.reading import glance
 from context_compression.hosts.sessions import HOSTS
 from context_compression.tokens import Counter, anchored
 from context_compression.transcripts.candidates import CandidateConversation
+from context_compression.transcripts.ends import how_often
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.workspace import Opened
 
 RECORDED = "recorded"
 """Stands for the host of a session that a program recorded with this package."""
+
+LONGEST_READ = 64 * 1024 * 1024
+"""Bytes of a transcript that is read as a whole for the listing."""
 
 
 @dataclass(frozen=True)
@@ -160,35 +166,57 @@ def _read(each: _Found, conversations: Conversations) -> ListedSession:
         subagents=host.subagents(candidate) if host else 0,
     )
     try:
-        return _with_facts(about, conversations)
+        if host is None:
+            return _with_record(about, conversations)
+        return _with_transcript(about, host, conversations)
     except ContextCompressionError as error:
-        return replace(about, problem=str(error))
+        return replace(about, problem=in_few_words(error, candidate.path))
 
 
-def _with_facts(about: ListedSession, conversations: Conversations) -> ListedSession:
-    """The session with what can be known only from its content."""
-    workspace, readings = conversations.workspace, conversations.readings
-    if about.path is None:
-        opened = conversations.open(about.id)
-        state = opened.session.state()
-        return replace(
-            about,
-            project=str(workspace.store.folder.parent),
-            title=first_words(parse(state.recorded).messages),
-            tokens=_size(opened),
-            window=opened.session.settings.token_budget,
-            compactions=len(state.compressions),
-            archived=bool(state.refs),
-        )
-    opened = workspace.of(readings.look(about.path))
+def _with_record(about: ListedSession, conversations: Conversations) -> ListedSession:
+    """The session with what our record says about it."""
+    opened = conversations.open(about.id)
+    state = opened.session.state()
+    return replace(
+        about,
+        project=str(conversations.workspace.store.folder.parent),
+        title=first_words(parse(state.recorded).messages),
+        tokens=_size(opened),
+        window=opened.session.settings.token_budget,
+        compactions=len(state.compressions),
+        archived=bool(state.refs),
+    )
+
+
+def _with_transcript(
+    about: ListedSession, host: HostSessions, conversations: Conversations
+) -> ListedSession:
+    """The session with what its transcript says; of a large one, only the ends are read."""
+    assert about.path
+    transcript = glance(about.path)
+    if transcript is None:
+        transcript = read(about.path, max_bytes=LONGEST_READ)
+        compactions = len(transcript.compactions)
+    else:
+        marks, seen = host.compaction_marks, len(transcript.compactions)
+        compactions = max(seen, how_often(marks, about.path)) if marks else None
+    opened = conversations.workspace.of(transcript)
+    title = about.title or transcript.title or first_words(parse(transcript.messages).messages)
     return replace(
         about,
         id=opened.session.id,
-        title=about.title or readings.first_words(about.path),
+        project=transcript.project or about.project,
+        title=title or conversations.readings.first_words(about.path),
         tokens=_size(opened),
         window=opened.session.settings.token_budget,
+        compactions=compactions,
         archived=opened.session.log.exists,
     )
+
+
+def in_few_words(error: ContextCompressionError, path: Path) -> str:
+    """The reason in an error, without the path and without what to do."""
+    return str(error).replace(f"{path} ", "").partition(". ")[0]
 
 
 def _size(opened: Opened) -> int:

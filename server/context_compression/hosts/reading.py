@@ -15,6 +15,7 @@ from context_compression.hosts.gemini_cli import transcript as gemini_cli
 from context_compression.hosts.opencode import transcript as opencode
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.pi import transcript as pi
+from context_compression.transcripts.ends import read_ends
 from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
 from context_compression.transcripts.transcript import Transcript
 
@@ -41,6 +42,11 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
         TranscriptError: there is no such file, it cannot be read, or it is no conversation.
     """
     return _begun(path, max_bytes).look()
+
+
+def glance(path: Path) -> Transcript | None:
+    """The conversation by the ends of a large file; see `read_ends`."""
+    return None if database_of(path) else read_ends(path, WRITERS)
 
 
 class Readings:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from context_compression.hosts.claude_code import sessions as claude_code
-from context_compression.hosts.codex import sessions as codex
-from context_compression.hosts.copilot_cli import sessions as copilot_cli
-from context_compression.hosts.gemini_cli import sessions as gemini_cli
-from context_compression.hosts.opencode import sessions as opencode
-from context_compression.hosts.pi import sessions as pi
+from context_compression.hosts.claude_code import stored_sessions as claude_code
+from context_compression.hosts.codex import stored_sessions as codex
+from context_compression.hosts.copilot_cli import stored_sessions as copilot_cli
+from context_compression.hosts.gemini_cli import stored_sessions as gemini_cli
+from context_compression.hosts.opencode import stored_sessions as opencode
+from context_compression.hosts.pi import stored_sessions as pi
 from context_compression.transcripts.host_sessions import HostSessions
 
 HOSTS: Mapping[str, HostSessions] = {

@@ -8,6 +8,7 @@ the places of one host's transcripts are in `hosts/<host>/`.
     stages.py             a history from the conversation before each compaction
     access.py             which files may be read
     reading.py            reads a file once, and later only the lines added to it
+    ends.py               the first and last rows of a large file
     lines.py              a file as lines, and the errors for files that cannot be read
     rows.py               the JSON objects among the lines
     damaged_lines.py      the JSON objects in damaged lines

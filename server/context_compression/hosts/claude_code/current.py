@@ -19,7 +19,7 @@ from context_compression.hosts.claude_code.about import (
     config_folder,
     project_folder_name,
 )
-from context_compression.hosts.claude_code.sessions import subagents
+from context_compression.hosts.claude_code.stored_sessions import subagents
 from context_compression.hosts.claude_code.transcript.row import blocks
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files

@@ -15,7 +15,7 @@ from context_compression.hosts.codex.about import (
     home_folder,
     sessions_folder,
 )
-from context_compression.hosts.codex.sessions import meta
+from context_compression.hosts.codex.stored_sessions import meta
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.lines import string

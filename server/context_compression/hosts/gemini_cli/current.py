@@ -12,7 +12,7 @@ from context_compression.hosts.gemini_cli.about import (
     TITLE,
     settings_folder,
 )
-from context_compression.hosts.gemini_cli.sessions import PATTERN, project_folders
+from context_compression.hosts.gemini_cli.stored_sessions import PATTERN, project_folders
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.live_host import LiveHost, uncertain

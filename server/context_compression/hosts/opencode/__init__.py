@@ -7,7 +7,7 @@ stored_summaries.py   the summaries in the database, without the whole session
 live.py               the messages that are in the context now
 context.py            Anthropic messages from opencode's messages
 compactions.py        the compactions of a session
-sessions.py           the sessions that it keeps
+stored_sessions.py    the sessions that it keeps
 current.py            finds the session of the conversation that calls us
 hooks.py              our answers to its events
 configuration.py      its configuration, and our entry in it

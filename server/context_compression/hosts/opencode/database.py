@@ -215,11 +215,11 @@ def _only_session(database: Path, db: "sqlite3.Connection") -> str:
 
 
 def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNotFound:
-    newest = stored_sessions(database, db, "1", ())
+    newest = sessions_where(database, db, "1", ())
     return ConversationNotFound(f"{why} Pass the path of one of them.", list(map(str, newest)))
 
 
-def stored_sessions(
+def sessions_where(
     database: Path,
     db: "sqlite3.Connection",
     where: str,

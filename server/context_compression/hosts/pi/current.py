@@ -13,7 +13,7 @@ from context_compression.hosts.pi.about import (
     TITLE,
     sessions_folder,
 )
-from context_compression.hosts.pi.sessions import cwd
+from context_compression.hosts.pi.stored_sessions import cwd
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call

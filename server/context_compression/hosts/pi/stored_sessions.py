@@ -36,4 +36,5 @@ SESSIONS = HostSessions(
     title=TITLE,
     sessions=sessions,
     is_of=lambda session, project: cwd(session.path) == str(project),
+    compaction_marks=(b'"type":"compaction"',),
 )

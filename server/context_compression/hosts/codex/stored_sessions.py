@@ -40,5 +40,10 @@ def meta(path: Path) -> Mapping[str, Any]:
 
 
 SESSIONS = HostSessions(
-    name=NAME, title=TITLE, sessions=sessions, is_of=is_of, is_subagent=is_subagent
+    name=NAME,
+    title=TITLE,
+    sessions=sessions,
+    is_of=is_of,
+    compaction_marks=(b'"type":"compacted"',),
+    is_subagent=is_subagent,
 )

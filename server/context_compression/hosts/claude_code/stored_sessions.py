@@ -33,5 +33,6 @@ SESSIONS = HostSessions(
     title=TITLE,
     sessions=sessions,
     is_of=lambda session, project: session.path.parent.name == project_folder_name(str(project)),
+    compaction_marks=(b'"subtype":"compact_boundary"', b'"subtype":"microcompact_boundary"'),
     subagents=lambda session: len(subagents(session.path)),
 )

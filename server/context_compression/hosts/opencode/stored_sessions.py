@@ -5,7 +5,7 @@ from pathlib import Path
 
 from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.about import NAME, TITLE, database_file
-from context_compression.hosts.opencode.database import ALL, looking, stored_sessions
+from context_compression.hosts.opencode.database import ALL, looking, sessions_where
 from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.host_sessions import HostSessions
 
@@ -15,7 +15,7 @@ def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversati
     path = database_file(environ, home)
     if not path.is_file():
         return []
-    return looking(path, lambda db: stored_sessions(path, db, "parent_id IS NULL", (), most=ALL))
+    return looking(path, lambda db: sessions_where(path, db, "parent_id IS NULL", (), most=ALL))
 
 
 def _subagents(session: CandidateConversation) -> int:
@@ -23,7 +23,7 @@ def _subagents(session: CandidateConversation) -> int:
     try:
         return len(
             looking(
-                database, lambda db: stored_sessions(database, db, "parent_id = ?", (id,), most=ALL)
+                database, lambda db: sessions_where(database, db, "parent_id = ?", (id,), most=ALL)
             )
         )
     except TranscriptError:
