@@ -191,6 +191,47 @@ def test_a_compaction_is_a_step_between_two_requests() -> None:
     ]  # fmt: skip
 
 
+def test_a_bold_stroke_goes_from_the_size_before_a_compaction_to_that_after_it() -> None:
+    html = page(replace(sample_report(), window=200_000, threshold=0))
+
+    strokes = re.findall('y1="([^"]*)%" y2="([^"]*)%" class="drop"', html)
+
+    assert strokes == [("28.39", "86.16")]  # 160,400 and 31,000 of 224,000 tokens
+
+
+def test_a_request_says_what_was_charged_where_that_differs() -> None:
+    point = Point(1, None, {"user text": 500}, 500)
+    same = page(replace(sample_report(), points=[point], compactions=[]))
+    other = page(replace(sample_report(), points=[replace(point, charged=510)], compactions=[]))
+
+    assert "charged as" not in same
+    assert "charged as 510" in other
+
+
+@pytest.mark.parametrize(
+    ("with_us", "without", "says"),
+    [
+        (50, 100, "The input cost 50 % less than without compaction."),
+        (108, 100, "The input cost 8 % more than without compaction."),
+        (100, 100, "Compaction changed nothing in the cost."),
+    ],
+)
+def test_the_page_says_whether_compaction_saved_money(
+    with_us: int, without: int, says: str
+) -> None:
+    cost = replace(sample_report().cost, with_us=with_us, without=without, impossible=0)
+
+    assert says in page(replace(sample_report(), cost=cost))
+
+
+def test_named_prices_give_amounts_in_dollars() -> None:
+    cost = replace(sample_report().cost, output=1_000_000, input_price=3.0, output_price=15.0)
+
+    html = page(replace(sample_report(), cost=cost))
+
+    assert ">21.30<" in html  # 2.1 million at 3 dollars and a million at 15
+
+
 def test_areas_lie_on_one_another_and_add_up_to_the_context() -> None:
     drawn = layout(sample_report())
     outlines = drawn.outlines()

@@ -11,7 +11,7 @@ import pytest
 # the package has no types
 from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
 from playwright.sync_api import Browser, Page
-from sample_reports import FIRST_REF, SECOND_REF, empty_report, long_report, sample_report
+from sample_reports import FIRST_REF, SECOND_REF, empty_report, long_report, points, sample_report
 
 from context_compression.report.html import page
 from context_compression.report.model import Report
@@ -89,18 +89,20 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     assert {url for url in loaded if not url.endswith("/report.html")} == set()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("report", [sample_report(), empty_report()], ids=["session", "empty"])
 def test_nothing_overlaps_or_leaves_the_page_at_any_width(
-    opened: Callable[..., Page], report: Report, width: int
+    opened: Callable[..., Page], report: Report
 ) -> None:
-    tab = opened(report, width)
+    tab = opened(report)
     for button in tab.locator(".refs button").all():
         button.click()
 
-    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert tab.evaluate(OUTSIDE) == []
-    assert tab.evaluate(OVERLAPS) == []
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 1000})
+
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        assert tab.evaluate(OUTSIDE) == [], width
+        assert tab.evaluate(OVERLAPS) == [], width
 
 
 def test_long_names_and_lines_stay_inside_the_page(opened: Callable[..., Page]) -> None:
@@ -150,7 +152,8 @@ def test_colours_have_enough_contrast(opened: Callable[..., Page], mode: Mode) -
 
 
 def test_axe_finds_nothing_serious_in_light_and_dark(opened: Callable[..., Page]) -> None:
-    tab = opened(sample_report(), 800, bypass_csp=True)  # axe is a script of its own
+    report = replace(sample_report(), points=points(8))
+    tab = opened(report, 800, bypass_csp=True)  # axe is a script of its own
     tab.locator(".refs button").first.click()
     tab.locator("summary").click()
 
@@ -199,6 +202,17 @@ def test_an_original_in_whose_place_nothing_stands_says_so(opened: Callable[...,
 
     assert tab.get_by_text("Nothing stands in its place.").is_visible()
     assert tab.get_by_text("12,345 more characters are in the archive.").is_visible()
+
+
+def test_an_original_whose_text_was_left_out_says_so(opened: Callable[..., Page]) -> None:
+    report = sample_report()
+    without = replace(report.archived[0], original="", shown="", cut=5_000)
+    tab = opened(replace(report, archived=[without]))
+    tab.locator(".refs button").click()
+
+    assert tab.get_by_text("Its text is not in this page.").is_visible()
+    assert tab.get_by_text("5,000 more characters are in the archive.").is_visible()
+    assert tab.get_by_text("Nothing stands in its place.").count() == 0
 
 
 def test_the_search_finds_words_of_a_text_and_the_order_changes(

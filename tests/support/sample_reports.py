@@ -112,13 +112,14 @@ def empty_report() -> Report:
 def long_report() -> Report:
     """A hundred originals of the largest size, 100,000 requests."""
     text = "\n".join(f"{n:05} {'wörter ' * 9}" for n in range(280))[:20_000]
+    stage = points(30)
     originals = [
         Archived(f"{n:06x}", f"result {n}", 9_000, BEGAN + n, n % 3, text, text[::2], 0)
         for n in range(100)
     ]
     return replace(
         sample_report(),
-        points=points(100_000, range(0, 100_000, 30)),
+        points=[Point(n, BEGAN + n, stage[n % 30].by_kind) for n in range(1, 100_001)],
         compactions=[CompactionMark(n, Compaction(None)) for n in range(30, 100_000, 30)],
         archived=originals,
         archived_total=4_321,

@@ -102,9 +102,9 @@ def _saving(cost: Cost) -> Markup:
     label = "Cost of input"
     if cost.without <= 0:
         return _tile(label, "unknown", "no request is recorded")
-    fits = f", where {how_many(cost.impossible, 'request')} would not have fitted"
-    beyond = fits if cost.impossible else ""
     change = 100 * (cost.without - cost.with_us) / cost.without
+    too_large = f", where {how_many(cost.impossible, 'request')} would not have fitted"
+    beyond = too_large if cost.impossible and change < 0.5 else ""
     if abs(change) < 0.5:
         return _tile(label, "the same", f"as without compaction{beyond}")
     word = "less" if change > 0 else "more"

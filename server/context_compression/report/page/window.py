@@ -68,7 +68,8 @@ def _row(request: Drawn, last: int) -> Values:
     """What the script shows of a request."""
     point = request.point
     title = f"Request {number(point.number)} of {number(last)}: {number(request.tokens)} tokens"
-    charged = f"charged as {number(point.charged)}" if point.charged is not None else ""
+    known = point.charged is not None and point.charged != request.tokens
+    charged = f"charged as {number(point.charged or 0)}" if known else ""
     before = [f"after compaction {index}" for index in request.follows[:3]]
     note = [*before, charged, local_time(point.time) or ""]
     shown = ", ".join(part for part in note if part)
