@@ -6,13 +6,16 @@ The commands:
     compress.py             compress
     export.py               export
     restore.py              restore: prints an original, or searches the archive
+    sessions.py             sessions: the sessions of all hosts, with numbers
     archive.py              archive, archive delete, archive prune
     setup.py                install, uninstall, doctor
     trust.py                trust
+    completion.py           completion: the script for a shell
 
 Shared modules:
     compression_options.py  the options of compress and export, and the compression they describe
     summary_by_user.py      a summary that the user writes
+    numbers.py              the numbers of sessions, which other commands take
     arguments.py            parses typed values
     text_output.py          the output for people
     json_output.py          the output for programs (--json)

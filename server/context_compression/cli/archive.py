@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from context_compression.cli import completing
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
 from context_compression.cli.json_output import Record
@@ -17,6 +16,7 @@ from context_compression.display.plurals import how_many
 from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.session import Session
+from context_compression.shell import completing
 from context_compression.store import Store
 from context_compression.workspace import Workspace
 from context_compression.workspace.own_sessions import KEPT_IN

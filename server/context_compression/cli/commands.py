@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import click
 
-from context_compression.cli import completing, json_output, text_output
+from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
@@ -46,6 +46,7 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
+from context_compression.shell import completing
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 

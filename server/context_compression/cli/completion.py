@@ -14,15 +14,20 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_CONTEXT_COMPRESSION_COMPLETE"
 """Set by the script; with it, the command prints what can be completed."""
 
+WHERE = """\b
+Put this line into the file with which your shell starts:
+  bash: ~/.bashrc                   eval "$(context-compression completion bash)"
+  zsh:  ~/.zshrc, behind compinit   eval "$(context-compression completion zsh)"
+  fish: ~/.config/fish/config.fish  context-compression completion fish | source
+"""
 
-@click.command(short_help="Print the script that completes this command in a shell.")
+
+@click.command(short_help="Print the script that completes this command in a shell.", epilog=WHERE)
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 def completion(shell: str | None) -> None:
     """Print the script with which SHELL completes commands, options, hosts, settings and sessions.
 
-    SHELL is by default the one that $SHELL names. For bash, put this line into ~/.bashrc:
-
-    eval "$(context-compression completion bash)"
+    SHELL is by default the one that $SHELL names.
     """
     name = shell or PurePath(os.environ.get("SHELL", "")).name
     if name not in SHELLS:

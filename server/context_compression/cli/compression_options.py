@@ -6,7 +6,6 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from context_compression.cli import completing
 from context_compression.cli.app import Options, Refused, warn
 from context_compression.cli.arguments import Tokens, change_in, pin
 from context_compression.cli.terminal import say, working
@@ -14,6 +13,7 @@ from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.doors.conversations import Conversations
 from context_compression.settings import Settings, StrategyName
+from context_compression.shell import completing
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened, Workspace

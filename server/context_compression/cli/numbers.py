@@ -7,7 +7,6 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from context_compression.cli import completing
 from context_compression.cli.app import Options, Refused
 from context_compression.cli.terminal import say
 from context_compression.display.plurals import how_many
@@ -15,6 +14,7 @@ from context_compression.display.strings import in_words
 from context_compression.doors.conversations import SHORTEST_ID
 from context_compression.doors.listing import Listing
 from context_compression.errors import ContextCompressionError
+from context_compression.shell import completing
 from context_compression.shell.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.store.files import replace_file, to_json
 
@@ -36,8 +36,7 @@ class ConversationName(click.ParamType):  # pyright: ignore[reportMissingTypeArg
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The sessions listed last, by number and id; and files."""
-        sessions = completing.sessions(ctx, param, incomplete)
-        return [*sessions, CompletionItem(incomplete, type="file")]
+        return completing.sessions_or_files(ctx, param, incomplete)
 
 
 CONVERSATION = ConversationName()

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from context_compression.cli import completing
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, show, working, write, write_json
@@ -15,6 +14,7 @@ from context_compression.display.plurals import how_many, out_of, texts_and_mess
 from context_compression.display.strings import one_line
 from context_compression.errors import UnknownRef
 from context_compression.session import NO_LINE, Session
+from context_compression.shell import completing
 from context_compression.store import Hit, SearchResult, Store
 from context_compression.store.search.query import Query
 from context_compression.store.short_refs import too_short_note

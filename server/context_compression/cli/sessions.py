@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.help import PROGRAM
+from context_compression.cli.help import PROGRAM, examples
 from context_compression.cli.json_output import Record
 from context_compression.cli.numbers import remember
 from context_compression.cli.page import Page, Table
@@ -24,7 +24,14 @@ LONGEST_TITLE = 40
 LONGEST_PROJECT = 32
 
 
-@click.command(short_help="List the sessions of all hosts, and our own.")
+@click.command(
+    short_help="List the sessions of all hosts, and our own.",
+    epilog=examples(
+        ("sessions --here", "only the sessions of this folder"),
+        ("status 3", "how full the context of the third one is"),
+        ("compress 3 --dry-run", "what a compression of it would do"),
+    ),
+)
 @click.option("--all", "everything", is_flag=True, help="List all sessions.")
 @click.option(
     "--limit", default=NEWEST, show_default=True, type=click.IntRange(1), help="Sessions to list."
@@ -38,7 +45,7 @@ def sessions(
 ) -> None:
     """List the sessions of all hosts on this machine, and those recorded here, newest first.
 
-    Other commands take a session's number: `context-compression status 3`.
+    Other commands take the number of a session: of the last listing, in any folder.
     """
     conversations = options.conversations()
     with working("reading"):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from context_compression.cli import completing
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.help import did_you_mean
 from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
+from context_compression.shell import completing
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.setup.finding import Finding

@@ -1,4 +1,6 @@
-"""What the user's shell asks for while a command is typed: quick answers, without heavy imports.
+"""Completion in the user's shell: quick answers while a command is typed.
 
-last_listing.py   the sessions that `sessions` listed last, by number
+completing.py      what can be completed: hosts, settings, conversations, refs
+saved_command.py   the command without its modules, from a description that was saved
+last_listing.py    the sessions that `sessions` listed last, by number
 """

@@ -100,9 +100,14 @@ def sessions(ctx: click.Context) -> Mapping[str, str]:
 
 
 def _store(ctx: click.Context) -> "Store":
-    from context_compression.workspace import Workspace
+    import os
+    from pathlib import Path
 
-    return Workspace.here(store=ctx.find_root().params.get("store")).store
+    from context_compression.store import Store
+
+    if folder := ctx.find_root().params.get("store"):
+        return Store(folder)
+    return Store.find(Path.cwd(), home=Path.home(), environ=os.environ)
 
 
 def _settings() -> Mapping[str, str]:
@@ -110,3 +115,18 @@ def _settings() -> Mapping[str, str]:
 
     fields = Settings.model_fields.items()
     return {name: (field.description or "").partition(". ")[0] for name, field in fields}
+
+
+def sessions_or_files(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The sessions that `sessions` listed last, and files."""
+    return [*sessions(ctx, param, incomplete), CompletionItem(incomplete, type="file")]
+
+
+BY_PARAMETER: Mapping[str | None, Complete] = {
+    "conversation": sessions_or_files,
+    "ref": refs,
+    "session": recorded,
+}
+"""The completions that change, by the parameters that have them."""
