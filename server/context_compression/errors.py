@@ -41,7 +41,15 @@ class ContextCompressionError(Exception):
 
 
 class InvalidConversation(ContextCompressionError, ValueError):
-    """The input is not a conversation in a known format."""
+    """The input is not a conversation in a known format.
+
+    Attributes:
+        index: of the message that cannot be read; `None` if the input is no list of messages.
+    """
+
+    def __init__(self, message: str, index: int | None = None) -> None:
+        super().__init__(message)
+        self.index = index
 
 
 class InvalidTarget(ContextCompressionError, ValueError):

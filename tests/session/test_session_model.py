@@ -145,11 +145,10 @@ class Conversing(RuleBasedStateMachine):
                 break
             shared += 1
         gone = len(self.recorded) - shared
-        since = len(self.view) - self.before[-1][1] if self.before else len(self.recorded)
-        if gone <= since:
-            self.view = self.view[: len(self.view) - gone]
-        else:
-            self.view, self.before = self.recorded[:shared], []
+        while self.before and gone > len(self.view) - self.before[-1][1]:  # it covers what is gone
+            before, length = self.before.pop()
+            self.view = before + self.view[length:]
+        self.view = self.view[: len(self.view) - gone]
         self.recorded = self.recorded[:shared] + messages[shared:]
         self.view = self.view + messages[shared:]
 

@@ -1,8 +1,8 @@
-"""The work of hooks that several hosts share: on a tool result, a request, or a compaction.
+"""The work of hooks that several hosts share, on a request or a compaction.
 
-A host's own events and answers are in `hosts/<host>/hooks`.
+A host's own events and answers are in `hosts/<host>/hooks`. Hooks on a tool result use
+`session.tool_results`.
 
-    tool_results.py      offloads a large tool result before it enters the conversation
     requests.py          the view that is sent in place of a host's history
     named_size.py        the size that a user names after a host's command to compact
     host_compaction.py   our work before and after a compaction that the host does itself

@@ -9,6 +9,7 @@ what. No module imports a provider's package.
     dialect.py    the form of a client's requests and answers
     chunks.py     an answer from its stream
     calling.py    runs the tools that a model calls
+    restoring.py  `restore_tool`: our tool for any other loop
     at_source.py  shortens long results before the model reads them
     binding.py    thinking that is bound to the messages before it
 """

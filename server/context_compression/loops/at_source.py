@@ -3,24 +3,16 @@
 Preview, ref and archive are those of the strategy `offload`, as in the hooks of hosts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import (
-    Message,
-    Text,
-    ToolCall,
-    is_array,
-    is_object,
-)
-from context_compression.hooks.tool_results import AnsweredCall, offload_result
+from context_compression.conversation.messages import ToolCall, is_array, is_object
 from context_compression.loops.calling import Ran
+from context_compression.moved import held_elsewhere
 from context_compression.session import Session
-
-RECENT = 12
-"""How many messages before a result its preview may follow: it prefers lines with their names."""
+from context_compression.session.tool_results import AnsweredCall, offload_result, recent_talk
 
 
 def shortened(session: Session, calls: Sequence[ToolCall], done: Sequence[Ran]) -> list[Ran]:
@@ -30,7 +22,7 @@ def shortened(session: Session, calls: Sequence[ToolCall], done: Sequence[Ran]) 
     """
     if not session.settings.auto_compress:
         return [*done]
-    recent = [*_recent(session)]
+    recent = recent_talk(parse(session.view()).messages)
 
     def shorten(call: ToolCall, text: str) -> str:
         return offload_result(session, AnsweredCall(call, text, recent=recent)) or text
@@ -56,9 +48,4 @@ def shortened(session: Session, calls: Sequence[ToolCall], done: Sequence[Ran]) 
     ]
 
 
-def _recent(session: Session) -> Iterator[Message]:
-    """The last texts and calls of the conversation, without results."""
-    for message in parse(session.view()).messages[-RECENT:]:
-        blocks = tuple(block for block in message.blocks if isinstance(block, Text | ToolCall))
-        if blocks:
-            yield Message(message.role, blocks)
+__getattr__ = held_elsewhere(__name__)

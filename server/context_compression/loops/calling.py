@@ -5,7 +5,6 @@ is an answer too: the model reads it and continues.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,29 +13,9 @@ from typing import Any, TypeAlias
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall, is_array, is_object
-from context_compression.display.fences import fence_for
-from context_compression.errors import StoreError
-from context_compression.session import Session
+from context_compression.moved import held_elsewhere
 
 Tools: TypeAlias = Mapping[str, Callable[..., Any]]
-
-RESTORE = "context_restore"
-DESCRIPTION = (
-    "Brings back what was moved out of this conversation. The notes that stand in its place name "
-    "the ref."
-)
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "ref": {"type": "string", "description": "as the note says"},
-        "lines": {"type": "string", "description": "only these lines: 10-40"},
-        "pattern": {"type": "string", "description": "only lines with this regular expression"},
-        "start": {"type": "integer", "description": "characters to skip: for the next page"},
-    },
-    "required": ["ref"],
-}
-PAGE = 8_000
-"""The most characters that one call restores."""
 
 
 @dataclass(frozen=True)
@@ -78,37 +57,6 @@ async def arun(calls: Sequence[ToolCall], tools: Tools) -> list[Ran]:
     return [done[number] for number in range(len(calls))]
 
 
-def restored(
-    session: Session, ref: str, lines: str | None = None, pattern: str | None = None, start: int = 0
-) -> str:
-    """The answer of `context_restore`: a page of the original under a ref, quoted.
-
-    Raises:
-        StoreError: the ref is unknown, or the range or pattern is impossible.
-    """
-    text = session.restore(ref, lines=_span(lines), pattern=pattern, note=False)
-    start = min(max(0, start), len(text))
-    page = text[start : start + PAGE]
-    stop = start + len(page)
-    if full := session.store.session(session.id).full_ref(ref):
-        session.note_restored(full, page)
-    header = f"ref {ref}, characters {start + 1:,}-{stop:,} of {len(text):,}"
-    if stop < len(text):
-        header += f"; next page: start={stop}"
-    fence = fence_for(page)
-    return f"{header}\n{fence}text quoted from the archive\n{page}\n{fence}"
-
-
-def _span(lines: str | None) -> tuple[int, int] | None:
-    """`"10-40"` -> `(10, 40)`, `"7"` -> `(7, 7)`."""
-    if not lines:
-        return None
-    match = re.fullmatch(r"\s*(\d{1,9})(?:\s*-\s*(\d{1,9}))?\s*", lines)
-    if match is None:
-        raise StoreError(f"lines must be as 10-40 or 7, from 1 on, not {lines[:40]!r}.")
-    return int(match[1]), int(match[2] or match[1])
-
-
 def _run(call: ToolCall, tools: Tools) -> Ran:
     try:
         return Ran(call.id, _content(_bound(call, tools)()))
@@ -148,3 +96,6 @@ def _content(answer: Any) -> Any:
 
 def _failed(call: ToolCall, error: Exception) -> Ran:
     return Ran(call.id, f"{type(error).__name__}: {error}", failed=True)
+
+
+__getattr__ = held_elsewhere(__name__)

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from context_compression.loops.calling import DESCRIPTION, RESTORE, SCHEMA, Ran
+from context_compression.loops.calling import Ran
+from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA
 
 Body: TypeAlias = dict[str, Any]
 Ending: TypeAlias = tuple[str | None, int, int]

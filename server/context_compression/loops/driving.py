@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 from anyio import CancelScope
 
 from context_compression.loops.at_source import shortened
-from context_compression.loops.calling import RESTORE, Tools, arun, open_calls, restored, run
+from context_compression.loops.calling import Tools, arun, open_calls, run
 from context_compression.loops.dialect import Body, Dialect
+from context_compression.loops.restoring import RESTORE, answered
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.summaries.overflow import silent_overflow
@@ -127,7 +128,11 @@ def run_tools(
     later change of the tools empties the prompt cache and invalidates bound thinking.
     """
     request = dialect.offering(request)
-    tools = {RESTORE: partial(restored, session), **tools}
+
+    def restore(**arguments: Any) -> str:
+        return answered(session, arguments)
+
+    tools = {RESTORE: restore, **tools}
     while True:
         if calls := open_calls(session.view()):
             done = run(calls, tools)
@@ -151,7 +156,7 @@ async def arun_tools(
     """`run_tools` for an event loop; the calls of one answer run concurrently."""
 
     async def restore(**arguments: Any) -> str:
-        return restored(session, **arguments)  # not in a thread: a session is not thread-safe
+        return answered(session, arguments)  # not in a thread: a session is not thread-safe
 
     request = dialect.offering(request)
     tools = {RESTORE: restore, **tools}

@@ -3,10 +3,15 @@
 This package defines what a session does with its log. The package `compression` does one
 compression, `store` keeps the files, and `doors` finds the session that a caller means.
 
-    session.py       `Session`: compress when it is due, refused or requested
-    recorded.py      `RecordedConversation`, its base class: record, view, restore, undo
+    session.py       `Session`: compress when it is requested
+    automatic.py     `AutomaticConversation`, its base class: compress when it is due or refused
+    recorded.py      `RecordedConversation`, the base class of that: record, view, restore, undo
     compressing.py   runs compressions: one at a time, announced by events
     by_caller.py     the same with a summary that the caller writes
+    fitting.py       follows the history of a program that keeps it itself
+    triggers.py      plans the compressions that nobody requested
+    arrivals.py      shortens tool results that come in
+    tool_results.py  offloads one large tool result before it enters a conversation
     requests.py      the compression requests of a session
     pacing.py        when a session may compress; `Event`
     status.py        how full the context is

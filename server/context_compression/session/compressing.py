@@ -1,23 +1,21 @@
 """Runs a session's compressions: one at a time, announced by events, sync and async."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
 from context_compression.compression.run import acompress, compress
 from context_compression.compression.thinking import without_thinking
-from context_compression.errors import StoreError
 from context_compression.progress import begin
 from context_compression.session.following import new_events
-from context_compression.session.pacing import POLL_SECONDS, Event, Pace, Reason
+from context_compression.session.pacing import Event, Pace, Reason
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import preview, request_that_archives, settings_for
-from context_compression.session.threads import check_cancelled, in_thread
+from context_compression.session.threads import acquired, check_cancelled, in_thread
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import Usage
 
@@ -105,7 +103,7 @@ class Compressor:
         with self._announced(planned.reason, usage_before) as progress:
             if unchanged := await in_thread(partial(self._unchanged, planned)):
                 return progress.done(unchanged)
-            async with self._locked():
+            async with acquired(self.conversation.log.locked, LOCK_SECONDS):
                 request = await in_thread(partial(self._request, cancellable))
                 if planned.reason == "thinking":
                     result = await in_thread(partial(without_thinking, request))
@@ -141,24 +139,6 @@ class Compressor:
         return request_that_archives(
             self.conversation, state, pending, planned.before_writing, state.view, **options
         )
-
-    @asynccontextmanager
-    async def _locked(self) -> AsyncGenerator[None]:
-        """Hold the lock of the session, waiting for it without blocking the event loop."""
-        from anyio import sleep
-
-        until = monotonic() + LOCK_SECONDS
-        while True:
-            with ExitStack() as stack:
-                try:
-                    stack.enter_context(self.conversation.log.locked(timeout=0))
-                except StoreError:
-                    if monotonic() > until:
-                        raise
-                else:
-                    yield
-                    return
-            await sleep(POLL_SECONDS)
 
     @contextmanager
     def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:

@@ -47,6 +47,10 @@ def makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return complete and isinstance(share, int | float) and 0 <= share < math.inf
         case {"type": "offload"}:
             return _are_refs(event)
+        case {"type": "shortened"}:
+            index, message = event.get("index"), event.get("message")
+            fits = isinstance(index, int) and 0 <= index < len(state.recorded)
+            return fits and may_be_message(message)
         case {"type": "plan"}:
             return _is_plan(event)
         case {"type": "answer"}:

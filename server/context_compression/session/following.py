@@ -4,11 +4,13 @@ This module updates the record from such a conversation. It also compares messag
 which write the same message in different ways.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_compression.conversation.authors import HOST_NOTES
-from context_compression.conversation.formats import parse
+from context_compression.conversation.formats import parse, plain
+from context_compression.conversation.formats.plain import why_not_json
 from context_compression.conversation.messages import (
     Message,
     Text,
@@ -48,22 +50,60 @@ def new_events(
     if state.view and begin_with_view(conversation.messages, parse(state.view).messages):
         shared = len(state.view)
     else:
-        if from_start:
-            events += (undo_of(last, now) for last in reversed(state.compressions))
-        recorded = state.recorded
-        shared = next(
-            (i for i, (a, b) in enumerate(zip(recorded, messages, strict=False)) if a != b),
-            min(len(recorded), len(messages)),
+        shared = shared_messages(state.recorded, messages)
+        is_over = len(state.compressions) if from_start else _outdated(state, shared)
+        events += (
+            undo_of(last, now) for last in reversed(state.compressions[-is_over:]) if is_over
         )
-        if shared < len(recorded):
-            of = len(recorded)
+        if shared < len(state.recorded):
+            of = len(state.recorded)
             after = state.number + len(events)
             rewind = {"type": "rewind", "created_at": now, "to": shared, "of": of}
             events.append({**rewind, "after": after})
-    events += (
-        {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
+    return [*events, *message_events(messages[shared:])]
+
+
+def message_events(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The events that record messages."""
+    now = timestamp()
+    return [{"type": "message", "created_at": now, "message": dict(m)} for m in messages]
+
+
+def shared_messages(recorded: Sequence[Mapping[str, Any]], messages: Sequence[Any]) -> int:
+    """How many messages the record and a conversation have in common from the start."""
+    pairs = enumerate(zip(recorded, messages, strict=False))
+    least = min(len(recorded), len(messages))
+    return next((i for i, (ours, theirs) in pairs if not _is_recorded(ours, theirs)), least)
+
+
+def _is_recorded(ours: Mapping[str, Any], theirs: Any) -> bool:
+    """Whether a message is the recorded one, which is its JSON."""
+    if ours == theirs:
+        return True
+    [message] = plain([theirs])
+    return ours == message or (
+        is_object(message)
+        and why_not_json(message) is None
+        and ours == json.loads(json.dumps(message))
     )
-    return events
+
+
+def _outdated(state: State, shared: int) -> int:
+    """How many compressions must be undone before a rewind to the first `shared` messages.
+
+    They cover messages that are gone. If all do, it is 0, because the rewind itself ends them.
+    """
+    gone, behind = len(state.recorded) - shared, state.behind
+    made = [
+        (event["messages_in"], left)
+        for event, (_, left, _) in zip(state.compressions, state.before, strict=True)
+    ]
+    for undone, (covered, _) in enumerate(reversed(made)):
+        if gone <= behind:
+            return undone
+        if undone + 1 < len(made):
+            behind += covered - made[-undone - 2][1]
+    return 0
 
 
 def is_another_conversation(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:

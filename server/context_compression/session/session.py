@@ -2,36 +2,33 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from context_compression.compression.result import Result
-from context_compression.errors import BudgetTooSmall
+from context_compression.moved import held_elsewhere
+from context_compression.session.automatic import AutomaticConversation
 from context_compression.session.by_caller import (
     SummaryAssignment,
     assign_summary,
     planned_view,
     take_summary,
 )
-from context_compression.session.compressing import Compressor, PlannedCompression
+from context_compression.session.compressing import PlannedCompression
+from context_compression.session.fitting import Fitting
 from context_compression.session.pacing import Event, Pace
-from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import due, preview
 from context_compression.session.status import Status, status_of
-from context_compression.session.threads import in_thread, same_signature_as
+from context_compression.session.threads import same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.strategies.base import Strategy
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
-from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
 from context_compression.tokens import Anchor, TextCounter
 
-Error: TypeAlias = BaseException | Mapping[str, Any] | str
-"""A provider's refusal: the exception, the body of its answer, or a text."""
 
-
-class Session(RecordedConversation):
+class Session(AutomaticConversation):
     """One conversation in a store, compressed when its context is too full.
 
         session = Session(".compression", "build", model="claude-sonnet-4-5")
@@ -74,67 +71,7 @@ class Session(RecordedConversation):
         self.summarizer = summarizer_for(summarizer, self.settings)
         self.on_event = on_event
         self._pace = Pace()
-
-    def record(self, *messages: Mapping[str, Any]) -> None:
-        """Add messages to the conversation; they are on disk when this returns.
-
-        Raises:
-            InvalidConversation: the messages are not in a format we know; nothing was recorded.
-        """
-        read = self._read(messages)
-        super().record(*messages)
-        if any(message.role == "assistant" for message in read.messages):
-            self._pace.answered()
-
-    def prepare(self) -> list[dict[str, Any]]:
-        """The messages for the next request, compressed first if that is due.
-
-        Nothing is compressed if `auto_compress` is off. After a compression that failed or left
-        little room, the view must grow before the next one.
-
-        Raises:
-            ContextCompressionError: as for `compress`.
-        """
-        if planned := self._due():
-            self._compressor.run(planned)
-        return self.view()
-
-    async def aprepare(self) -> list[dict[str, Any]]:
-        """`prepare` for an event loop."""
-        if planned := await in_thread(self._due):
-            await self._compressor.arun(planned)
-        return await in_thread(self.view)
-
-    def recover(self, error: Error) -> list[dict[str, Any]] | None:
-        """The messages to retry a refused request with; `None` if a retry would not help.
-
-        If the conversation is too long, it is compressed; this needs `auto_compress`. If its
-        thinking is bound to other messages, all its thinking is removed. That frees no room, but no
-        provider would accept the request otherwise, so it does not need `auto_compress`. Each is
-        tried once until the model answers; both can be undone.
-
-        Args:
-            error: the error of the refused request.
-        """
-        planned = self._after_refusal(error)
-        if planned is None:
-            return None
-        try:
-            result = self._compressor.run(planned)
-        except BudgetTooSmall:
-            return None
-        return self.view() if result.changed else None
-
-    async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
-        """`recover` for an event loop."""
-        planned = await in_thread(partial(self._after_refusal, error))
-        if planned is None:
-            return None
-        try:
-            result = await self._compressor.arun(planned)
-        except BudgetTooSmall:
-            return None
-        return await in_thread(self.view) if result.changed else None
+        self._fitting = Fitting(self, self._pace)
 
     def request(self, abort: Callable[[], object] | None = None) -> AbstractContextManager[None]:
         """Enclose the agent's request, so that no manual compression runs during it.
@@ -312,11 +249,8 @@ class Session(RecordedConversation):
             messages: the actual content of the context, if a host keeps the history.
             anchor: what a provider charged for a first part of these messages.
         """
-        return status_of(self, messages, anchor)
-
-    @property
-    def _compressor(self) -> Compressor:
-        return Compressor(self, self._pace, self.summarizer, self.on_event)
+        status = status_of(self, messages, anchor)
+        return replace(status, warnings=[*status.warnings, *self._fitting.warnings])
 
     def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:
         """Whether a compression is due before the next request.
@@ -329,19 +263,5 @@ class Session(RecordedConversation):
         """
         return due(self, self.usage(messages), messages).now
 
-    def _due(self) -> PlannedCompression | None:
-        """The compression that is due before the next request, if it is worth trying."""
-        usage = self.usage()
-        worth_trying = self._pace.worth_trying(usage.used_tokens) and due(self, usage).now
-        return PlannedCompression("threshold") if worth_trying else None
 
-    def _after_refusal(self, error: Error) -> PlannedCompression | None:
-        """The compression after a refusal: removes thinking, or targets a much smaller size."""
-        if is_foreign_thinking(error):
-            return PlannedCompression("thinking") if self._pace.may_recover("thinking") else None
-        overflow = self.settings.auto_compress and is_overflow(error)
-        if not (overflow and self._pace.may_recover("overflow")):
-            return None
-        refused = self.usage().used_tokens
-        target = min(self.settings.target_tokens, int(refused * self.settings.target_usage))
-        return PlannedCompression("overflow", {"target_tokens": max(1, target)})
+__getattr__ = held_elsewhere(__name__)

@@ -91,6 +91,9 @@ class State:
                 self.shares[ref] = self.shares.get(ref, 0) + event.get("share", 1)
             case "offload":
                 self._add_refs(event)
+            case "shortened":
+                if event["index"] in self.origins:
+                    self.view[self.origins.index(event["index"])] = event["message"]
             case "plan":
                 self.plans[event["plan_id"]] = dict(event)
                 self.origin = origin_of(event) or self.origin

@@ -3,9 +3,14 @@
 Counting 200,000 tokens takes half a second, and an event loop must continue meanwhile.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from inspect import signature
+from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
+
+from context_compression.errors import StoreError
+from context_compression.session.pacing import POLL_SECONDS
 
 T = TypeVar("T")
 Arguments = ParamSpec("Arguments")
@@ -52,6 +57,32 @@ async def _note(work: Callable[[], T], ended: list[Callable[[], T]]) -> None:
         ended.append(fail)
     else:
         ended.append(lambda: result)
+
+
+@asynccontextmanager
+async def acquired(
+    lock: Callable[[float], AbstractContextManager[None]], seconds: float
+) -> AsyncGenerator[None]:
+    """Hold a lock of a store, waiting for it without blocking the event loop.
+
+    Args:
+        lock: takes the seconds to wait, and returns the lock.
+        seconds: how long to wait before its `StoreError` is raised.
+    """
+    from anyio import sleep
+
+    until = monotonic() + seconds
+    while True:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(lock(0))
+            except StoreError:
+                if monotonic() > until:
+                    raise
+            else:
+                yield
+                return
+        await sleep(POLL_SECONDS)
 
 
 def check_cancelled() -> None:

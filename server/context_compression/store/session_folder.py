@@ -21,6 +21,9 @@ from context_compression.store.names import checked_name
 from context_compression.store.ref_list import noting, remove
 from context_compression.store.root_folder import LOCK_SECONDS, holding, make_folder
 
+FITTING_SECONDS = 600.0
+"""How many seconds a request waits for another one of the same conversation, which may be waiting
+for a summary."""
 EVENTS = "session"
 """The kind of the file of events."""
 
@@ -45,6 +48,15 @@ class SessionFolder:
         """
         busy = "another process is compressing this conversation"
         return holding(self.root, f"{self.id}.compression", busy, timeout)
+
+    def fitting(self, timeout: float = FITTING_SECONDS) -> AbstractContextManager[None]:
+        """Keeps other threads and processes from following another history meanwhile.
+
+        Args:
+            timeout: seconds to wait before `StoreError` is raised.
+        """
+        busy = "another request of this conversation is made smaller"
+        return holding(self.root, f"{self.id}.fitting", busy, timeout)
 
     def archiving(self) -> AbstractContextManager[None]:
         """Keeps other threads and processes from creating refs in this conversation."""

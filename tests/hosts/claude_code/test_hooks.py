@@ -14,9 +14,9 @@ from mcp_door import answer_of, everything_in, workspace_in, write_transcript
 from context_compression import Session
 from context_compression.conversation.messages import is_object
 from context_compression.conversation.refs import ref_of
-from context_compression.hooks.tool_results import LIMITS_VARIABLE
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
+from context_compression.session.tool_results import LIMITS_VARIABLE
 from context_compression.testing import conversation, log
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace

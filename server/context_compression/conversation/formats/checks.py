@@ -57,10 +57,11 @@ def check(index: int, message: Any, *, of_items: bool = False) -> None:
         raise InvalidConversation(
             foreign
             or f"Message {index} is {type(message).__name__}, not an object with role and "
-            f"content. {HOW_TO_PASS}"
+            f"content. {HOW_TO_PASS}",
+            index,
         )
     if foreign:
-        raise InvalidConversation(f"Message {index} cannot be read. {foreign}")
+        raise InvalidConversation(f"Message {index} cannot be read. {foreign}", index)
     role = message.get("role")
     if responses.is_item(message) or (of_items and isinstance(message.get("type"), str)):
         pass  # most items have no role
@@ -68,19 +69,21 @@ def check(index: int, message: Any, *, of_items: bool = False) -> None:
         pass  # a Gemini content without a role is the user's
     elif not isinstance(role, str) or role not in ROLES:
         allowed = ", ".join(sorted(ROLES))
-        raise InvalidConversation(f"Message {index} has role {role!r}; allowed: {allowed}.")
+        raise InvalidConversation(f"Message {index} has role {role!r}; allowed: {allowed}.", index)
     elif CONTENT_KEYS.isdisjoint(message):
-        raise InvalidConversation(no_content_error(index, message))
+        raise InvalidConversation(no_content_error(index, message), index)
     content = message.get("content")
     if content is not None and not isinstance(content, str) and not is_array(content):
         raise InvalidConversation(
             f"The content of message {index} is {type(content).__name__}; it must be a string, a "
-            "list of blocks, or null."
+            "list of blocks, or null.",
+            index,
         )
     if reason := why_not_json(message):
         raise InvalidConversation(
             f"Message {index} holds {reason}. Pass messages as JSON has them, or the objects of a "
-            "provider's library that have `.model_dump()`."
+            "provider's library that have `.model_dump()`.",
+            index,
         )
 
 
@@ -108,7 +111,8 @@ def refuse_items(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
     if item is not None:
         raise InvalidConversation(
             f"Message {item} is an item of OpenAI Responses among messages of the dialect "
-            f"{dialect.name}. Pass all of them in one dialect."
+            f"{dialect.name}. Pass all of them in one dialect.",
+            item,
         )
 
 
@@ -134,7 +138,8 @@ def refuse_tools_of_other_dialects(
         if other is not None:
             raise InvalidConversation(
                 f"Message {index} calls a tool, answers or speaks as the dialect {other} does, "
-                f"among messages of the dialect {dialect.name}. Pass all of them in one dialect."
+                f"among messages of the dialect {dialect.name}. Pass all of them in one dialect.",
+                index,
             )
 
 
@@ -150,7 +155,8 @@ def refuse_unread(
         if not value.blocks and _has_content(message):
             raise InvalidConversation(
                 f"Message {index} holds nothing that the dialect {dialect.name} knows, in which "
-                "others are written. Pass all of them in one dialect."
+                "others are written. Pass all of them in one dialect.",
+                index,
             )
 
 

@@ -20,15 +20,15 @@ from context_compression.conversation.messages import (
 )
 from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
-from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.gemini_cli.replacing import answer_with
 from context_compression.session.threads import in_thread
+from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
 NAMES = {"read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"}
-"""The names in `hooks.tool_results.MIN_TOKENS` for the tools of this host."""
+"""The names in `session.tool_results.MIN_TOKENS` for the tools of this host."""
 FENCE = ("<untrusted_context>\n", "\n</untrusted_context>")
 """The marks that Gemini CLI puts around tool results from outside sources."""
 LEFT_OUT = f"{COMPRESSED} What stood here is part of the summary."

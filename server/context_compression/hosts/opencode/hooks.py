@@ -27,12 +27,12 @@ from context_compression.conversation.messages import (
 )
 from context_compression.hooks.host_compaction import INSTRUCTIONS, archive_all
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
-from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.opencode.about import database_file
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import SessionReading
 from context_compression.hosts.opencode.live import StoredMessage as Live
 from context_compression.session.threads import in_thread
+from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.portable_messages import arguments, as_user, url_of
 from context_compression.transcripts.transcript import folder_name
@@ -41,7 +41,7 @@ from context_compression.workspace import Workspace
 Row = Mapping[str, Any]
 """`{"info": …, "parts": […]}`."""
 NAMES = {"read": "Read", "task": "Task", "webfetch": "WebFetch"}
-"""The names in `hooks.tool_results.MIN_TOKENS` for the tools of this host."""
+"""The names in `session.tool_results.MIN_TOKENS` for the tools of this host."""
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -17,18 +17,18 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall, objects
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.summary_text import compressed_text
-from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.pi.context import Context
 from context_compression.hosts.pi.export import by_model, entries
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
+from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace
 
 Event = Mapping[str, Any]
 Row = Mapping[str, Any]
 NAMES = {"read": "Read"}
-"""The names in `hooks.tool_results.MIN_TOKENS` for the tools of this host."""
+"""The names in `session.tool_results.MIN_TOKENS` for the tools of this host."""
 SUMMARIES = ("compactionSummary", "branchSummary")
 
 

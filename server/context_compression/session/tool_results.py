@@ -1,4 +1,4 @@
-"""Offloading of a large tool result before it enters the host's conversation.
+"""Offloading of a large tool result before it enters a conversation.
 
 Preview, ref and archive are the same as those that the strategy `offload` makes.
 """
@@ -21,9 +21,9 @@ from context_compression.errors import InvalidSettings
 from context_compression.planning.archive import Archive
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import describe
-from context_compression.session import Session
 from context_compression.session.keeping import ArchivedTexts
 from context_compression.session.receipts import restored_refs
+from context_compression.session.recorded import RecordedConversation
 from context_compression.settings import Settings
 from context_compression.strategies.offload import to_preview
 from context_compression.tokens import Counter
@@ -37,6 +37,8 @@ OWN_TOOLS = (
     "context_restore",
 )  # fmt: skip
 """Our own tools. Their answers are short, or were restored on purpose."""
+RECENT = 12
+"""How many messages before a result its preview may follow: it prefers lines with their names."""
 FOLDER = ".compression/"
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
@@ -59,7 +61,9 @@ class AnsweredCall:
 
 
 def offload_result(
-    session: Session, answered: AnsweredCall, environ: Mapping[str, str] = NO_ENVIRONMENT
+    session: RecordedConversation,
+    answered: AnsweredCall,
+    environ: Mapping[str, str] = NO_ENVIRONMENT,
 ) -> str | None:
     """The preview that replaces an answer; `None` if the answer itself is shown.
 
@@ -96,6 +100,15 @@ def offload_result(
     return kept
 
 
+def recent_talk(messages: Sequence[Message]) -> list[Message]:
+    """The last texts and calls of a conversation, without results: `AnsweredCall.recent`."""
+    talk = (
+        (message, tuple(b for b in message.blocks if isinstance(b, Text | ToolCall)))
+        for message in messages[-RECENT:]
+    )
+    return [Message(message.role, blocks) for message, blocks in talk if blocks]
+
+
 def _preview(
     answered: AnsweredCall, settings: Settings, counter: Counter, archive: Archive
 ) -> tuple[str, str, int]:
@@ -123,7 +136,7 @@ def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
     return max(settings.offload_min_tokens, MIN_TOKENS.get(tool, 0))
 
 
-def _reads_the_store(call: ToolCall, session: Session) -> bool:
+def _reads_the_store(call: ToolCall, session: RecordedConversation) -> bool:
     """Whether the call reads our store, which restores an original on purpose."""
     folder = str(session.store.folder)
     return any(folder in text or FOLDER in text for text in strings_in(call.arguments))

@@ -1,0 +1,83 @@
+"""Shortens tool results that come in when a conversation has outgrown its window before.
+
+The model has not read them yet, so everything before them stays as it was sent, and the prompt
+cache stays valid. The model must be able to restore them, so it must be offered `context_restore`.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.messages import (
+    Block,
+    Message,
+    ToolCall,
+    ToolResult,
+    strings_in,
+)
+from context_compression.errors import InvalidConversation
+from context_compression.session.log_events import timestamp
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.state import State
+from context_compression.session.tool_results import (
+    RECENT,
+    AnsweredCall,
+    offload_result,
+    recent_talk,
+)
+
+RESTORE = "context_restore"
+
+
+def may_shorten(conversation: RecordedConversation, state: State) -> bool:
+    """Whether results that come in are shortened.
+
+    They are if the conversation was compressed before, and the model is offered our tool.
+    """
+    if not (state.compressions and conversation.settings.auto_compress):
+        return False
+    return any(text.endswith(RESTORE) for text in strings_in(conversation.tools))
+
+
+def shortened(
+    conversation: RecordedConversation, state: State, new: Conversation
+) -> list[dict[str, Any]]:
+    """Events that shorten the long results among new messages; their originals are on disk.
+
+    Only results after the last message of the model are shortened.
+
+    Args:
+        conversation: the conversation.
+        state: its state, with the new messages.
+        new: the new messages.
+    """
+    said = [at for at, message in enumerate(new.messages) if message.role == "assistant"]
+    recent = [*_before(state, len(new)), *new.messages]
+    calls = {call.id: call for message in recent for call in message.calls}
+    talk = recent_talk(recent)
+
+    def shorter(block: Block) -> Block:
+        if not isinstance(block, ToolResult):
+            return block
+        call = calls.get(block.call_id, ToolCall(block.call_id, block.name or "tool", {}))
+        preview = offload_result(conversation, AnsweredCall(call, block.text, recent=talk))
+        return block if preview is None else block.with_text(preview)
+
+    events: list[dict[str, Any]] = []
+    first = len(state.recorded) - len(new)
+    for at in range(said[-1] + 1 if said else 0, len(new)):
+        message = new.messages[at]
+        blocks = tuple(map(shorter, message.blocks))
+        if blocks != message.blocks:
+            [shown] = new.render([message.with_blocks(blocks)])
+            event = {"type": "shortened", "created_at": timestamp(), "index": first + at}
+            events.append({**event, "message": shown})
+    return events
+
+
+def _before(state: State, new: int) -> tuple[Message, ...]:
+    """The last messages of the view before the new ones."""
+    view = state.view[: len(state.view) - new]
+    with suppress(InvalidConversation):  # some messages do not show their format alone
+        return parse(view[-RECENT:]).messages
+    return ()

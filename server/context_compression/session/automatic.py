@@ -1,0 +1,145 @@
+"""`AutomaticConversation`: a recorded conversation, compressed whenever a request needs that."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from context_compression.errors import BudgetTooSmall
+from context_compression.session.compressing import Compressor
+from context_compression.session.fitting import Fitting
+from context_compression.session.pacing import Event, Pace
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.threads import acquired, in_thread, same_signature_as
+from context_compression.session.triggers import Error, after_refusal, before_request
+from context_compression.store.session_folder import FITTING_SECONDS
+from context_compression.summaries.summarizer import Summarizer
+
+
+class AutomaticConversation(RecordedConversation):
+    """A recorded conversation that is compressed before a request, or after a refused one.
+
+    This is the part of `Session` that a loop calls.
+
+    Attributes:
+        summarizer: writes summaries; with `None`, no model is called.
+        on_event: called at the start and the end of every compression.
+    """
+
+    summarizer: Summarizer | None
+    on_event: Callable[[Event], object]
+    _pace: Pace
+    _fitting: Fitting
+
+    def record(self, *messages: Mapping[str, Any]) -> None:
+        """Add messages to the conversation; they are on disk when this returns.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
+        """
+        read = self._read(messages)
+        super().record(*messages)
+        if any(message.role == "assistant" for message in read.messages):
+            self._pace.answered()
+
+    def prepare(self) -> list[dict[str, Any]]:
+        """The messages for the next request, compressed first if that is due.
+
+        Nothing is compressed if `auto_compress` is off. After a compression that failed or left
+        little room, the view must grow before the next one.
+
+        Raises:
+            ContextCompressionError: as for `compress`.
+        """
+        if planned := before_request(self, self._pace):
+            self._compressor.run(planned)
+        return self.view()
+
+    async def aprepare(self) -> list[dict[str, Any]]:
+        """`prepare` for an event loop."""
+        if planned := await in_thread(partial(before_request, self, self._pace)):
+            await self._compressor.arun(planned)
+        return await in_thread(self.view)
+
+    def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
+        """What to send instead of a history that the program keeps itself.
+
+            history.append({"role": "user", "content": "Why is the build red?"})
+            answer = client.messages.create(messages=session.fit(history), …)
+            history.append({"role": "assistant", "content": answer.content})
+
+        Pass all of the history before each request; it may have grown, branched or been edited. It
+        is compressed when that is due, and otherwise continues what the last request sent, so that
+        the prompt cache stays valid. What cannot be made small enough is sent as small as it gets.
+        A message that we cannot read is sent as it came; `status` warns of it.
+
+        Args:
+            messages: the history, in one dialect. It is not changed. Instead of all messages, a
+                program may keep those that were returned last, followed by the new ones.
+            system: the system prompt, if it is outside the messages. It counts.
+            tools: the tool definitions of the request. They count.
+
+        Returns:
+            The messages to send. Those that did not change are the very objects passed.
+
+        Raises:
+            InvalidConversation: `messages` is not a list.
+            StoreError: the store cannot be read or written.
+        """
+        self._beside(system, tools)
+        with self.log.fitting():
+            if planned := self._fitting.follow(messages):
+                self._compressor.run(planned)
+            return self._fitting.shown()
+
+    @same_signature_as(fit)
+    async def afit(
+        self, messages: Sequence[Any], *, system: Any = None, tools: Any = None
+    ) -> list[Any]:
+        """`fit` for an event loop."""
+        self._beside(system, tools)
+        async with acquired(self.log.fitting, FITTING_SECONDS):
+            if planned := await in_thread(partial(self._fitting.follow, messages)):
+                await self._compressor.arun(planned)
+            return await in_thread(self._fitting.shown)
+
+    def recover(self, error: Error) -> list[dict[str, Any]] | None:
+        """The messages to retry a refused request with; `None` if a retry would not help.
+
+        If the conversation is too long, it is compressed; this needs `auto_compress`. If its
+        thinking is bound to other messages, all its thinking is removed. That frees no room, but no
+        provider would accept the request otherwise, so it does not need `auto_compress`. Each is
+        tried once until the model answers; both can be undone.
+
+        Args:
+            error: the error of the refused request.
+        """
+        planned = after_refusal(self, self._pace, error)
+        if planned is None:
+            return None
+        try:
+            result = self._compressor.run(planned)
+        except BudgetTooSmall:
+            return None
+        return self.view() if result.changed else None
+
+    async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
+        """`recover` for an event loop."""
+        planned = await in_thread(partial(after_refusal, self, self._pace, error))
+        if planned is None:
+            return None
+        try:
+            result = await self._compressor.arun(planned)
+        except BudgetTooSmall:
+            return None
+        return await in_thread(self.view) if result.changed else None
+
+    def _beside(self, system: Any, tools: Any) -> None:
+        """Count what goes with the next request beside the messages, where it is given."""
+        if system is not None:
+            self.given_system = system
+        if tools is not None:
+            self.tools = tools
+
+    @property
+    def _compressor(self) -> Compressor:
+        return Compressor(self, self._pace, self.summarizer, self.on_event)

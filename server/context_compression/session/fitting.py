@@ -1,0 +1,241 @@
+"""The history of a program that keeps it itself: followed by the record, and shown as its view.
+
+The program passes all of it before each request. Mostly it has only grown since the last request.
+Then only the new messages are read and counted.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_compression.conversation.formats import Conversation, Format, parse
+from context_compression.conversation.formats.dialect import is_plain_text
+from context_compression.conversation.messages import Message, is_object
+from context_compression.display.strings import one_line
+from context_compression.errors import InvalidConversation
+from context_compression.session.arrivals import may_shorten, shortened
+from context_compression.session.compressing import PlannedCompression
+from context_compression.session.following import message_events, new_events, shared_messages
+from context_compression.session.log_events import has_rewind
+from context_compression.session.pacing import Pace
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.state import State
+from context_compression.session.triggers import before_request
+from context_compression.tokens import Counter, anchor_in, fingerprint
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A history that the record has followed.
+
+    Attributes:
+        history: all messages, as the program passed them.
+        places: the indices of the messages that we can read.
+        ours: for each of those, the message of the record, or of its view, that it is.
+    """
+
+    history: Sequence[Any] = ()
+    places: Sequence[int] = ()
+    ours: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a history updates the record.
+
+    Attributes:
+        places: the indices of the messages that we can read.
+        events: the events that update the record.
+        new: the new messages; `None` if the history changed.
+        in_view: how many messages at the start are those of the view, not of the record.
+    """
+
+    places: Sequence[int]
+    events: Sequence[dict[str, Any]]
+    new: Conversation | None = None
+    in_view: int = 0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The last count of the context.
+
+    Attributes:
+        upper: the upper bound of the tokens in use.
+        number: how many events the log had then.
+        beside: a fingerprint of what is counted beside the messages.
+    """
+
+    upper: int
+    number: int
+    beside: int
+
+
+class Fitting:
+    """Follows the histories that a program passes to one session.
+
+    Attributes:
+        warnings: one sentence for each kind of message that was passed through unread.
+    """
+
+    def __init__(self, conversation: RecordedConversation, pace: Pace) -> None:
+        self.warnings: list[str] = []
+        self._conversation, self._pace = conversation, pace
+        self._format: Format | None = None
+        self._counted: Counted | None = None
+        self._followed = Followed()
+        self._unread: dict[int, Any] = {}
+        self._kinds: set[str] = set()
+
+    def follow(self, history: Sequence[Any]) -> PlannedCompression | None:
+        """Update the record to a history; returns the compression that is due then.
+
+        Raises:
+            InvalidConversation: the history is not a list.
+        """
+        conversation = self._conversation
+        before = conversation.state()
+        step = self._grown(before, history) or self._changed(before, history)
+        conversation.log.append(*step.events)
+        state, new = conversation.state(), step.new
+        ours = state.recorded
+        if step.in_view:
+            ours = [*before.view, *state.recorded[len(before.recorded) :]]
+        self._followed = Followed(history, step.places, ours)
+        if new is None or any(message.role == "assistant" for message in new.messages):
+            self._pace.answered()
+        if new and may_shorten(conversation, state):
+            conversation.log.append(*shortened(conversation, state, new))
+            state = conversation.state()
+        return self._due(before, state)
+
+    def shown(self) -> list[Any]:
+        """The view of the history; messages that did not change are the very objects passed."""
+        followed, view = self._followed, self._conversation.state().view
+        place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
+        places = [place_of.get(id(message)) for message in view]
+        shown = [
+            message if place is None else followed.history[place]
+            for message, place in zip(view, places, strict=True)
+        ]
+        return with_unread(shown, view, places, followed)
+
+    def _grown(self, state: State, history: Sequence[Any]) -> Step | None:
+        """The step to a history that only adds messages; `None` if all of it must be read."""
+        places = [i for i, message in enumerate(history) if id(message) not in self._unread]
+        known = [history[place] for place in places]
+        if shared_messages(state.recorded, known) == len(state.recorded):
+            shared, in_view = len(state.recorded), 0
+        elif shared_messages(state.view, known) == len(state.view):
+            shared = in_view = len(state.view)
+        else:
+            return None
+        try:
+            new = parse(known[shared:])
+        except InvalidConversation:  # one is unknown, or does not show its format alone
+            return None
+        if new.format is not self._format and not all(map(is_plain_text, new.raw)):
+            return None
+        return Step(places, message_events(new.raw), new, in_view)
+
+    def _changed(self, state: State, history: Sequence[Any]) -> Step:
+        """The step to a history that was changed, or of which nothing is known yet."""
+        places, read = self._read(history)
+        self._format, self._counted = read.format, None
+        shared = shared_messages(state.recorded, read.raw)
+        if shared == len(state.recorded):
+            new = Conversation(read.raw[shared:], read.messages[shared:], read.format)
+            return Step(places, message_events(new.raw), new)
+        events = new_events(state, read)
+        return Step(places, events, None, 0 if has_rewind(events) else len(state.view))
+
+    def _read(self, history: Sequence[Any]) -> tuple[list[int], Conversation]:
+        """The messages that we can read, with their indices; the others are noted."""
+        places, self._unread = [*range(len(history))], {}
+        while True:
+            try:
+                return places, parse([history[place] for place in places])
+            except InvalidConversation as error:
+                if error.index is None:
+                    raise
+                self._note(history[places.pop(error.index)], str(error))
+
+    def _note(self, message: Any, why: str) -> None:
+        """Note a message that is passed through, and tell its kind once."""
+        self._unread[id(message)] = message  # kept, so that its id stays its own
+        kind = type(message).__name__
+        if is_object(message):
+            kind += f" with {', '.join(map(str, message))}"
+        if kind not in self._kinds:
+            self._kinds.add(kind)
+            self.warnings.append(
+                "a message is passed through as it came; it is not counted, and not compressed: "
+                f"{one_line(why)}"
+            )
+            logger.warning("session %s: %s", self._conversation.id, self.warnings[-1])
+
+    def _due(self, before: State, state: State) -> PlannedCompression | None:
+        """The compression that is due; all is counted only if the last count does not decide."""
+        conversation, settings = self._conversation, self._conversation.settings
+        if not settings.auto_compress:
+            return None
+        beside = fingerprint((conversation.system_for(state), conversation.tools))
+        last, new = self._counted, state.view[len(before.view) :]
+        grown = state.view[: len(before.view)] == before.view and not anchor_in(new)
+        if last and last.number == before.number and last.beside == beside and grown:
+            counter = Counter(conversation.model, conversation.counter)
+            upper = last.upper + counter.total(parse(new).messages).upper
+            self._counted = Counted(upper, state.number, beside)
+            if upper < settings.threshold_tokens and settings.strategy != "window":
+                return None
+        usage = conversation.usage()
+        self._counted = Counted(usage.used_tokens.upper, state.number, beside)
+        return before_request(conversation, self._pace, usage)
+
+
+def with_unread(
+    shown: list[Any],
+    view: Sequence[Mapping[str, Any]],
+    places: Sequence[int | None],
+    followed: Followed,
+) -> list[Any]:
+    """The view with the messages that we cannot read, which stay behind the message they followed.
+
+    If that is gone, they come before the next message that is there, but not inside a tool step.
+
+    Args:
+        shown: the messages of the view, as they are sent.
+        view: the same messages, as we know them.
+        places: for each of them the index in the history; `None` for a new message.
+        followed: the history.
+    """
+    known = {*followed.places}
+    unread = [place for place in range(len(followed.history)) if place not in known]
+    if not unread:
+        return shown
+    between = [*_between_steps(parse(view).messages)] if view else [0]
+    at_place = {place: at for at, place in enumerate(places) if place is not None}
+    before: dict[int, list[Any]] = {}
+    for place in unread:
+        neighbour = max((p for p in followed.places if p < place), default=None)
+        at = at_place[neighbour] + 1 if neighbour in at_place else None
+        if at is None:
+            later = min((at for p, at in at_place.items() if p > place), default=len(shown))
+            at = next(boundary for boundary in between if boundary >= later)
+        before.setdefault(at, []).append(followed.history[place])
+    return [m for at in range(len(shown) + 1) for m in (*before.get(at, ()), *shown[at : at + 1])]
+
+
+def _between_steps(messages: Sequence[Message]) -> Iterator[int]:
+    """The places between messages that are not between a call and its result."""
+    answered = {result.call_id for message in messages for result in message.results}
+    waiting: set[str] = set()
+    for at, message in enumerate(messages):
+        if not waiting:
+            yield at
+        waiting |= {call.id for call in message.calls} & answered
+        waiting -= {result.call_id for result in message.results}
+    yield len(messages)

@@ -1,0 +1,44 @@
+"""Plans the compressions that a session starts itself: when one is due, and after a refusal."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from context_compression.session.compressing import PlannedCompression
+from context_compression.session.pacing import Pace
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.requests import due
+from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
+from context_compression.tokens.usage import Usage
+
+Error: TypeAlias = BaseException | Mapping[str, Any] | str
+"""A provider's refusal: the exception, the body of its answer, or a text."""
+
+
+def before_request(
+    conversation: RecordedConversation, pace: Pace, usage: Usage | None = None
+) -> PlannedCompression | None:
+    """The compression that is due before the next request, if it is worth trying.
+
+    Args:
+        conversation: the conversation.
+        pace: its pace.
+        usage: how full its context is, if that is counted already.
+    """
+    usage = usage or conversation.usage()
+    worth_trying = pace.worth_trying(usage.used_tokens) and due(conversation, usage).now
+    return PlannedCompression("threshold") if worth_trying else None
+
+
+def after_refusal(
+    conversation: RecordedConversation, pace: Pace, error: Error
+) -> PlannedCompression | None:
+    """The compression after a refusal: removes thinking, or targets a much smaller size."""
+    settings = conversation.settings
+    if is_foreign_thinking(error):
+        return PlannedCompression("thinking") if pace.may_recover("thinking") else None
+    overflow = settings.auto_compress and is_overflow(error)
+    if not (overflow and pace.may_recover("overflow")):
+        return None
+    refused = conversation.usage().used_tokens
+    target = min(settings.target_tokens, int(refused * settings.target_usage))
+    return PlannedCompression("overflow", {"target_tokens": max(1, target)})
