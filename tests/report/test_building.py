@@ -191,18 +191,32 @@ def test_messages_that_a_compaction_left_are_counted_once(session: Session):
     assert (report.began, report.ended) == (0.0, 5.0)
 
 
-def test_without_us_a_request_holds_what_a_hook_kept_out(session: Session):
+def kept_out_by_a_hook(session: Session, text: str) -> None:
+    """What a hook records when it archives the result of a call before it is sent."""
     with session.log.archiving():
         texts = ArchivedTexts(session.log, session.state())
-        texts.add("all of it\n" * 900, "Read result", call="c1", tokens_freed=900)
+        texts.add(text, "Read result", call="c1", tokens_freed=900)
 
-    with_hook = build_report(compacted(), session).cost
-    session.delete()
-    without_hook = build_report(compacted(), session).cost
 
-    assert with_hook.with_us == without_hook.with_us
-    assert with_hook.without == without_hook.without + 50  # up to the window
-    assert (with_hook.impossible, without_hook.impossible) == (2, 1)
+def test_without_us_a_request_holds_what_a_hook_kept_out(session: Session):
+    before = build_report(compacted(), session).cost
+    kept_out_by_a_hook(session, "all of it\n" * 900)
+
+    after = build_report(compacted(), session).cost
+
+    assert after.with_us == before.with_us
+    assert after.without == before.without + 50  # up to the window
+    assert (after.impossible, before.impossible) == (2, 1)
+
+
+def test_what_a_hook_kept_out_can_be_restored_with_its_evidence(session: Session):
+    kept_out_by_a_hook(session, "Error: another one\n" * 900)
+
+    report = build_report(compacted(), session)
+
+    [errors] = (each for each in report.evidence if each.name == "errors")
+    assert report.archived[0].what == "Read result: a.py"
+    assert (errors.total, errors.restorable, errors.lost) == (2, 1, 1)
 
 
 def offloaded(store: Path) -> Session:
