@@ -157,6 +157,14 @@ def test_sizes_of_a_compaction_are_counted_if_the_host_tells_none(session: Sessi
     assert (told.compaction.tokens_before, told.compaction.tokens_after) == (9, 7)
 
 
+def test_sizes_of_a_compaction_of_tool_results_alone_are_those_of_the_context(session: Session):
+    """Claude Code 2.1.22 records how many tokens the tool results had."""
+    [mark] = build_report(compacted(cleared=True, tokens_before=9), session).compactions
+
+    assert mark.compaction.tokens_before is not None
+    assert mark.compaction.tokens_before > 2_700
+
+
 def test_a_file_that_is_read_twice_came_again_but_for_its_new_lines(session: Session):
     report = build_report(compacted(), session)
 
