@@ -2,6 +2,8 @@
 
 import json
 import stat
+import tempfile
+import webbrowser
 from collections.abc import Callable
 
 import pytest
@@ -97,6 +99,25 @@ def test_a_place_that_cannot_be_written_is_named(used: Desk, run: Run):
 
     assert "cannot be written: No such file" in in_no_folder.stderr
     assert "is a folder" in a_folder.stderr
+
+
+def test_a_page_without_a_name_is_opened_from_a_folder_of_the_user(
+    used: Desk, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    opened: list[str] = []
+
+    def open_page(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_page)
+    monkeypatch.setattr(tempfile, "tempdir", str(used.folder))
+
+    run("chat", "--open")
+
+    [page] = used.folder.rglob("report.html")
+    assert opened == [page.as_uri()]
+    assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
 
 
 def test_texts_can_be_left_out(used: Desk, run: Run):

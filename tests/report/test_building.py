@@ -157,6 +157,14 @@ def test_sizes_of_a_compaction_are_counted_if_the_host_tells_none(session: Sessi
     assert (told.compaction.tokens_before, told.compaction.tokens_after) == (9, 7)
 
 
+def test_sizes_of_a_compaction_of_tool_results_alone_are_those_of_the_context(session: Session):
+    """Claude Code 2.1.22 records how many tokens the tool results had."""
+    [mark] = build_report(compacted(cleared=True, tokens_before=9), session).compactions
+
+    assert mark.compaction.tokens_before is not None
+    assert mark.compaction.tokens_before > 2_700
+
+
 def test_a_file_that_is_read_twice_came_again_but_for_its_new_lines(session: Session):
     report = build_report(compacted(), session)
 
@@ -191,18 +199,32 @@ def test_messages_that_a_compaction_left_are_counted_once(session: Session):
     assert (report.began, report.ended) == (0.0, 5.0)
 
 
-def test_without_us_a_request_holds_what_a_hook_kept_out(session: Session):
+def kept_out_by_a_hook(session: Session, text: str) -> None:
+    """What a hook records when it archives the result of a call before it is sent."""
     with session.log.archiving():
         texts = ArchivedTexts(session.log, session.state())
-        texts.add("all of it\n" * 900, "Read result", call="c1", tokens_freed=900)
+        texts.add(text, "Read result", call="c1", tokens_freed=900)
 
-    with_hook = build_report(compacted(), session).cost
-    session.delete()
-    without_hook = build_report(compacted(), session).cost
 
-    assert with_hook.with_us == without_hook.with_us
-    assert with_hook.without == without_hook.without + 50  # up to the window
-    assert (with_hook.impossible, without_hook.impossible) == (2, 1)
+def test_without_us_a_request_holds_what_a_hook_kept_out(session: Session):
+    before = build_report(compacted(), session).cost
+    kept_out_by_a_hook(session, "all of it\n" * 900)
+
+    after = build_report(compacted(), session).cost
+
+    assert after.with_us == before.with_us
+    assert after.without == before.without + 50  # up to the window
+    assert (after.impossible, before.impossible) == (2, 1)
+
+
+def test_what_a_hook_kept_out_can_be_restored_with_its_evidence(session: Session):
+    kept_out_by_a_hook(session, "Error: another one\n" * 900)
+
+    report = build_report(compacted(), session)
+
+    [errors] = (each for each in report.evidence if each.name == "errors")
+    assert report.archived[0].what == "Read result: a.py"
+    assert (errors.total, errors.restorable, errors.lost) == (2, 1, 1)
 
 
 def offloaded(store: Path) -> Session:

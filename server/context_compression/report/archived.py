@@ -100,9 +100,12 @@ def archived(
         titles: what tool results are about, by the id of the call.
     """
     times: dict[str, float | None] = {}
+    calls: dict[str, Any] = {}
     restored: Tally[str] = Tally()
     for event in session.log.events().items:
         times |= dict.fromkeys(refs_in(event), seconds(event.get("created_at")))
+        if "call" in event:  # a hook archived the result of this call
+            calls |= dict.fromkeys(refs_in(event), event["call"])
         if event["type"] == "restore" and isinstance(event.get("ref"), str):
             restored[event["ref"]] += 1
     shown = _stand_ins([*view, *state.view], originals.by_ref.keys())
@@ -111,7 +114,8 @@ def archived(
     for ref, same in _without_doubles(state, texts).items():
         text, about = texts[ref], state.refs[ref]
         what = in_words(about["what"], LONGEST_WHAT)
-        if more := _title(originals.messages.get(_place(about), ()), about, titles):
+        messages = originals.messages.get(_place(about), ())
+        if more := titles.get(calls.get(ref, "")) or _title(messages, about, titles):
             what = in_words(f"{what}: {more}", LONGEST_WHAT)
         entries.append(
             Archived(

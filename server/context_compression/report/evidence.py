@@ -14,7 +14,7 @@ from context_compression.report.model import EvidenceClass
 def evidence_of(
     stages: Sequence[MeasuredStage], archived: Iterable[Message]
 ) -> list[EvidenceClass]:
-    """The evidence of all messages of a session, by class.
+    """The evidence of all messages of a session and of its originals, by class.
 
     Args:
         stages: of its history.
@@ -35,7 +35,9 @@ def evidence_of(
 
     live = stages[-1].messages
     total = gathered(message for stage in stages for message in stage.added)
-    report = sorted_out(total, gathered(live), gathered(archived), Quotations(live))
+    kept = gathered(archived)
+    add_facts(total, kept)  # a hook may have archived a result before it came into the context
+    report = sorted_out(total, gathered(live), kept, Quotations(live))
     return [
         EvidenceClass(name, loss.total, loss.retained, loss.recoverable, loss.lost)
         for name, loss in report.items()
