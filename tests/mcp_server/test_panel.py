@@ -22,6 +22,7 @@ from context_compression.workspace import Workspace
 pytestmark = pytest.mark.anyio
 SHOWS = advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})
 OTHER = advertise(EXTENSION_ID, {"mimeTypes": ["text/html"]})
+PATIENCE = 60_000  # milliseconds for a call of a tool, on a busy machine
 SCRIPT = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
@@ -70,7 +71,7 @@ async def host(workspace: Workspace) -> AsyncIterator[AppHost]:
 @pytest.fixture
 def conversation(workspace: Workspace) -> dict[str, str]:
     """The arguments of a call about a file with a large tool result."""
-    lines = "\n".join(f"line {number}: {SCRIPT}" for number in range(2_000))
+    lines = "\n".join(f"line {number}: {SCRIPT}" for number in range(300))
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"Look at it. {SCRIPT}"}]
     for turn in range(8):
         call: dict[str, Any] = {
@@ -104,11 +105,11 @@ async def test_the_panel_shows_the_numbers_of_a_real_answer_in_the_hosts_theme(
     assert all(item in shown for item in facts["largest"])
     assert await host.view.locator("img, main script").count() == 0
     body = host.view.locator("body")
-    await expect(body).to_have_css("background-color", "rgb(27, 28, 30)")
+    await expect(body).to_have_css("background-color", "rgb(27, 28, 30)", timeout=PATIENCE)
     assert await host.serious_findings() == []
 
     await host.notify("ui/notifications/host-context-changed", {"theme": "light"})
-    await expect(body).to_have_css("background-color", "rgb(255, 255, 255)")
+    await expect(body).to_have_css("background-color", "rgb(255, 255, 255)", timeout=PATIENCE)
     assert await host.serious_findings() == []
 
 
@@ -123,7 +124,7 @@ async def test_the_keyboard_refreshes_compresses_after_a_question_and_shows_a_re
         await keys.press(key)
 
     async def idle() -> None:
-        await expect(view.get_by_role("status")).to_be_empty()
+        await expect(view.get_by_role("status")).to_be_empty(timeout=PATIENCE)
 
     await press("Refresh")
     await idle()
@@ -163,7 +164,7 @@ async def test_a_failed_call_is_told_and_the_view_answers_its_host_until_the_end
     await anyio.Path(conversation["conversation"]).unlink()
 
     await view.get_by_role("button", name="Refresh").click()
-    await expect(view.get_by_role("status")).to_contain_text("chat.json")
+    await expect(view.get_by_role("status")).to_contain_text("chat.json", timeout=PATIENCE)
 
     assert (await host.ask("ping"))["result"] == {}
     assert (await host.ask("ui/unknown"))["error"]["code"] == METHOD_NOT_FOUND

@@ -2,7 +2,8 @@
 
 A client that announces the extension `io.modelcontextprotocol/ui` finds the panel's address beside
 the tool, reads the page, shows it in a frame without network, and hands it the tool's result. All
-other clients get the same list of tools as without it, and every client the same text.
+other clients get the same list of tools as without it, and every client the same text. The list is
+private to a client (`cacheScope`), so no cache hands it to another.
 """
 
 from importlib.resources import files
@@ -16,7 +17,7 @@ from context_compression.mcp_server.tools.status import context_status
 
 URI = "ui://context-compression/status.html"
 OF_TOOL = {"ui": {"resourceUri": URI}, "ui/resourceUri": URI}
-"""In the `_meta` of the tool. Older clients read the second key (seen in Claude Desktop)."""
+"""In the `_meta` of the tool. Older clients read the second key."""
 
 
 def panel() -> Apps:
