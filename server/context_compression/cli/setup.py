@@ -117,7 +117,7 @@ def _add_status_line(machine: "Machine", *, dry_run: bool) -> None:
         return
     [done] = installing.install([line], machine.home, dry_run=dry_run)
     if dry_run:
-        show(done.change.diff(), nl=False)
+        write(harmless(done.change.diff()).encode())
     elif done.change.is_one:
         say("  Its status line shows how full the context is; --no-status-line leaves it out.")
 

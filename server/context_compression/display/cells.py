@@ -37,19 +37,20 @@ def without_end(text: str, width: int) -> str:
     return text if cells(text) <= width else f"{_beginning(text, width - 1)}{CUT}"
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells; a longer word is broken.
+def wrapped(text: str, width: int, *, hanging: int = 0) -> list[str]:
+    """Lines of at most `width` cells; all but the first begin with `hanging` spaces.
 
-    Spaces at the start of the text stay, also before the following lines.
+    Spaces at the start of the text stay, also before the following lines. A longer word is broken.
     """
     body = text.lstrip(" ")
-    indent = " " * min(len(text) - len(body), max(0, width - 1))
+    indent = " " * min(len(text) - len(body), max(0, width - hanging - 1))
+    later = indent + " " * hanging
     lines, line = list[str](), indent
-    for word in _pieces(body, max(1, width - len(indent))):
+    for word in _pieces(body, max(1, width - len(later))):
         candidate = word if not line.strip(" ") else f" {word}"
         if cells(line) + cells(candidate) > width and line.strip(" "):
             lines.append(line)
-            line, candidate = indent, word
+            line, candidate = later, word
         line += candidate
     return [*lines, line.rstrip(" ")]
 
