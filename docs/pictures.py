@@ -25,9 +25,9 @@ from context_compression.conversation.formats import parse
 from context_compression.report.building import build_report
 from context_compression.report.html import page
 from context_compression.report.model import Report
-from context_compression.report.own_history import history_of_session
 from context_compression.report.page.kinds import KINDS, by_class
 from context_compression.session import Session
+from context_compression.session.history import history_of
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import breakdown
 
@@ -61,7 +61,7 @@ def report() -> Report:
             session.record(message)
         for ref in [ref for ref, _, text in session.archived() if isinstance(text, str)][:9:4]:
             session.restore(ref)
-        return settled(build_report(history_of_session(session), session))
+        return settled(build_report(history_of(session), session))
 
 
 def settled(report: Report) -> Report:
@@ -79,7 +79,6 @@ def settled(report: Report) -> Report:
     return replace(
         report,
         session="demo",
-        host="claude-code",
         project=PROJECT,
         title="A strategy for repeated lines in build logs",
         began=BEGAN,

@@ -135,6 +135,15 @@ def test_a_long_session_makes_a_page_of_bounded_size() -> None:
     assert "100,000" in html
 
 
+def test_many_compactions_are_folded_and_the_rest_is_counted() -> None:
+    marks = [CompactionMark(n, Compaction()) for n in range(1, 301)]
+    few = page(replace(sample_report(), compactions=marks[:12]))
+    many = page(replace(sample_report(), compactions=marks))
+
+    assert "<h3>Compactions</h3>" in few
+    assert "<summary>The first 200 of 300 compactions</summary>" in many
+
+
 def test_strange_numbers_are_shown_without_failing() -> None:
     strange = [Point(5, float("nan"), {"user text": -3}), Point(9, 1e300, {"other": 10**40})]
     marks = [CompactionMark(-4, Compaction(float("inf"), tokens_before=10**30, tokens_after=-1))]

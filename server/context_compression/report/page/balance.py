@@ -102,9 +102,10 @@ def store(report: Report) -> Markup:
     """The section of the store's health."""
     health = report.store
     title = "The store"
+    folder = [("Folder", name(health.folder))] if health.folder else []
     if not health.refs and not health.problems:
         nothing = element("p", "It keeps nothing of this session.", class_="nothing")
-        return section("store", title, nothing, facts([("Folder", name(health.folder))]))
+        return section("store", title, nothing, facts(folder))
     proven = health.proven >= health.refs
     fine = f"All {how_many(health.refs, 'original')} were read back and match their SHA-256."
     some = f"{number(health.proven)} of {how_many(health.refs, 'original')} match their SHA-256."
@@ -116,7 +117,7 @@ def store(report: Report) -> Markup:
         title,
         state,
         problems if health.problems else "",
-        facts([("Folder", name(health.folder)), ("Size", _size(health.bytes))]),
+        facts([*folder, ("Size", _size(health.bytes))]),
     )
 
 

@@ -3,10 +3,12 @@
 from context_compression.report.model import CompactionMark, Report
 from context_compression.report.page.heading import HOSTS
 from context_compression.report.page.markup import Markup, Piece, element, joined, moment, name
-from context_compression.report.page.sections import number, table
+from context_compression.report.page.sections import folded, number, table
 
 MOST_MARKS = 200
 """How many compactions are drawn and listed."""
+UNFOLDED = 12
+"""How many are listed without being asked for."""
 
 
 def compactions(report: Report) -> Markup:
@@ -16,13 +18,12 @@ def compactions(report: Report) -> Markup:
     rows = [
         _compaction(index, mark) for index, mark in enumerate(report.compactions[:MOST_MARKS], 1)
     ]
-    left_out = len(report.compactions) - len(rows)
-    more = [element("p", f"{number(left_out)} more are not listed.", class_="note")]
-    return joined(
-        element("h3", "Compactions"),
-        table("Compactions", ["compaction", "before", "after", "freed"], rows, class_="plain"),
-        more if left_out else [],
-    )
+    shown = table("Compactions", ["compaction", "before", "after", "freed"], rows)
+    all_ = len(report.compactions)
+    if all_ <= UNFOLDED:
+        return joined(element("h3", "Compactions"), shown)
+    which = f"All {all_}" if all_ <= MOST_MARKS else f"The first {MOST_MARKS} of {number(all_)}"
+    return folded(f"{which} compactions", shown)
 
 
 def _compaction(index: int, mark: CompactionMark) -> list[Piece]:
