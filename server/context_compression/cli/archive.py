@@ -19,6 +19,7 @@ from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
+from context_compression.shell import completing
 from context_compression.store import Store
 from context_compression.workspace import Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
@@ -69,7 +70,7 @@ def archive(ctx: click.Context, as_json: bool) -> None:
         ("archive delete 3f9a --yes", "delete without a question"),
     ),
 )
-@click.argument("session")
+@click.argument("session", shell_complete=completing.recorded)
 @unasked
 @as_json
 @click.pass_obj

@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,12 +14,15 @@ from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
+from context_compression.cli.completion import completion
 from context_compression.cli.compress import compress
 from context_compression.cli.console import is_coloured, is_terminal, size
 from context_compression.cli.export import export
 from context_compression.cli.help import examples
 from context_compression.cli.meter import above_the_bar
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.restore import restore
+from context_compression.cli.sessions import sessions
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
     alone_on_stdout,
@@ -32,10 +36,11 @@ from context_compression.cli.terminal import (
 )
 from context_compression.cli.trust import trust
 from context_compression.display.strings import one_line
+from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
 from context_compression.hosts.events import NOTHING, answer, never_failing
-from context_compression.progress import READING, SHOWING
+from context_compression.progress import COUNTING, READING, SHOWING
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -44,7 +49,8 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
-from context_compression.workspace import Opened
+from context_compression.shell import completing
+from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 
 SHOWN_ON_SCREEN = 600
@@ -139,41 +145,35 @@ def hook(options: Options, host: str, serve: bool) -> None:
 
 
 @click.command(
-    short_help="Show how full a context is, or list the recorded sessions.",
+    short_help="Show how full a conversation's context is.",
     epilog=examples(
         ("status chat.jsonl", "how full its context is, and what fills it"),
         ("status", "the recorded sessions"),
         ("status current --json", "the running conversation, for programs"),
     ),
 )
-@click.argument("conversation", required=False)
+@click.argument("conversation", required=False, type=CONVERSATION)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
 @click.pass_obj
 def status(options: Options, conversation: str | None, model: str | None, as_json: bool) -> None:
     """Show how full the context of CONVERSATION is, and what fills it.
 
-    CONVERSATION is a transcript, a file of messages or the id of a session. Without it, list the
-    recorded sessions.
+    CONVERSATION is a transcript, a file of messages, the id of a session, or its number from
+    `sessions`. Without it, show the conversation in which an agent's host runs this command; if
+    none does, list the recorded sessions.
     """
-    if conversation is None:
-        workspace = options.workspace()
-        for doubt in workspace.doubts():
-            say(f"warning: {one_line(doubt)}")
-        store = workspace.store
-        sessions = json_output.sessions(store, store.sessions())
-        if as_json:
-            write_json({"store": str(store.folder), "sessions": sessions})
-        else:
-            show(*text_output.sessions(store.folder, sessions))
+    conversations = options.conversations(*filter(None, [conversation]))
+    with working(READING, READING):
+        opened = _opened(conversations, conversation, model)
+    if opened is None:
+        _list_recorded(conversations.workspace, as_json)
         return
-    conversations = options.conversations(conversation)
-    with working(READING):
-        opened = conversations.open(conversation, model=model)
-        if opened.session.id in KEPT_IN:
-            _show_own_session(opened, as_json)
-            return
-        warn(opened)
+    if opened.session.id in KEPT_IN:
+        _show_own_session(opened, as_json)
+        return
+    warn(opened)
+    with working(COUNTING, COUNTING):
         status = opened.session.status(opened.shown, opened.anchor)
     doubts = conversations.workspace.doubts(opened.session.settings)
     status = replace(status, warnings=[*dict.fromkeys((*status.warnings, *doubts))])
@@ -192,6 +192,30 @@ def _show_own_session(opened: Opened, as_json: bool) -> None:
         show(*text_output.own_session(opened.session.id, refs))
 
 
+def _opened(
+    conversations: Conversations, conversation: str | None, model: str | None
+) -> Opened | None:
+    """The conversation; without a name the current one, or `None` if it is not certain."""
+    if conversation is not None:
+        return conversations.open(conversation, model=model)
+    with suppress(ContextCompressionError):
+        opened = conversations.open(CURRENT, model=model)
+        say("The current conversation. `context-compression sessions` lists all.")
+        return opened
+    return None
+
+
+def _list_recorded(workspace: Workspace, as_json: bool) -> None:
+    for doubt in workspace.doubts():
+        say(f"warning: {one_line(doubt)}")
+    store = workspace.store
+    recorded = json_output.sessions(store, store.sessions())
+    if as_json:
+        write_json({"store": str(store.folder), "sessions": recorded})
+    else:
+        show(*text_output.sessions(store.folder, recorded))
+
+
 @click.command(
     epilog=examples(
         ("summaries", "the newest five"),
@@ -201,7 +225,12 @@ def _show_own_session(opened: Opened, as_json: bool) -> None:
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
 )
-@click.option("--session", metavar="ID", help="Only summaries of this session.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Only summaries of this session.",
+)
 @as_json
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
@@ -225,11 +254,12 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
         ("config --reset keep_recent", "back to the default"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...")
+@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...", shell_complete=completing.settings)
 @click.option(
     "--reset",
     multiple=True,
     metavar="NAME",
+    shell_complete=completing.settings,
     help="Reset NAME to its default, or `all`. Repeatable.",
 )
 @as_json
@@ -296,6 +326,7 @@ def demo() -> None:
 COMMANDS = (
     serve,
     hook,
+    sessions,
     status,
     compress,
     export,
@@ -307,5 +338,6 @@ COMMANDS = (
     install,
     uninstall,
     doctor,
+    completion,
     demo,
 )

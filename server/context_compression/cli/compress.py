@@ -15,6 +15,7 @@ from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
 from context_compression.cli.console import is_terminal
 from context_compression.cli.help import examples
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.page import Page
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.compression.forecast import Forecast
@@ -56,7 +57,7 @@ def _in_writable_folder(
         ("compress chat.jsonl --undo", "take the last compression back"),
     ),
 )
-@click.argument("conversation")
+@click.argument("conversation", type=CONVERSATION)
 @compression_options
 @click.option("--dry-run", is_flag=True, help="Print only the report; keep and write nothing.")
 @click.option(

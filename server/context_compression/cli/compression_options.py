@@ -14,6 +14,7 @@ from context_compression.compression.result import Result
 from context_compression.doors.conversations import Conversations
 from context_compression.progress import COMPRESSING, STAGES
 from context_compression.settings import Settings, StrategyName
+from context_compression.shell import completing
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened, Workspace
@@ -39,6 +40,7 @@ OPTIONS = (
     click.option("--summary-model", metavar="MODEL", help="Claude model that writes a summary."),
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE",
+        shell_complete=completing.settings_with_values,
         help="A setting for this run only. Repeatable.",
     ),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
 from context_compression.cli.help import examples
+from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.page import Fact, Line
 from context_compression.cli.terminal import say, show, write_json
 from context_compression.conversation.system_prompt import summary_in
@@ -25,7 +26,7 @@ from context_compression.hosts.exporting import export as write_session
         ("export a1b2 --host codex --target-tokens 50k", "a recorded session, compressed further"),
     ),
 )
-@click.argument("conversation")
+@click.argument("conversation", type=CONVERSATION)
 @click.option(
     "--host", required=True, type=click.Choice([*EXPORTERS]), help="The host that resumes it."
 )

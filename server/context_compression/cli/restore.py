@@ -18,6 +18,7 @@ from context_compression.display.plurals import how_many, out_of, texts_and_mess
 from context_compression.display.strings import one_line
 from context_compression.errors import UnknownRef
 from context_compression.session import NO_LINE, Session
+from context_compression.shell import completing
 from context_compression.store import Hit, SearchResult, Store
 from context_compression.store.search.query import Query
 from context_compression.store.short_refs import too_short_note
@@ -38,7 +39,7 @@ NO_NUMBER = "…"
         ("restore --query timeout", "search all originals"),
     ),
 )
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=completing.refs)
 @click.option(
     "--query", metavar="WORDS", help="Search for words or names; limit by path:… tool:… error:"
 )
@@ -48,7 +49,12 @@ NO_NUMBER = "…"
     help="Print only these lines, counted from 1, the last one included.",
 )
 @click.option("--pattern", metavar="RE", help="Only lines that match this regular expression.")
-@click.option("--session", metavar="ID", help="Search only this session. Default: all sessions.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Search only this session. Default: all sessions.",
+)
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1, 60), help="Hits to show."
 )

@@ -17,6 +17,7 @@ from context_compression.cli.terminal import say, show, working, write, write_js
 from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
 from context_compression.progress import CHECKING
+from context_compression.shell import completing
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.setup.finding import Finding
@@ -31,7 +32,7 @@ PROBLEM = 1
 MARKS = {True: "✓", False: "✗", None: "·"}
 STYLES: "Mapping[bool | None, Style]" = {True: "good", False: "bad", None: "quiet"}
 
-host_names = click.argument("names", nargs=-1, metavar="[HOST]...")
+host_names = click.argument("names", nargs=-1, metavar="[HOST]...", shell_complete=completing.hosts)
 project = click.option(
     "--project",
     "in_project",

@@ -2,6 +2,7 @@
 
 about.py            its name, variables, folders
 transcript/         its transcripts
+stored_sessions.py  the sessions that it keeps
 current.py          finds the transcript of the conversation that calls us
 hooks/              our answers to its events
 export.py           a view as a new session that it resumes
