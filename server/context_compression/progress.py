@@ -16,6 +16,7 @@ COMPRESSING, SELECTING, ARCHIVING = "compressing", "selecting", "archiving"
 COMPARING = "comparing before and after"
 SUMMARIZING = "waiting for a summary"
 MEASURING, CHECKING, SHOWING = "measuring", "checking", "showing the tools"
+LISTING = "listing sessions"
 STAGES = (
     READING, LOOKING, COUNTING, COMPRESSING, SUMMARIZING, SELECTING, ARCHIVING, COMPARING,
 )  # fmt: skip

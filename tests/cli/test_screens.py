@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "compress": COMPRESS,
     "status": ("status", "chat.json"),
     "sessions-of-store": ("status",),
+    "sessions": ("sessions",),
     "archive": ("archive",),
     "restore": ("restore", "REF"),
     "config": ("config",),

@@ -7,7 +7,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from context_compression.cli.app import Refused, main
-from context_compression.cli.help import PROGRAM
+from context_compression.cli.help import PROGRAM, examples
 from context_compression.cli.terminal import write
 
 SHELLS = ("bash", "zsh", "fish")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from context_compression.display.cells import cells, padded, without_middle, wrapped
+from context_compression.display.cells import cells, padded, without_end, without_middle, wrapped
 from context_compression.display.strings import harmless, one_line
 
 Style: TypeAlias = Literal["", "strong", "quiet", "good", "bad", "warning", "command"]
@@ -120,10 +120,12 @@ def _line(line: Line, width: int | None) -> Iterator[list[Span]]:
 
 
 def _fact(fact: Fact, width: int | None) -> Iterator[list[Span]]:
-    label, text = f"{one_line(fact.label):<{fact.width}} ", one_line(fact.text, LONGEST)
-    room = None if width is None else max(PROSE // 2, width - len(label))
+    label, text = padded(one_line(fact.label), fact.width), one_line(fact.text, LONGEST)
+    label = label if width is None else without_end(label, width // 2)
+    room = None if width is None else width - cells(label) - 1
     for number, part in enumerate([text] if room is None else wrapped(text, room)):
-        yield [(label if number == 0 else " " * len(label), fact.style), (part, "")]
+        start = label if number == 0 else " " * cells(label)
+        yield [(f"{start} ", fact.style), (part, "")]
 
 
 def _gauge(gauge: Gauge, width: int | None) -> list[Span]:

@@ -16,6 +16,7 @@ from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import in_words
 from context_compression.doors.listing import RECORDED, ListedSession, Listing, list_sessions
 from context_compression.hosts.sessions import HOSTS
+from context_compression.progress import LISTING
 
 NEWEST = 20
 """How many sessions are listed unless the user asks for more."""
@@ -48,7 +49,7 @@ def sessions(
     Other commands take the number of a session: of the last listing, in any folder.
     """
     conversations = options.conversations()
-    with working("reading"):
+    with working(LISTING, LISTING):
         listing = list_sessions(
             conversations,
             hosts=[host] if host else [*HOSTS, RECORDED],

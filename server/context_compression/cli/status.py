@@ -13,7 +13,7 @@ from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.progress import READING
+from context_compression.progress import COUNTING, READING
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 
@@ -38,15 +38,16 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     none does, list the recorded sessions.
     """
     conversations = options.conversations(*filter(None, [conversation]))
-    with working(READING):
+    with working(READING, READING):
         opened = _opened(conversations, conversation, model)
-        if opened is None:
-            _list_recorded(conversations.workspace, as_json)
-            return
-        if opened.session.id in KEPT_IN:
-            _show_own_session(opened, as_json)
-            return
-        warn(opened)
+    if opened is None:
+        _list_recorded(conversations.workspace, as_json)
+        return
+    if opened.session.id in KEPT_IN:
+        _show_own_session(opened, as_json)
+        return
+    warn(opened)
+    with working(COUNTING, COUNTING):
         status = opened.session.status(opened.shown, opened.anchor)
     doubts = conversations.workspace.doubts(opened.session.settings)
     status = replace(

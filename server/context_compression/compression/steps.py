@@ -50,10 +50,7 @@ BELOW_THRESHOLD = 0.9
 """The share of the room below the threshold that is used if the target of the settings is below the
 minimum size. The rest stays free for the next messages."""
 
-PARTS = 3
-"""For the progress: the conversation is counted, its smallest view is known, results are shortened.
-"""
-
+PARTS = 3  # for the progress: counted, the smallest view known, results shortened
 Steps: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 """Yields requests for a summary, receives the summaries, returns the result."""
 Outcomes: TypeAlias = Generator[SummaryRequest, SummaryReply, Outcome | None]

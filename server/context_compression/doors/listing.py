@@ -11,6 +11,7 @@ from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.hosts.reading import glance
 from context_compression.hosts.sessions import HOSTS
+from context_compression.progress import LISTING, advance
 from context_compression.tokens import Counter, anchored
 from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.ends import how_often
@@ -113,6 +114,7 @@ def list_sessions(
             break
         if _belongs(each, conversations, only_here):
             listed.append(_read(each, conversations))
+            advance(LISTING, len(listed), min(limit or len(found), len(found)))
     return Listing(listed, len(found), problems)
 
 
