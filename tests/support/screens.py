@@ -1,7 +1,8 @@
 """Commands in pseudo terminals: one process imports the package and forks a child for each.
 
 `python screens.py` reads a JSON list of `{"arguments", "columns", "cwd", "environ", "pipes"}` and
-prints a list of `{"out", "err", "code"}`. `pipes` names the streams that are no terminals.
+prints a list of `{"out", "err", "code"}`. `pipes` names the streams that are no terminals. A bar is
+shown only where `quiet_seconds` says so.
 """
 
 import json
@@ -37,6 +38,8 @@ def played(screen: dict[str, Any]) -> dict[str, Any]:
         os.close(theirs)
     if "stdin" in pipes:
         os.close(ends[0][0])
+    elif screen.get("closes_stdin"):
+        os.write(ends[0][0], b"\x04")  # as Ctrl-D does
     read = _all_of({ends[1][0], ends[2][0]})
     _, status = os.waitpid(child, 0)
     for stream in (1, 2):
@@ -59,7 +62,9 @@ def _child(screen: dict[str, Any], streams: dict[int, int]) -> None:
     sys.stdout, sys.stderr = (os.fdopen(stream, "w", encoding="utf-8") for stream in (1, 2))
     code = 70
     try:
-        from context_compression.cli import main
+        from context_compression.cli import main, meter
+
+        meter.QUIET_SECONDS = screen.get("quiet_seconds", 60)
 
         sys.argv = ["context-compression", *screen["arguments"]]
         main(screen["arguments"], prog_name="context-compression")

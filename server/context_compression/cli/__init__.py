@@ -19,9 +19,10 @@ Shared modules:
     arguments.py            parses typed values
     text_output.py          the output for people
     json_output.py          the output for programs (--json)
-    terminal.py             bytes, UTF-8, questions, progress
+    terminal.py             bytes, UTF-8, questions
     page.py                 pages: lines, facts, tables, gauges, and their layout
     console.py              the screen of a terminal: its size, styles
+    meter.py                the bar that shows how much of long work is done
     help.py                 groups of commands, examples, the nearest name
 
 The answer goes to stdout, and all messages about it go to stderr, so that each can be piped. Exit

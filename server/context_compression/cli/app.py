@@ -40,6 +40,10 @@ class Refused(click.ClickException):
     def __init__(self, message: str) -> None:
         super().__init__(harmless(message))
 
+    def show(self, file: Any = None) -> None:
+        """Prints the error on stderr, as wide as the terminal."""
+        say(f"Error: {self.message}")
+
 
 class Commands(click.Group):
     """All commands, listed in groups; without a command, `serve` runs."""

@@ -16,7 +16,10 @@ from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.completion import completion
 from context_compression.cli.compress import compress
+from context_compression.cli.console import is_coloured, is_terminal, size
 from context_compression.cli.export import export
+from context_compression.cli.help import examples
+from context_compression.cli.meter import above_the_bar
 from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.restore import restore
 from context_compression.cli.sessions import sessions
@@ -37,6 +40,7 @@ from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
 from context_compression.hosts.events import NOTHING, answer, never_failing
+from context_compression.progress import READING, SHOWING
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -49,8 +53,16 @@ from context_compression.shell import completing
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 
+SHOWN_ON_SCREEN = 600
+"""How many characters of each summary a terminal shows if there are several."""
 
-@click.command()
+
+@click.command(
+    epilog=examples(
+        ("serve", "over stdio, as hosts start it"),
+        ("serve --http --port 8765", "several clients, over HTTP"),
+    ),
+)
 @click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP.")
 @click.option(
@@ -132,7 +144,15 @@ def hook(options: Options, host: str, serve: bool) -> None:
             write(text.encode("utf-8", "replace"))
 
 
-@click.command(short_help="Show how full a conversation's context is.")
+@click.command(
+    short_help="Show how full a conversation's context is.",
+    epilog=examples(
+        ("status chat.jsonl", "how full its context is, and what fills it"),
+        ("status 3", "the third session that `sessions` listed"),
+        ("status", "the current conversation, or else the recorded sessions"),
+        ("status current --json", "the running conversation, for programs"),
+    ),
+)
 @click.argument("conversation", required=False, type=CONVERSATION)
 @click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
@@ -145,19 +165,15 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     none does, list the recorded sessions.
     """
     conversations = options.conversations(*filter(None, [conversation]))
-    opened = _opened(conversations, conversation, model)
-    if opened is None:
-        _list_recorded(conversations.workspace, as_json)
-        return
-    if (id := opened.session.id) in KEPT_IN:
-        refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
-        if as_json:
-            write_json({"session": id, "refs_total": len(refs), "refs": refs})
-        else:
-            show(*text_output.own_session(id, refs))
-        return
-    warn(opened)
-    with working("counting"):
+    with working(READING):
+        opened = _opened(conversations, conversation, model)
+        if opened is None:
+            _list_recorded(conversations.workspace, as_json)
+            return
+        if opened.session.id in KEPT_IN:
+            _show_own_session(opened, as_json)
+            return
+        warn(opened)
         status = opened.session.status(opened.shown, opened.anchor)
     doubts = conversations.workspace.doubts(opened.session.settings)
     status = replace(status, warnings=[*dict.fromkeys((*status.warnings, *doubts))])
@@ -191,7 +207,21 @@ def _list_recorded(workspace: Workspace, as_json: bool) -> None:
         show(*text_output.sessions(store.folder, recorded))
 
 
-@click.command()
+def _show_own_session(opened: Opened, as_json: bool) -> None:
+    """Shows what is kept in a session of this package, which is no conversation."""
+    refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
+    if as_json:
+        write_json({"session": opened.session.id, "refs_total": len(refs), "refs": refs})
+    else:
+        show(*text_output.own_session(opened.session.id, refs))
+
+
+@click.command(
+    epilog=examples(
+        ("summaries", "the newest five"),
+        ("summaries --limit 1 --session 3f9a", "the newest of one session"),
+    ),
+)
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
 )
@@ -212,10 +242,18 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": entries})
     else:
-        show(*text_output.summaries(entries))
+        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else text_output.SHOWN
+        show(*text_output.summaries(entries, most))
 
 
-@click.command(short_help="Show or change settings.")
+@click.command(
+    short_help="Show or change settings.",
+    epilog=examples(
+        ("config", "all settings, with their meaning"),
+        ("config token_budget=1m keep_recent=5", "change two"),
+        ("config --reset keep_recent", "back to the default"),
+    ),
+)
 @click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...", shell_complete=completing.settings)
 @click.option(
     "--reset",
@@ -268,12 +306,21 @@ def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, 
             say(f"warning: {name} is {value} in config.json now, but {variable} overrides it")
 
 
-@click.command(short_help="Run a recorded conversation through all six tools.")
+@click.command(
+    short_help="Run a recorded conversation through all six tools.",
+    epilog=examples(
+        ("demo", "about ten seconds; everything is deleted"),
+    ),
+)
 def demo() -> None:
     """Run a recorded conversation through all six tools of a real server; check every result."""
     from context_compression import demo
+    from context_compression.demo.board import Board
 
-    raise SystemExit(demo.run())
+    screen = size(sys.stdout).columns if is_terminal(sys.stdout) else None
+    with working("starting the server", SHOWING):
+        code = demo.run(Board(above_the_bar, width=screen, coloured=is_coloured(sys.stdout)))
+    raise SystemExit(code)
 
 
 COMMANDS = (

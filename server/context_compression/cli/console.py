@@ -40,6 +40,16 @@ def has_screen(stream: TextIO | None) -> bool:
     return stream is not None and (forced or is_terminal(stream))
 
 
+def is_coloured(stream: TextIO) -> bool:
+    """Whether this stream gets colours: NO_COLOR comes before FORCE_COLOR."""
+    return has_screen(stream) and can_move() and not os.environ.get("NO_COLOR")
+
+
+def can_move() -> bool:
+    """Whether the cursor of the terminal can be moved."""
+    return os.environ.get("TERM", "") not in ("dumb", "unknown")
+
+
 def size(stream: TextIO) -> os.terminal_size:
     """The columns and lines of a terminal; COLUMNS and LINES of the environment go first."""
     columns, lines = (_number(os.environ.get(name)) for name in ("COLUMNS", "LINES"))

@@ -9,6 +9,7 @@ import click
 from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
+from context_compression.cli.help import examples
 from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.page import Fact, Line
 from context_compression.cli.terminal import say, show, write_json
@@ -18,7 +19,13 @@ from context_compression.hosts.exporting import EXPORTERS, NewSession
 from context_compression.hosts.exporting import export as write_session
 
 
-@click.command(short_help="Write a conversation, compacted, as a new session of a host.")
+@click.command(
+    short_help="Write a conversation, compacted, as a new session of a host.",
+    epilog=examples(
+        ("export chat.jsonl --host claude-code", "a session that the host resumes"),
+        ("export a1b2 --host codex --target-tokens 50k", "a recorded session, compressed further"),
+    ),
+)
 @click.argument("conversation", type=CONVERSATION)
 @click.option(
     "--host", required=True, type=click.Choice([*EXPORTERS]), help="The host that resumes it."

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TextIO
 
 import click
@@ -42,15 +43,14 @@ def in_groups(commands: Iterable[click.Command]) -> Iterator[tuple[str, list[cli
 
 def examples(*lines: tuple[str, str]) -> str:
     """The end of a command's help, from its examples and what each does."""
-    width = max(len(command) for command, _ in lines)
-    rows = [f"  {PROGRAM} {command:<{width}}  {does}".rstrip() for command, does in lines]
-    return "\n".join(["\b", "Examples:", *rows])
+    pairs = ((f"  {PROGRAM} {command}", f"      {does}") for command, does in lines)
+    return "\n".join(["\b", "Examples:", *chain.from_iterable(pairs)])
 
 
 def commands_in(epilog: str) -> list[list[str]]:
     """The arguments of the examples that `examples` made."""
     rows = [line.strip() for line in epilog.splitlines() if line.startswith(f"  {PROGRAM} ")]
-    return [shlex.split(row.partition("  ")[0].partition(" | ")[0])[1:] for row in rows]
+    return [shlex.split(row.partition(" > ")[0])[1:] for row in rows]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

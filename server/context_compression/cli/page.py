@@ -19,10 +19,12 @@ NARROWEST = 12
 """A text column of a table is not made narrower; then the table becomes a list of records."""
 PROSE = 34
 """The same for a column of sentences; then they go under their rows."""
-LABEL = 8
+LONGEST = 10_000  # characters of a line
 BAR = 40
 WARNING = "warning: "
+TAB = "    "
 NOTE = "note: "
+ERROR = "Error: "
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,10 @@ class Fact:
 
     label: str
     text: str
+    width: int = 8
+    """The least width of the label."""
+    style: Style = "quiet"
+    """Of the label."""
 
 
 @dataclass(frozen=True)
@@ -100,21 +106,24 @@ def laid_out(
 
 
 def _style_of(line: str) -> Style:
+    if line.startswith(ERROR):
+        return "bad"
     return "warning" if line.startswith((WARNING, NOTE)) else ""
 
 
 def _line(line: Line, width: int | None) -> Iterator[list[Span]]:
     text = harmless(line.text).replace("\n", " ")
+    text = text if width is None else text.replace("\t", TAB)
     copied = line.style == "command"  # to be copied in one piece
     for part in [text] if width is None or copied else wrapped(text, width):
         yield [(part, line.style)]
 
 
 def _fact(fact: Fact, width: int | None) -> Iterator[list[Span]]:
-    label, text = f"{one_line(fact.label):<{LABEL}} ", harmless(fact.text).replace("\n", " ")
+    label, text = f"{one_line(fact.label):<{fact.width}} ", one_line(fact.text, LONGEST)
     room = None if width is None else max(PROSE // 2, width - len(label))
     for number, part in enumerate([text] if room is None else wrapped(text, room)):
-        yield [(label if number == 0 else " " * len(label), "quiet"), (part, "")]
+        yield [(label if number == 0 else " " * len(label), fact.style), (part, "")]
 
 
 def _gauge(gauge: Gauge, width: int | None) -> list[Span]:
@@ -124,7 +133,7 @@ def _gauge(gauge: Gauge, width: int | None) -> list[Span]:
         ("[", ""),
         ("█" * filled, gauge.style),
         ("·" * (size - filled), "quiet"),
-        (f"] {gauge.percent:g}%", ""),
+        (f"] {round(gauge.percent, 1):g}%", ""),
     ]
 
 

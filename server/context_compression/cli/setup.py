@@ -3,19 +3,20 @@
 import os
 import re
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.help import did_you_mean
-from context_compression.cli.page import Block, Line, Page, Table
+from context_compression.cli.help import did_you_mean, examples
+from context_compression.cli.page import Block, Fact, Line, Page, Style, Table
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
+from context_compression.progress import CHECKING
 from context_compression.shell import completing
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
@@ -28,8 +29,8 @@ PROGRAM = "context-compression"
 HERE = "This installation"
 PROBLEM = 1
 """The exit code of the doctor if it finds a problem."""
-LINE_WIDTH = 80
 MARKS = {True: "✓", False: "✗", None: "·"}
+STYLES: "Mapping[bool | None, Style]" = {True: "good", False: "bad", None: "quiet"}
 
 host_names = click.argument("names", nargs=-1, metavar="[HOST]...", shell_complete=completing.hosts)
 project = click.option(
@@ -41,7 +42,14 @@ project = click.option(
 dry_run_option = click.option("--dry-run", is_flag=True, help="Print the change; write nothing.")
 
 
-@click.command(short_help="Add the server to the configuration of a host.")
+@click.command(
+    short_help="Add the server to the configuration of a host.",
+    epilog=examples(
+        ("install", "the hosts on this machine"),
+        ("install claude-code", "add it to one"),
+        ("install codex --dry-run", "show what would change"),
+    ),
+)
 @host_names
 @project
 @click.option("--no-hooks", is_flag=True, help="Install only the tools, without hooks.")
@@ -90,7 +98,13 @@ def install(
             say(f"  The entry names a path of this machine, {server.command}. Do not commit it.")
 
 
-@click.command(short_help="Remove the server from the configuration of a host.")
+@click.command(
+    short_help="Remove the server from the configuration of a host.",
+    epilog=examples(
+        ("uninstall claude-code", "remove it from one"),
+        ("uninstall codex --dry-run", "show what would change"),
+    ),
+)
 @host_names
 @project
 @dry_run_option
@@ -121,7 +135,13 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
             _print_changes(host, done, dry_run, "is removed from", "has no entry to remove")
 
 
-@click.command(short_help="Check that the server works in a host.")
+@click.command(
+    short_help="Check that the server works in a host.",
+    epilog=examples(
+        ("doctor", "all hosts that have it"),
+        ("doctor claude-code", "one host, in detail"),
+    ),
+)
 @host_names
 @project
 @as_json
@@ -144,7 +164,7 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     without = [] if names or in_project else [h for h in HOSTS if h not in hosts]
     without = [host for host in without if host.is_here(machine)]
     findings: dict[str, list[Finding]] = {}
-    with working("starting the server"):
+    with working("starting the server", CHECKING):
         if not hosts:
             command = [server.command, *server.options, "serve"]
             findings[HERE] = doctor.check_server(command, dict(os.environ), machine)
@@ -158,9 +178,10 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     if as_json:
         write_json({title: list(map(asdict, listed)) for title, listed in findings.items()})
     elif names:
-        show("\n\n".join(_as_text(title, listed) for title, listed in findings.items()))
+        pages = [_as_page(title, listed) for title, listed in findings.items()]
+        show(*pages[0], *chain.from_iterable(["", *page] for page in pages[1:]))
     else:
-        show("\n".join(_as_lines(findings, doctor.own_version())))
+        show(*_overview_of(findings, doctor.own_version()))
     if any(finding.ok is False for listed in findings.values() for finding in listed):
         raise SystemExit(PROBLEM)
 
@@ -236,30 +257,29 @@ def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:
         return host.file(machine, in_project=in_project).exists()
 
 
-def _as_text(title: str, findings: "list[Finding]") -> str:
-    lines = [title]
+def _as_page(title: str, findings: "list[Finding]") -> Page:
+    page: list[Block] = [Line(title, "strong")]
     for finding in findings:
-        lines.append(f"  {MARKS[finding.ok]} {finding.check:<13}  {finding.says}")
+        label = f"  {MARKS[finding.ok]} {finding.check}"
+        page.append(Fact(label, finding.says, width=18, style=STYLES[finding.ok]))
         if finding.mend:
-            lines.append(f"    {'':13}  → {finding.mend}")
-    return "\n".join(lines)
+            page.append(Fact("", f"→ {finding.mend}", width=18))
+    return page
 
 
-def _as_lines(findings: "Mapping[str, list[Finding]]", version: str) -> Iterator[str]:
+def _overview_of(findings: "Mapping[str, list[Finding]]", version: str) -> Iterator[Block]:
     """A line for each host: whether all is well, or what to do; this installation in full."""
     yield f"{PROGRAM} {version}"
     if HERE in findings:
-        yield _as_text(HERE, findings[HERE])
+        yield from _as_page(HERE, findings[HERE])
     rows = [(title, *_in_short(listed)) for title, listed in findings.items() if title != HERE]
     if not rows:
         return
     longest, *_, wide = (max(map(len, column)) for column in [*zip(*rows, strict=True)][:3])
+    styles: dict[str, Style] = {mark: STYLES[ok] for ok, mark in MARKS.items()}
     for title, mark, version, state in rows:
-        start = f"{mark} {title:<{longest}}  {version:<{wide}}  "
-        yield textwrap.fill(
-            state, LINE_WIDTH, initial_indent=start, subsequent_indent=" " * len(start),
-            break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
+        label = f"{mark} {title:<{longest}}  {version:<{wide}} "
+        yield Fact(label, state, style=styles[mark])
     yield f"More about one of them: {PROGRAM} doctor HOST"
 
 

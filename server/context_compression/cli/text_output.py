@@ -1,11 +1,12 @@
 """The output for people, as pages. `json_output` has the same facts for programs."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from context_compression.cli.json_output import Record
-from context_compression.cli.page import Block, Fact, Gauge, Line, Page, Style, Table, as_text
+from context_compression.cli.page import Block, Fact, Gauge, Line, Page, Style, Table
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
@@ -16,6 +17,7 @@ from context_compression.settings import Settings, variables
 from context_compression.workspace.own_sessions import KEPT_IN
 
 LISTED = 8  # refs
+MAKES_ROOM = "`context-compression compress` makes room; the archive keeps the originals"
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 LONGEST_EXPLANATION = 240  # characters
@@ -159,7 +161,7 @@ def status(session: str, status: Status) -> Page:
         Line(f"{session}: {how_many(status.messages, 'message')}", "strong"),
         Gauge(usage.usage_percent, _fullness(status)),
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
-        f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
+        *([MAKES_ROOM] if status.due.now else []),
         status.due.reason,
         "",
         Table([("kind", "tokens", ""), *kinds]),
@@ -167,6 +169,7 @@ def status(session: str, status: Status) -> Page:
         Table([("largest", "", "tokens"), *items], left=2),
         "",
         f"{how_many(status.could_free, 'token')} could be freed by offload alone",
+        f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
     ]
     if status.compressions:
         saved = f"{how_many(status.tokens_saved, 'token')} saved"
@@ -214,16 +217,23 @@ def sessions(folder: Path, records: Sequence[Record]) -> Page:
     rows = [
         (
             str(about["session"]),
-            str(about["last_written"] or "?"),
-            f"{about['messages']:,}",
-            f"{about['messages_recorded']:,}",
+            when(about["last_written"]),
+            f"{about['messages']:,} of {about['messages_recorded']:,}",
             f"{about['compressions']:,}",
             UNSENT if about["unsent"] else f"{about['tokens_saved_net']:,}",
         )
         for about in records
     ]
-    head = ("session", "last written", "messages", "recorded", "compressions", "net tokens saved")
+    head = ("session", "last written", "messages", "compressions", "tokens saved")
     return [str(folder), "", Table([head, *rows], left=2, flexible=(0,), long=True)]
+
+
+def when(time: str | None) -> str:
+    """A time in UTC, as a log has it, in the time of this machine: `2026-11-26 10:20`."""
+    try:
+        return f"{datetime.fromisoformat(str(time)).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return "?"
 
 
 def summaries(entries: Iterable[Mapping[str, Any]], most: int = SHOWN) -> Page:
@@ -267,8 +277,3 @@ def _value(value: Any) -> str:
         words = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]  # strings
         return words if len(words) <= 24 else f"{words[:23]}…"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
-    """The lines of a table, as wide as it is; a `Table` in a page fits the terminal."""
-    return as_text([Table(rows, left=left)]).split("\n") if rows else []

@@ -11,6 +11,7 @@ from context_compression.evidence.facts import CLASSES, Class, Facts, facts
 from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.rule_words import is_known_language
 from context_compression.planning.edits import View
+from context_compression.progress import COMPARING, counted
 
 NEVER_QUOTED = ("paths", "numbers")
 """Classes whose items may occur in a text by chance, as `10` does in `2101`."""
@@ -66,7 +67,7 @@ def loss_report(
     written = [message for edit in view.edits for message in edit.becomes]
     lexicon, questions = Lexicon(), question_calls(messages)
     total, shown, kept = _no_facts(), _no_facts(), _no_facts()
-    for index, message in enumerate(messages):
+    for index, message in enumerate(counted(COMPARING, messages)):
         if message.source is None:
             continue  # a repair added it, so it is not evidence
         evidence = facts(message, lexicon, questions)

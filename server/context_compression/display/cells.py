@@ -32,22 +32,26 @@ def without_middle(text: str, width: int) -> str:
     return f"{start}{CUT}{end}" if width > 1 else CUT
 
 
-def wrapped(text: str, width: int, *, hanging: int = 0) -> list[str]:
-    """Lines of at most `width` cells; all but the first begin with `hanging` spaces.
+def without_end(text: str, width: int) -> str:
+    """`without_end("a long line", 6)` -> `"a lon…"`."""
+    return text if cells(text) <= width else f"{_beginning(text, width - 1)}{CUT}"
 
-    Spaces at the start of the text stay, also before the following lines. A longer word is broken.
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most `width` cells; a longer word is broken.
+
+    Spaces at the start of the text stay, also before the following lines.
     """
     body = text.lstrip(" ")
-    indent = " " * min(len(text) - len(body), max(0, width - hanging - 1))
-    later = indent + " " * hanging
+    indent = " " * min(len(text) - len(body), max(0, width - 1))
     lines, line = list[str](), indent
-    for word in _pieces(body, max(1, width - len(later))):
-        candidate = word if line.isspace() or not line else f" {word}"
-        if cells(line) + cells(candidate) > width and line.strip():
+    for word in _pieces(body, max(1, width - len(indent))):
+        candidate = word if not line.strip(" ") else f" {word}"
+        if cells(line) + cells(candidate) > width and line.strip(" "):
             lines.append(line)
-            line, candidate = later, word
+            line, candidate = indent, word
         line += candidate
-    return [*lines, line.rstrip()]
+    return [*lines, line.rstrip(" ")]
 
 
 def _pieces(text: str, width: int) -> Iterator[str]:

@@ -13,6 +13,7 @@ from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import entries, to_json
 from context_compression.planning.archive import Archive
+from context_compression.progress import ARCHIVING, advance
 from context_compression.session.event_checks import base_of
 from context_compression.session.keeping import digest_under
 from context_compression.session.layouts import encode_layout
@@ -136,7 +137,8 @@ class Archiver:
         new_messages = [part for part in result.layout if isinstance(part, dict)]
         in_files = {*OFFLOADED.findall(canonical(new_messages))}
         refs: dict[str, dict[str, Any]] = {}
-        for ref, about in result.refs.items():
+        for number, (ref, about) in enumerate(result.refs.items()):
+            advance(ARCHIVING, number, len(result.refs))
             index = about.indices[0] if about.indices else None
             refs[ref] = {
                 "what": about.what,
