@@ -176,7 +176,11 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         warn(opened)
         status = opened.session.status(opened.shown, opened.anchor)
     doubts = conversations.workspace.doubts(opened.session.settings)
-    status = replace(status, warnings=[*dict.fromkeys((*status.warnings, *doubts))])
+    status = replace(
+        status,
+        warnings=[*dict.fromkeys((*status.warnings, *doubts))],
+        host_compactions=opened.transcript.compactions if opened.transcript else (),
+    )
     if as_json:
         write_json(json_output.status(opened.session.id, status))
     else:

@@ -1,5 +1,6 @@
 """The output for people, as pages. `json_output` has the same facts for programs."""
 
+import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
+from context_compression.hosts.compaction_words import in_words
 from context_compression.session import Status
 from context_compression.settings import Settings, variables
 from context_compression.workspace.own_sessions import KEPT_IN
@@ -171,6 +173,8 @@ def status(session: str, status: Status) -> Page:
         f"{how_many(status.could_free, 'token')} could be freed by offload alone",
         f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
     ]
+    if told := in_words(status.host_compactions, time.time()):
+        page.append(told)
     if status.compressions:
         saved = f"{how_many(status.tokens_saved, 'token')} saved"
         page.append(

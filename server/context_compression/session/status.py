@@ -15,6 +15,7 @@ from context_compression.session.requests import Due, due, preview
 from context_compression.session.savings import Savings
 from context_compression.tokens import Anchor, Counter, anchored
 from context_compression.tokens.usage import Item, Usage, breakdown, largest
+from context_compression.transcripts.history import Compaction
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Status:
         could_free: tokens that `offload` alone would free.
         refs: a description of each original in a few words, by ref, the newest last.
         warnings: for the user, for example about damaged lines of the log.
+        host_compactions: those that led to the conversation of a host, the oldest first.
     """
 
     usage: Usage
@@ -55,6 +57,7 @@ class Status:
     could_free: int
     refs: Mapping[str, str]
     warnings: Sequence[str]
+    host_compactions: Sequence[Compaction] = ()
 
     @property
     def by_kind(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ the places of one host's transcripts are in `hosts/<host>/`.
     damaged_lines.py      the JSON objects in damaged lines
     row_cache.py          rows in memory, up to a size
     gzip_limit.py         the limits for gzip files
+    later.py              sequences that are made when they are looked at
     times.py              times as hosts write them
     blocks.py             content blocks, made from hosts' formats
     message_files.py      plain files of messages

@@ -51,8 +51,8 @@ def history_from(stages: Sequence[Transcript], title: str = "") -> History:
 
 def _stage(transcript: Transcript, began: Compaction | None) -> Stage:
     messages, carried = transcript.messages, transcript.carried
-    times = transcript.times or [None] * len(messages)
-    requests = transcript.requests
+    times = [*transcript.times] or [None] * len(messages)
+    requests = [*transcript.requests]
     if transcript.host == message_files.NAME:
         requests = answers_among(messages, carried, times)
     return Stage(messages, carried, times, requests, began)

@@ -38,6 +38,7 @@ from context_compression.hosts.codex.messages import (
 )
 from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.history import Compaction, Request
+from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import (
@@ -93,9 +94,9 @@ class CodexReader:
     items: list[Item] = field(default_factory=list[Item])
     """The items with which the next request would begin."""
     _log: CompactionLog = field(default_factory=CompactionLog)
-    _written: list[float | None] = field(default_factory=list[float | None])  # each of the items
+    _written: list[Any] = field(default_factory=list[Any])  # when each of the items was
     _carried: int = 0  # items that the last compaction left
-    _time: float | None = None  # of the newest row
+    _time: Any = None  # of the newest row, as the file says it
     _charged: list[Charged] = field(default_factory=list[Charged])
     _answer: int | None = None  # the first item of the answer whose usage is not known yet
     _total: Any = None  # the thread's total: the same usage is written more than once
@@ -109,7 +110,7 @@ class CodexReader:
     def add(self, row: Row, at: At) -> None:
         """Add the next row of the file."""
         kind, payload = string(row, "type"), as_object(row.get("payload"))
-        self._time = seconds(row.get("timestamp"))
+        self._time = row.get("timestamp")
         match kind:
             case "session_meta":
                 self._meta = self._meta or payload
@@ -149,7 +150,7 @@ class CodexReader:
             summary = {"type": "input_text", "text": string(payload, "message")}
             message = {"type": "message", "role": "user", "content": [summary]}
             self.items = [*filter(begins_turn, self.items), message]
-        self._log.add(Compaction(time=self._time, by=NAME, place=at.offset))
+        self._log.add(Compaction(time=seconds(self._time), by=NAME, place=at.offset))
         self._written, self._carried = [None] * len(self.items), len(self.items)
         self._charged, self._answer, self._turns = [], None, 0
 
@@ -182,7 +183,7 @@ class CodexReader:
         items = first = len(self.items) if self._answer is None else self._answer
         while items < len(self.items) and is_the_models(self.items[items]):
             items += 1  # outputs of its calls may already follow it
-        request = Request(0, self._time, self._model or "", prompt, cached, 0, answer)
+        request = Request(0, seconds(self._time), self._model or "", prompt, cached, 0, answer)
         self._charged.append(Charged(prompt + answer, items, first, request))
         self._answer = None
 
@@ -209,10 +210,7 @@ class CodexReader:
             newest = self._charged[-1]
             usage = (newest.tokens, messages.holding(newest.items))
         instructions = string(as_object(self._meta.get("base_instructions")), "text")
-        requests = [
-            replace(charged.request, messages=messages.answered_at(charged.answer))
-            for charged in self._charged
-        ]
+        charged, written = [*self._charged], [*self._written]
         thread = string(self._meta, "id")
         return Transcript(
             path=path,
@@ -226,8 +224,13 @@ class CodexReader:
             project=string(self._meta, "cwd"),
             compactions=[*self._log.compactions],
             carried=messages.holding(self._carried),
-            times=messages.first_of(self._written),
-            requests=requests,
+            times=Later(lambda: [*map(seconds, messages.first_of(written))]),
+            requests=Later(
+                lambda: [
+                    replace(each.request, messages=messages.answered_at(each.answer))
+                    for each in charged
+                ]
+            ),
             warnings=[
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(

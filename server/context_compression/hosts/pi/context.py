@@ -20,13 +20,15 @@ class Context:
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
-        self.times: list[float | None] = []
-        self.requests: list[Request] = []
+        self.written: list[Any] = []
+        """When each message was written, as the file says it."""
+        self.answers: list[tuple[Row, int]] = []
+        """Entries by the assistant that were not kept, with the number of messages before them."""
         self.usage: tuple[int, int] | None = None
         self.model = ""
         self.tools: dict[str, Any] = {}
         self.unknown: Counter[str] = Counter()
-        self._time: float | None = None  # of the newest entry
+        self._time: Any = None  # of the newest entry
         self._prompts: list[str] = []
         self._sections: dict[str, str] = {}
         self._begun = False  # whether a compaction gave the complete system prompt
@@ -39,7 +41,7 @@ class Context:
 
     def begin(self, compaction: Row) -> None:
         """Start with the system message and the summary of a compaction."""
-        self._time = seconds(compaction.get("timestamp"))
+        self._time = compaction.get("timestamp")
         if is_object(message := compaction.get("systemMessage")):
             self._tell(message)
             self._begun = True
@@ -54,11 +56,11 @@ class Context:
                 system messages among the kept entries.
             charged: whether its usage belongs to a request of the present context.
         """
-        self._time = seconds(row.get("timestamp"))
+        self._time = row.get("timestamp")
         match row:
             case {"type": "message", "message": message} if is_object(message):
-                if not kept and (request := request_of(row, len(self.messages))):
-                    self.requests.append(request)
+                if not kept and message.get("role") == "assistant":
+                    self.answers.append((row, len(self.messages)))
                 if message.get("role") != "system" or not (kept and self._begun):
                     self._message(message, charged)
             case {"type": "custom_message"}:
@@ -88,7 +90,7 @@ class Context:
 
     def _put(self, role: str, content: Any) -> None:
         self.messages.append({"role": role, "content": content})
-        self.times.append(self._time)
+        self.written.append(self._time)
 
     def _user(self, content: Any) -> None:
         own = content if isinstance(content, str) else _blocks(content)

@@ -33,9 +33,11 @@ from typing import Any
 from context_compression.conversation.messages import as_object, is_object
 from context_compression.hosts.pi.about import NAME
 from context_compression.hosts.pi.compactions import Compactions
-from context_compression.hosts.pi.context import Context
+from context_compression.hosts.pi.context import Context, request_of
+from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
+from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import (
     Load,
     Row,
@@ -166,8 +168,8 @@ class PiReader:
             title=self._title,
             compactions=self._compactions.led_to(newest),
             carried=carried,
-            times=context.times,
-            requests=context.requests,
+            times=Later(lambda: [*map(seconds, context.written)]),
+            requests=Later(lambda: [r for made in context.answers if (r := request_of(*made))]),
             warnings=[
                 *counted("Entries of types we do not know were skipped", self._unknown),
                 *counted("Messages of roles we do not know were left out", context.unknown),

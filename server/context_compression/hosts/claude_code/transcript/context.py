@@ -92,6 +92,11 @@ class Context:
         return None
 
     @property
+    def times(self) -> list[float | None]:
+        """When each message was written, in seconds since 1970."""
+        return [*map(seconds, self._written)]
+
+    @property
     def requests(self) -> list[Request]:
         """The requests since the last compaction that the model answered."""
         placed = ((self._before.get(id(step.message), -1), step) for step in self._steps.values())
@@ -178,7 +183,7 @@ class Context:
         self.messages = [message for message in self.messages if message["content"] != []]
         made_of = [self._made_of.get(id(message), []) for message in self.messages]
         self.rows = [[row["uuid"] for row in rows] for rows in made_of]
-        self.times = [seconds(rows[0].get("timestamp")) if rows else None for rows in made_of]
+        self._written = [rows[0].get("timestamp") if rows else None for rows in made_of]
         self.carried = self._count_carried()
         self._before = {id(message): count for count, message in enumerate(self.messages)}
 

@@ -50,7 +50,7 @@ class Outline:
         """Add a row. A row that is written twice keeps its first place and its last content."""
         short = {**_short(kind, row), "at": at}
         uuid = row["uuid"]
-        if begins_context(short):
+        if kind == "system" and begins_context(short):
             self._compactions.add({**row, **short}, at, self.branch)
         if row.get("isSidechain"):
             self._side[uuid] = short

@@ -12,6 +12,7 @@ from context_compression.hosts.claude_code.transcript.compactions import begins_
 from context_compression.hosts.claude_code.transcript.context import Context
 from context_compression.hosts.claude_code.transcript.outline import Outline
 from context_compression.hosts.claude_code.transcript.row import MESSAGES, SYNTHETIC, Row, blocks_of
+from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
 from context_compression.transcripts.transcript import (
@@ -101,8 +102,8 @@ class ClaudeCodeReader:
             title=next(filter(None, map(self._titles.get, TITLES)), ""),
             compactions=self._outline.compactions(outline),
             carried=context.carried,
-            times=context.times,
-            requests=context.requests,
+            times=Later(lambda: context.times),
+            requests=Later(lambda: context.requests),
             warnings=[
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(
