@@ -14,7 +14,8 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_CONTEXT_COMPRESSION_COMPLETE"
 """Set by the script; with it, the command prints what can be completed."""
 
-WHERE = """\b
+WHERE = """
+\b
 Put this line into the file with which your shell starts:
   bash: ~/.bashrc                   eval "$(context-compression completion bash)"
   zsh:  ~/.zshrc, behind compinit   eval "$(context-compression completion zsh)"
@@ -22,7 +23,10 @@ Put this line into the file with which your shell starts:
 """
 
 
-@click.command(short_help="Print the script that completes this command in a shell.", epilog=WHERE)
+@click.command(
+    short_help="Print the script that completes this command in a shell.",
+    epilog=examples(("completion bash", "the script for bash")) + "\n" + WHERE,
+)
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 def completion(shell: str | None) -> None:
     """Print the script with which SHELL completes commands, options, hosts, settings and sessions.

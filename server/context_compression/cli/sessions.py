@@ -74,7 +74,7 @@ def as_record(listing: Listing) -> Record:
         {"number": number, **asdict(each), "path": each.path and str(each.path)}
         for number, each in enumerate(listing.sessions, 1)
     ]
-    return {"sessions": sessions, "total": listing.total, "warnings": [*listing.problems]}
+    return {"sessions": sessions, "older": listing.older, "warnings": [*listing.problems]}
 
 
 def as_text(listing: Listing, home: Path) -> Page:
@@ -94,10 +94,13 @@ def as_text(listing: Listing, home: Path) -> Page:
 def _not_listed(listing: Listing) -> list[str]:
     """A line on subagents and older sessions, if there are any."""
     subagents = sum(each.subagents for each in listing.sessions)
-    more = listing.total - len(listing.sessions)
     parts = [
         *([f"{how_many(subagents, 'transcript')} of their subagents"] if subagents else []),
-        *([f"{how_many(more, 'other session')} (--all, --limit)"] if more > 0 else []),
+        *(
+            [f"{how_many(listing.older, 'older session')} (--all, --limit)"]
+            if listing.older
+            else []
+        ),
     ]
     return [f"not listed: {'; '.join(parts)}"] if parts else []
 

@@ -23,6 +23,7 @@ from context_compression.workspace.own_sessions import KEPT_IN
     epilog=examples(
         ("status chat.jsonl", "how full its context is, and what fills it"),
         ("status 3", "the third session that `sessions` listed"),
+        ("status", "the current conversation, or else the recorded sessions"),
         ("status current --json", "the running conversation, for programs"),
     ),
 )

@@ -74,12 +74,12 @@ class Listing:
 
     Attributes:
         sessions: the one written last comes first.
-        total: how many there are, as far as their paths tell.
+        older: how many older ones were not looked at, because the limit was reached.
         problems: hosts whose sessions cannot be listed, in sentences for the user.
     """
 
     sessions: Sequence[ListedSession]
-    total: int
+    older: int = 0
     problems: Sequence[str] = field(default_factory=list[str])
 
 
@@ -109,13 +109,13 @@ def list_sessions(
     """
     found, problems = _found(conversations, set(hosts))
     listed: list[ListedSession] = []
-    for each in found:
+    for index, each in enumerate(found):
         if limit is not None and len(listed) == limit:
-            break
+            return Listing(listed, len(found) - index, problems)
         if _belongs(each, conversations, only_here):
             listed.append(_read(each, conversations))
             advance(LISTING, len(listed), min(limit or len(found), len(found)))
-    return Listing(listed, len(found), problems)
+    return Listing(listed, 0, problems)
 
 
 def _found(conversations: Conversations, hosts: set[str]) -> tuple[list[_Found], list[str]]:
