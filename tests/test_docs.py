@@ -64,6 +64,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     summarized.record(*conversation(30))
     summarized.compress(target_tokens=3_000)
     Session(store, "at-once").compress(messages=messages, target_tokens=4_000)
+    fitted = Session(store, "fitted")
+    fitted.record(*messages)
+    fitted.compress(target_tokens=4_000)
+    call = {"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "it compiled well\n" * 999}
+    step = ({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]})
+    fitted.fit([*messages, *step], tools=[{"name": "context_restore"}])
     store.search("error")
     store.update_config(lambda values: {**values, "keep_recent": 5})
     return store
@@ -95,7 +102,7 @@ def test_every_file_of_a_store_is_described(store: Store) -> None:
 
     for path in store.folder.rglob("*"):
         name = re.sub(r"^compact-.*-\d+", "compact-<time>-<n>", path.name)
-        name = re.sub(r"^(by-hand|summarized|at-once)\b", "<session>", name)
+        name = re.sub(r"^(by-hand|summarized|at-once|fitted)\b", "<session>", name)
         name = re.sub(r"^[0-9a-f]{12,}", "<ref>", name)
         assert name in text, path
 

@@ -146,7 +146,7 @@ def test_a_deletion_that_was_killed_is_finished_by_the_next(
     "name",
     [
         ".new-a1b2", "sessions/new/.new-a1b2", "sessions/new/offloaded/.new-a1b2",
-        ".locks/gone.log", ".locks/gone.compression",
+        ".locks/gone.log", ".locks/gone.compression", ".locks/gone.refs", ".locks/gone.fitting",
     ],
 )  # fmt: skip
 def test_what_a_kill_left_behind_goes_once_nobody_can_be_writing_it(

@@ -144,6 +144,15 @@ class Result:
 
     said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        """The sizes, without the messages: a notebook shows it after each call."""
+        sizes = (
+            f"{self.messages_in:,} -> {self.messages_out:,} messages, "
+            f"{self.tokens_before:,} -> {self.tokens_after:,} tokens"
+        )
+        missed = "" if self.target_met else f", target of {self.target_tokens:,} missed"
+        return f"<Result: {sizes}, strategy {self.strategy}{missed}>"
+
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:
         """How much evidence of each class was kept; computed at the first access."""

@@ -41,7 +41,10 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(drive(steps, summarizer, _at_once))
-    raise InvalidSettings("In an event loop a model is asked through acompress, not compress.")
+    raise InvalidSettings(
+        "In an event loop a model is asked through acompress, aprepare and afit, not through "
+        "compress, prepare and fit."
+    )
 
 
 async def acompress(

@@ -18,6 +18,7 @@ from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
 from context_compression.session import Session
+from context_compression.store.search.query import Query
 
 RESTORE = "context_restore"
 DESCRIPTION = (
@@ -147,6 +148,11 @@ def found(session: Session, query: str) -> str:
     Raises:
         StoreError: the query has no words.
     """
+    if Query.read(query).empty:
+        raise StoreError(
+            f"The query {one_line(query)!r:.80} has no words to search for. Pass words or names, "
+            'or "a phrase".'
+        )
     result = session.store.search(query, session=session.id, limit=HITS)
     if not result.hits:
         return f"No hits for {one_line(query)!r:.80}. To find more, pass fewer or shorter words."

@@ -70,7 +70,8 @@ class AutomaticConversation(RecordedConversation):
         Pass all of the history before each request; it may have grown, branched or been edited. It
         is compressed when that is due, and otherwise continues what the last request sent, so that
         the prompt cache stays valid. What cannot be made small enough is sent as small as it gets.
-        A message that we cannot read is sent as it came; `status` warns of it.
+        A message that we cannot read is sent as it came; `status` warns of it. With the setting
+        `summary_role` at `system`, send the property `system`, too.
 
         Args:
             messages: the history, in one dialect. It is not changed. Instead of all messages, a

@@ -11,7 +11,7 @@ from typing import Any
 
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
-from context_compression.conversation.messages import Message, is_object
+from context_compression.conversation.messages import Message, is_array, is_object
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation
 from context_compression.session.arrivals import may_shorten, shortened
@@ -96,6 +96,8 @@ class Fitting:
         Raises:
             InvalidConversation: the history is not a list.
         """
+        if not is_array(history):
+            parse(history)  # its error says what to pass
         conversation = self._conversation
         before = conversation.state()
         step = self._grown(before, history) or self._changed(before, history)

@@ -24,7 +24,7 @@ from context_compression.store.root_folder import LOCK_SECONDS, LOCKS
 
 LEFTOVER_SECONDS = 3_600.0
 """Leftover files younger than this are kept: a process may still be writing them."""
-LOCK_ENDINGS = (".log", ".compression")
+LOCK_ENDINGS = (".log", ".refs", ".compression", ".fitting")
 """Endings of the lock files that are pruned with their session."""
 REF_DIGITS = 12
 _HEX = re.compile(rb"[0-9a-f]{12,}")
