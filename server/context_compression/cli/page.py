@@ -215,12 +215,13 @@ def _prose_under(rows: Sequence[Sequence[str]], width: int, table: Table) -> Ite
 def _records(rows: Sequence[Sequence[str]], width: int, table: Table) -> Iterator[list[Span]]:
     """Each row as a record of several lines, for a terminal that is too narrow for the table."""
     head, body = (rows[0], rows[1:]) if table.head else ([""] * len(rows[0]), rows)
-    label = max(map(cells, head[1:]), default=0)
+    names = [without_end(name, width // 2 - len(GAP)) for name in head[1:]]
+    label = max(map(cells, names), default=0)
     for row in body:
         for part in wrapped(row[0], width):
             yield [(part, "strong")]
-        for name, cell in zip(head[1:], row[1:], strict=True):
+        for name, cell in zip(names, row[1:], strict=True):
             if cell:
                 start = f"  {padded(name, label)}{GAP if label else ''}"
-                for number, part in enumerate(wrapped(cell, max(NARROWEST, width - len(start)))):
-                    yield [(start if number == 0 else " " * len(start), "quiet"), (part, "")]
+                for number, part in enumerate(wrapped(cell, max(NARROWEST, width - cells(start)))):
+                    yield [(start if number == 0 else " " * cells(start), "quiet"), (part, "")]
