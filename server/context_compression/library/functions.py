@@ -69,9 +69,8 @@ def compress(
         focus: the subject of the remaining work, in words.
         force: compress below the threshold, too: all messages before the recent ones.
         settings: a `Settings`, or some of its values.
-        store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk.
-            Without one, they are only in `result.originals`. Before each request of a loop, call
-            `Session.fit` instead, which continues the last view and keeps the prompt cache valid.
+        store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk, not
+            only in `result.originals`. Before each request of a loop, call `Session.fit` instead.
         summarizer: writes summaries; by default, a model that the settings name; `None`: no model.
 
     Raises:
