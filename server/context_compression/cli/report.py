@@ -23,11 +23,12 @@ from context_compression.errors import (
     ConversationNotFound,
     StoreUnwritable,
 )
+from context_compression.progress import COMPARING, COUNTING, READING
 from context_compression.store.files import replace_file
 from context_compression.workspace import Opened
 
 if TYPE_CHECKING:
-    from context_compression.report.model import Report
+from context_compression.report.model import Report
 
 MARK = b"<!-- a report of context-compression -->"
 """The last line of every page, by which it is known before it is overwritten."""
@@ -81,8 +82,8 @@ def report(
 
     path = _checked(file, force) if file else None
     conversations = options.conversations(*([session] if session else []))
-    opened = _opened(conversations, session, model)
-    with working("reading the session"):
+    with working(READING, READING, COUNTING, COMPARING):
+        opened = _opened(conversations, session, model)
         facts = report_of(opened, Prices(input_price, output_price))
     doubts = conversations.workspace.doubts(opened.session.settings)
     facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))])

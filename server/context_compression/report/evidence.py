@@ -7,6 +7,7 @@ from context_compression.conversation.authors import question_calls
 from context_compression.conversation.messages import Message
 from context_compression.evidence.facts import Facts, facts
 from context_compression.evidence.lexicon import Lexicon
+from context_compression.progress import COMPARING, counted
 from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import EvidenceClass
 
@@ -34,7 +35,8 @@ def evidence_of(
         return sums
 
     live = stages[-1].messages
-    total = gathered(message for stage in stages for message in stage.added)
+    added = [message for stage in stages for message in stage.added]
+    total = gathered(counted(COMPARING, added))
     kept = gathered(archived)
     add_facts(total, kept)  # a hook may have archived a result before it came into the context
     report = sorted_out(total, gathered(live), kept, Quotations(live))
