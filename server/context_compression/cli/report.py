@@ -28,7 +28,7 @@ from context_compression.store.files import replace_file
 from context_compression.workspace import Opened
 
 if TYPE_CHECKING:
-from context_compression.report.model import Report
+    from context_compression.report.model import Report
 
 MARK = b"<!-- a report of context-compression -->"
 """The last line of every page, by which it is known before it is overwritten."""
