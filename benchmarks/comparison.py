@@ -2,7 +2,7 @@
 
 A table has a row for each method and a column for each thing that was measured. A figure stands
 beside the true size of the view that it was measured on, because several methods miss their target.
-Tables are saved as JSON; README is made of what is saved, see `tables.py`.
+Tables are saved as JSON; `tables.py` writes the page from what is saved.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Table:
     """Figures by method and column.
 
     Attributes:
-        name: the name of its place in README.
+        name: the name of its place in the page.
         heading: what the rows and the values are.
         rows: figures by method, then by column; a figure may be missing.
         unit: a name in `UNITS`; a percentage is stored as a share.

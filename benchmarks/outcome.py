@@ -151,7 +151,7 @@ class Outcome:
             )
 
     def tables(self) -> Iterator[Table]:
-        """The tables for a README."""
+        """The tables for a page."""
         budgets = self.budgets
         methods = [method for method in self.methods if self.of(budgets[0], method)]
         kept = {m: self._figures({b: self.of(b, m) for b in budgets}, q) for m in methods}

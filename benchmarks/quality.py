@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py [--budgets 0.25,0.1,0.05,8000] [--cuts 3] [--limit 10]
         [--only NAME] [--points] [--peers] [--processes 2] [--json FILE | --load FILE] [--markdown]
-        [--svg benchmarks/quality.svg]
+        [--svg docs/pictures/quality.svg]
 
 Recorded sessions are cut where an answer follows. The history before the cut is compressed to
 shares of its size or to a fixed number of tokens. The view is judged by the steps that really
@@ -260,7 +260,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path, help="write the rows there")
     parser.add_argument("--load", type=Path, help="take the rows from there")
-    parser.add_argument("--markdown", action="store_true", help="what README tells of it")
+    parser.add_argument("--markdown", action="store_true", help="what the page tells of it")
     parser.add_argument("--svg", type=Path, help="write the chart there")
     options = parser.parse_args()
     if options.load:

@@ -172,7 +172,7 @@ def run(loop: Loop, messages: Messages, ruler: Ruler, window: int) -> Tally:
 
 
 def tables(found: Mapping[int, Tallies]) -> Iterator[Table]:
-    """The tables for a README, given the totals by window; a column for each window."""
+    """The tables for a page, given the totals by window; a column for each window."""
     for heading, unit, lower_is_better, value in (
         ("input cost, in tokens, with a window of", "millions", True, _cost),
         ("% of repeated identifiers in the request, with a window of", "percent", False, _far),
@@ -269,7 +269,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--dollars", type=float, help="price of a million input tokens")
     parser.add_argument("--each", action="store_true", help="each session, too")
-    parser.add_argument("--markdown", action="store_true", help="what README tells of it")
+    parser.add_argument("--markdown", action="store_true", help="what the page tells of it")
     options = parser.parse_args()
     windows = [int(window) for window in options.windows.split(",")]
     paths = [path for path in recordings.paths() if options.only in path.name][: options.limit]

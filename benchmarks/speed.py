@@ -61,7 +61,7 @@ OPERATIONS = {
     "restore": "restore an original",
     "search": "search the archive",
 }
-"""What README shows of our own times, and its words for it."""
+"""What the page shows of our own times, and its words for it."""
 MULTIPLES = {
     "memory, allocated": "peak of allocated memory, of the conversation's size in memory",
     "growth, compress": "time to compress, of the times of its parts of 200K",
@@ -166,7 +166,7 @@ def first_answer() -> None:
 
 
 def tables(figures: Figures) -> Iterator[Table]:
-    """The tables for a README: ours beside other methods, then all operations of ours."""
+    """The tables for a page: ours beside other methods, then all operations of ours."""
     methods = {OURS: OF_OURS} | {peer: f"{peer}, warm" for peer in PEERS}
     rows = {method: medians(figures[name]) for method, name in methods.items() if name in figures}
     columns = [*medians(figures[OF_OURS])]
@@ -237,7 +237,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--cpu", action="store_true", help="time that processes really ran")
     found.add_argument("--json", type=Path, help="write the figures there")
     found.add_argument("--load", type=Path, help="take the figures from there")
-    found.add_argument("--markdown", action="store_true", help="what README tells of it")
+    found.add_argument("--markdown", action="store_true", help="what the page tells of it")
     return found
 
 

@@ -1,12 +1,12 @@
-"""README's tables, from one command.
+"""The tables of `docs/benchmarks.md`, from one command.
 
     python benchmarks/tables.py --write [--only quality,talk,gates,replay,speed] [--peers]
         [--limit 10] [--processes 2]
     python benchmarks/tables.py --check
 
-Each benchmark saves its tables in `results/`, and README shows what is saved there, between two
+Each benchmark saves its tables in `results/`, and the page shows what is saved there, between two
 comments that name the place. So are the sentences that say where another method is better than
-ours: they are made from the same numbers. --check runs nothing; it ends with 1 if README says
+ours: they are made from the same numbers. --check runs nothing; it ends with 1 if the page says
 something else than what is saved.
 
 Without --peers, only ours and the plain rules are run, and what is saved of other tools stays. The
@@ -36,8 +36,9 @@ from peer_processes import install
 from peers import TOOLS
 
 RESULTS = Path(__file__).with_name("results")
-README = Path(__file__).parents[1] / "README.md"
-CHART = Path(__file__).with_name("quality.svg")
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "benchmarks.md"
+CHART = DOCS / "pictures" / "quality.svg"
 WINDOWS = (60_000, 120_000, 200_000)
 SHARES = (0.5, 0.25, 0.1)
 BUDGETS = (0.25, 0.1, 0.05, 8_000)
@@ -159,27 +160,27 @@ def _between(shown: str, match: "re.Match[str]") -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="README's tables, from one command.")
-    parser.add_argument("--write", action="store_true", help="run benchmarks and write README")
-    parser.add_argument("--check", action="store_true", help="does README say what is saved?")
-    parser.add_argument("--render", action="store_true", help="write README from what is saved")
+    parser = argparse.ArgumentParser(description="The tables of docs/benchmarks.md.")
+    parser.add_argument("--write", action="store_true", help="run benchmarks and write the page")
+    parser.add_argument("--check", action="store_true", help="does the page say what is saved?")
+    parser.add_argument("--render", action="store_true", help="write the page from what is saved")
     parser.add_argument("--only", type=lambda text: text.split(","), default=DEFAULT)
     parser.add_argument("--peers", action="store_true", help="install and measure other tools, too")
     parser.add_argument("--limit", type=int, help="so many recordings, for a trial")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--readme", type=Path, default=README)
+    parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
     if unknown := {*options.only} - BENCHMARKS.keys():
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if options.write:
         run_all(options)
-    text = options.readme.read_text(encoding="utf-8")
+    text = options.page.read_text(encoding="utf-8")
     now = written(text, saved(options.results))
     if options.write or options.render:
-        options.readme.write_text(now, encoding="utf-8")
+        options.page.write_text(now, encoding="utf-8")
     elif now != text:
-        sys.exit("README does not say what the results say; --render writes it")
+        sys.exit(f"{options.page.name} does not say what the results say; --render writes it")
 
 
 def run_all(options: argparse.Namespace) -> None:

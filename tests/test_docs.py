@@ -13,13 +13,16 @@ from pytest_examples import EvalExample, find_examples
 
 from context_compression import Session, Store
 from context_compression.doctor.checks import OTHERS
+from context_compression.hosts.configurations import HOSTS
+from context_compression.hosts.current import HOSTS as LIVE
+from context_compression.hosts.exporting import EXPORTERS
 from context_compression.testing import ScriptedSummarizer, conversation
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-EXAMPLES = [each for each in find_examples(str(DOCS / "examples.md")) if each.prefix == "python"]
+EXAMPLES = [each for each in find_examples(str(DOCS / "library.md")) if each.prefix == "python"]
 
 
 def page(name: str) -> str:
@@ -169,6 +172,20 @@ def test_the_examples_print_what_they_say(
         known |= run(example, module_globals=known)
 
     assert len(EXAMPLES) > 8
+
+
+def test_the_page_of_hosts_says_what_each_host_can_do() -> None:
+    """Live status, resuming and installing are known to the code."""
+    text = page("hosts.md")
+    rows = {
+        title: row.split(" | ")
+        for title, row in re.findall(r"(?m)^\| \[(.+?)\]\(#.+?\) \| (.+) \|$", text)
+    }
+    resumed = {title for title, row in rows.items() if row[3] == "`export`"}
+
+    assert {title for title, row in rows.items() if row[2] == "yes"} == {host.name for host in LIVE}
+    assert {title.lower().replace(" ", "-") for title in resumed} == {*EXPORTERS}
+    assert [host.name for host in HOSTS if f"install {host.name}`" not in text] == []
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,22 @@ The rooms, in the order the data walks: `conversation` reads dicts into messages
 programs whose conversations they are; `mcp_server` and `cli` are the doors.
 """
 
-from context_compression.compression.result import Result
-from context_compression.errors import BudgetTooSmall, ContextCompressionError
-from context_compression.library.functions import acompress, compress, should_compress
-from context_compression.loops.restoring import restore_tool
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 from context_compression.moved import follow_old_paths
-from context_compression.session import Session
-from context_compression.settings import Settings
-from context_compression.store import Store
-from context_compression.strategies.truncate import truncate_tool_output
-from context_compression.tokens.usage import Usage, count_tokens, usage
+
+if TYPE_CHECKING:
+    from context_compression.compression.result import Result
+    from context_compression.errors import BudgetTooSmall, ContextCompressionError
+    from context_compression.library.functions import acompress, compress, should_compress
+    from context_compression.loops.restoring import restore_tool
+    from context_compression.session import Session
+    from context_compression.settings import Settings
+    from context_compression.store import Store
+    from context_compression.strategies.truncate import truncate_tool_output
+    from context_compression.tokens.usage import Usage, count_tokens, usage
 
 follow_old_paths()
 
@@ -38,3 +44,28 @@ __all__ = [
     "truncate_tool_output",
     "usage",
 ]
+
+_PLACES = {
+    "compression.result": ("Result",),
+    "errors": ("BudgetTooSmall", "ContextCompressionError"),
+    "library.functions": ("acompress", "compress", "should_compress"),
+    "loops.restoring": ("restore_tool",),
+    "session": ("Session",),
+    "settings": ("Settings",),
+    "store": ("Store",),
+    "strategies.truncate": ("truncate_tool_output",),
+    "tokens.usage": ("Usage", "count_tokens", "usage"),
+}
+_ROOMS = frozenset(path.stem for path in Path(__file__).parent.iterdir() if path.stem[0] != "_")
+
+
+def __getattr__(name: str) -> Any:
+    """A public name or a room, imported when it is used: a shell waits for each completion."""
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
+    for place, names in _PLACES.items():
+        if name in names:
+            value = getattr(import_module(f"{__name__}.{place}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""README's tables say what is saved, and tell where others are better."""
+"""The tables of `docs/benchmarks.md` say what is saved, and tell where others are better."""
 
 import json
 import os
@@ -154,25 +154,25 @@ def test_what_is_saved_of_other_tools_stays_where_only_ours_is_measured(script: 
     assert [*joined.notes] == notes[:1]
 
 
-def test_readme_says_what_the_results_say(script: Script) -> None:
+def test_the_page_says_what_the_results_say(script: Script) -> None:
     """After a change of `benchmarks/results`, `python benchmarks/tables.py --render` writes it."""
     tables = script("tables")
-    text = tables.README.read_text(encoding="utf-8")
+    text = tables.PAGE.read_text(encoding="utf-8")
 
     assert tables.written(text, tables.saved(tables.RESULTS)) == text
 
 
-def test_a_check_fails_where_readme_says_something_else(
+def test_a_check_fails_where_the_page_says_something_else(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = script("tables")
-    page = tmp_path / "README.md"
+    page = tmp_path / "page.md"
     page.write_text(PAGE, encoding="utf-8")
     tables.save("quality", [table(script, {"last-N": [(0.1, None)]})], tmp_path)
-    arguments = ["tables.py", "--results", str(tmp_path), "--readme", str(page)]
+    arguments = ["tables.py", "--results", str(tmp_path), "--page", str(page)]
 
     monkeypatch.setattr(sys, "argv", [*arguments, "--check"])
-    with pytest.raises(SystemExit, match="README does not say"):
+    with pytest.raises(SystemExit, match=r"page\.md does not say"):
         tables.main()
     monkeypatch.setattr(sys, "argv", [*arguments, "--render"])
     tables.main()
@@ -245,7 +245,7 @@ def test_a_tool_that_could_not_run_is_named_below_the_table(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = script("tables")
-    page = tmp_path / "README.md"
+    page = tmp_path / "page.md"
     page.write_text(PAGE, encoding="utf-8")
     made = table(script, {"context-compression": [(0.1, None)]})
 
@@ -254,7 +254,7 @@ def test_a_tool_that_could_not_run_is_named_below_the_table(
 
     monkeypatch.setattr(tables, "BENCHMARKS", {"quality": quality})
     monkeypatch.setattr(tables, "install", lambda: {"litellm.compress": "cannot be installed"})
-    where = ["--results", str(tmp_path / "results"), "--readme", str(page)]
+    where = ["--results", str(tmp_path / "results"), "--page", str(page)]
 
     monkeypatch.setattr(sys, "argv", ["tables.py", "--write", "--peers", *where])
     monkeypatch.setattr(tables, "DEFAULT", ("quality",))

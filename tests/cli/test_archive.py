@@ -77,7 +77,7 @@ def test_it_says_how_much_room_each_session_takes(used: Desk) -> None:
     assert chat["bytes"] == size + chat["of_which_index"]
     assert found["bytes"] == chat["bytes"]
     assert "chat" in said
-    assert "total" in said
+    assert "1 session, " in said
 
 
 def test_where_nothing_is_archived_it_says_so(desk: Desk) -> None:
@@ -261,13 +261,11 @@ def test_an_index_that_cannot_be_read_counts_too(used: Desk) -> None:
 def test_its_columns_are_those_of_status(used: Desk) -> None:
     session = Session(Store(used.store), "chat")
     ours, [listed] = used.json("status")["sessions"], used.json("archive")["sessions"]
-    head, other = (
-        used.does(word).stdout.decode().splitlines()[2] for word in ("archive", "status")
-    )
+    head, other = (used.does(*words).stdout.decode() for words in (("archive",), ("status",)))
 
     assert listed["messages"] == ours[0]["messages"] == len(session.view())
     assert listed["messages_recorded"] == ours[0]["messages_recorded"] == 32
-    for name in ("session", "last written", "messages", "recorded", "compressions"):
+    for name in ("session", "last written", "messages"):
         assert name in head
         assert name in other
 

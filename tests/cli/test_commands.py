@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from transcripts import FIXTURES
 
 from context_compression import Session, count_tokens
 
@@ -196,6 +197,19 @@ def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages)
     assert f"{values['used_tokens']:,} of 200,000 tokens" in page
     assert values["used_tokens"] == count_tokens(messages)
     assert values["messages"] == 32
+
+
+def test_status_tells_how_often_the_host_compacted_a_transcript(desk: Desk):
+    (desk.folder / "s.jsonl").write_bytes((FIXTURES / "pi" / "compacted.jsonl").read_bytes())
+
+    page = desk.does("status", "s.jsonl").stdout.decode()
+    (compaction,) = desk.json("status", "s.jsonl")["host_compactions"]
+
+    assert re.search(r"compacted 1 time by Pi, last 9\.0K → 300 tokens, .+ ago", page), page
+    assert compaction.pop("time") == 1793527200.0
+    assert compaction == {
+        "trigger": "", "by": "pi", "tokens_before": 9_010, "tokens_after": 300, "cleared": False
+    }  # fmt: skip
 
 
 def test_status_tells_doubtful_settings(desk: Desk):

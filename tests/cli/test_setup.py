@@ -188,3 +188,23 @@ def test_an_installation_in_a_temporary_folder_is_warned_of(desk: Desk):
 
     assert f"the system deletes the folder of {command} after a while" in done.stderr
     assert "in a permanent folder: `uv tool install .`" in done.stderr
+
+
+def test_claude_codes_status_line_is_set_unless_the_user_has_one_or_wants_none(desk: Desk) -> None:
+    settings = desk.folder / "home" / ".claude" / "settings.json"
+    settings.parent.mkdir()
+
+    without = desk.does("install", "claude-code", "--no-status-line", env=NO_HOSTS)
+    assert not settings.exists()
+    done = desk.does("install", "claude-code", env=NO_HOSTS).stderr.decode()
+    assert b"status line" not in without.stderr
+    assert "Its status line shows how full the context is" in done
+    assert "statusLine" in json.loads(settings.read_bytes())
+    desk.does("uninstall", "claude-code", env=NO_HOSTS)
+    assert not settings.exists()
+
+    own = b'{"statusLine": {"type": "command", "command": "my-line"}}'
+    settings.write_bytes(own)
+    done = desk.does("install", "claude-code", env=NO_HOSTS).stderr.decode()
+    assert f"Your status line stays; to show ours instead, set in {settings}:" in done
+    assert settings.read_bytes() == own

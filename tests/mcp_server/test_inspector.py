@@ -11,6 +11,7 @@ from real_hosts import Package
 from served import served
 
 from context_compression.mcp_server import create_server
+from context_compression.mcp_server.panel import URI
 from context_compression.mcp_server.prompts import prompts_for
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.workspace import Workspace
@@ -49,3 +50,19 @@ async def test_the_inspector_lists_and_calls_and_finds_every_schema_portable(
     ]
     assert isinstance(results["resources/list"]["resources"], list)
     assert results["tools/call"]["structuredContent"]["ref"]
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_the_inspector_finds_the_panel_if_it_says_that_it_shows_panels(
+    workspace: Workspace, tmp_path: Path, era: str
+) -> None:
+    command = [str(INSPECTOR.installed()), "--cli", "--protocol-era", era]
+    asked = ["--method", "tools/list", "--app-info", "--advertise-apps"]
+    environ = with_node() | {"HOME": str(tmp_path)}
+
+    async with served(create_server(workspace)) as url:
+        ended = await anyio.run_process([*command, url, *asked], env=environ, check=False)
+
+    found = [json.loads(line) for line in ended.stdout.splitlines()]
+    [panel] = [each for each in found if each["hasApp"]]
+    assert (panel["toolName"], panel["resourceUri"]) == ("context_status", URI)

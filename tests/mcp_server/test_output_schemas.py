@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from mcp import Client
 from mcp_door import ask, write_messages, write_transcript
+from transcripts import FIXTURES
 
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
@@ -16,6 +17,8 @@ async def test_every_listed_fact_is_in_a_real_answer(client: Client, workspace: 
     talk = conversation(10)
     transcript = str(write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1"))
     file = str(write_messages(workspace.cwd / "talk.json", talk))
+    compacted = workspace.cwd / "c.jsonl"
+    compacted.write_bytes((FIXTURES / "claude_code" / "compacted.jsonl").read_bytes())
     calls: list[tuple[str, dict[str, Any]]] = [
         ("context_status", {}),
         ("context_status", {"messages": talk}),
@@ -30,6 +33,7 @@ async def test_every_listed_fact_is_in_a_real_answer(client: Client, workspace: 
         ("context_offload", {"content": "a text"}),
         ("context_offload", {"path": "talk.json"}),
         ("context_status", {"conversation": transcript, "response_format": "detailed"}),
+        ("context_status", {"conversation": str(compacted)}),
         ("context_config", {}),
         ("context_config", {"keep_recent": 5}),
     ]

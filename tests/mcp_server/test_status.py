@@ -14,6 +14,7 @@ from mcp_door import (
     write_messages,
     write_transcript,
 )
+from transcripts import FIXTURES
 from written import talk
 
 from context_compression import Session, count_tokens
@@ -257,3 +258,16 @@ async def test_the_refs_of_one_call_are_not_called_the_total_of_the_session(
     assert total == of_call + 1
     assert f"refs of this call: {of_call}" in done.text
     assert "refs_total" not in done.facts
+
+
+async def test_it_says_how_often_the_host_compacted_the_conversation(tmp_path: Path) -> None:
+    workspace = workspace_in(tmp_path)
+    path = workspace.cwd / "s.jsonl"
+    path.write_bytes((FIXTURES / "claude_code" / "compacted.jsonl").read_bytes())
+
+    async with connected(workspace) as client:
+        answer = await ask(client, "context_status", conversation=str(path))
+
+    told = "compacted 1 time by Claude Code, last 96K → 5.0K tokens, auto"
+    assert answer.facts["host_compactions"] == told
+    assert agrees(answer)

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import click
 
-from context_compression.cli.terminal import say, speak_utf8
+from context_compression.cli.help import did_you_mean, help_width, in_groups, visible
+from context_compression.cli.terminal import is_at_terminal, say, speak_utf8
 from context_compression.display.strings import harmless, one_line
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
@@ -38,9 +40,48 @@ class Refused(click.ClickException):
     def __init__(self, message: str) -> None:
         super().__init__(harmless(message))
 
+    def show(self, file: Any = None) -> None:
+        """Prints the error on stderr, as wide as the terminal."""
+        say(f"Error: {self.message}")
+
 
 class Commands(click.Group):
-    """All commands; without a command, `serve` runs."""
+    """All commands, listed in groups; without a command, `serve` runs."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """A context whose help, and that of its commands, is as wide as the terminal."""
+        width = help_width(sys.stdout)
+        return super().make_context(
+            info_name, args, parent, terminal_width=width, max_content_width=width, **extra
+        )
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, each group under its heading."""
+        for heading, commands in in_groups(self.commands.values()):
+            with formatter.section(heading):
+                width = formatter.width - 6 - max(len(command.name or "") for command in commands)
+                formatter.write_dl(
+                    [(each.name or "", each.get_short_help_str(width)) for each in commands]
+                )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of this name; the error for an unknown one names the nearest."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(
+                f"No such command {name!r}.{did_you_mean(name, visible(self.commands))} "
+                "`context-compression --help` lists all.",
+                ctx,
+            )
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command; every error ends with a message and exit code 2, Ctrl-C with 130."""
@@ -66,7 +107,7 @@ class Options:
         allow = [*self.allow]
         for name in given:
             with suppress(OSError, ValueError):  # not a path: reading it reports that
-                allow.append(str(_place(name).resolve()))
+                allow.append(str(place(name).resolve()))
         workspace = Workspace.here(store=self.store, allow=allow)
         for name in self.allow:
             if not os.path.exists(workspace.place(name)):
@@ -78,7 +119,8 @@ class Options:
         return Conversations(self.workspace(*given))
 
 
-def _place(name: str) -> Path:
+def place(name: str) -> Path:
+    """The path that the user typed; `~` is the home folder."""
     with suppress(RuntimeError):  # `~name` of an unknown user is the name of a folder
         return Path(name).expanduser()
     return Path(name)
@@ -105,7 +147,7 @@ def warn(opened: Opened) -> None:
 def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
     """Compact an agent's conversation until it fits its context window, and lose nothing.
 
-    Without a command, serve the tools to an agent over stdio.
+    Without a command, serve the tools to an agent over stdio; on a terminal, print this help.
     """
     for folder in (store or "", *allow):
         if "\0" in folder:
@@ -114,5 +156,7 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
             )
     gc.set_threshold(*SELDOM)
     ctx.obj = Options(store, allow)
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is None and is_at_terminal():
+        click.echo(ctx.get_help())
+    elif ctx.invoked_subcommand is None:
         ctx.invoke(main.commands["serve"])

@@ -7,15 +7,19 @@ from typing import Any
 
 import click
 
+from context_compression.cli import text_output
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
+from context_compression.cli.help import examples
 from context_compression.cli.json_output import Record
+from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
-from context_compression.cli.text_output import table
 from context_compression.display.plurals import how_many
 from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
+from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
+from context_compression.shell import completing
 from context_compression.store import Store
 from context_compression.workspace import Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
@@ -24,7 +28,7 @@ QUIET_DAYS = 90
 """`archive` lists sessions without a write for this many days as prunable."""
 DAY = 86_400
 UNITS = ("KB", "MB", "GB")
-HEAD = ("session", "host", "last written", "messages", "recorded", "compressions", "size", "index")
+HEAD = ("session", "host", "last written", "messages", "size", "index")
 NOTHING_DELETED = "Nothing was deleted."
 ADD_YES = f"Add --yes. {NOTHING_DELETED}"
 
@@ -32,7 +36,13 @@ unasked = click.option("--yes", is_flag=True, help="Do not ask for confirmation.
 
 
 @click.group(
-    invoke_without_command=True, short_help="List archived sessions and their sizes; delete them."
+    invoke_without_command=True,
+    short_help="List archived sessions and their sizes; delete them.",
+    epilog=examples(
+        ("archive", "what takes how much space"),
+        ("archive delete 3f9a", "delete one session"),
+        ("archive prune --older-than 90d", "delete old sessions"),
+    ),
 )
 @as_json
 @click.pass_context
@@ -45,16 +55,22 @@ def archive(ctx: click.Context, as_json: bool) -> None:
             )
         return
     workspace: Workspace = ctx.find_object(Options).workspace()  # pyright: ignore[reportOptionalMemberAccess]  # main makes it
-    with working("measuring"):
+    with working(MEASURING, MEASURING):
         record = _as_record(workspace)
     if as_json:
         write_json(record)
     else:
-        show(_as_text(record))
+        show(*_as_text(record))
 
 
-@archive.command(short_help="Delete a session and all its originals permanently.")
-@click.argument("session")
+@archive.command(
+    short_help="Delete a session and all its originals permanently.",
+    epilog=examples(
+        ("archive delete 3f9a", "ask, then delete"),
+        ("archive delete 3f9a --yes", "delete without a question"),
+    ),
+)
+@click.argument("session", shell_complete=completing.recorded)
 @unasked
 @as_json
 @click.pass_obj
@@ -85,7 +101,11 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
         show(f"Deleted {id}, {in_units(size)}.")
 
 
-@archive.command()
+@archive.command(
+    epilog=examples(
+        ("archive prune --older-than 90d", "list what is old, ask, then delete"),
+    ),
+)
 @click.option(
     "--older-than", required=True, metavar="90d", help="Time without a write: 12h, 90d, 8w."
 )
@@ -103,8 +123,8 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
     store, keep = workspace.store, current(workspace)
     with working("looking for old sessions"):
         prunable = store.prunable(seconds, keep=keep)
-    for line in _listed(store, prunable.sessions, prunable.kept):
-        say(line)
+    if listed := _listed(store, prunable.sessions, prunable.kept):
+        say(*listed)
     if prunable.left_over:
         files = how_many(len(prunable.left_over), "file")
         say(f"and {files} that interrupted work left behind")
@@ -140,7 +160,7 @@ def _as_record(workspace: Workspace) -> Record:
     ids, shares = store.sessions(), disk_usage.index_shares(store)
     sizes = disk_usage.sizes(store, ids)
     sessions: list[Record] = []
-    for id in ids:
+    for id in counted(MEASURING, ids):
         state = Session(store, id).state()
         sessions.append(
             {
@@ -168,25 +188,26 @@ def _as_record(workspace: Workspace) -> Record:
     }
 
 
-def _as_text(record: Record) -> str:
+def _as_text(record: Record) -> Page:
     """The archive, for people."""
     notes = _notes(record)
     if not record["sessions"]:
-        return "\n".join([f"Nothing is archived in {record['store']}.", *notes])
+        return [f"Nothing is archived in {record['store']}.", *notes]
     index = record["index_beside"] + sum(s["of_which_index"] for s in record["sessions"])
-    total = ("total", *[""] * 5, in_units(record["bytes"]), in_units(index))
-    rows = [HEAD, *map(_row, record["sessions"]), total]
-    return "\n".join([record["store"], "", *table(rows, left=3), *([""] if notes else []), *notes])
+    count = how_many(len(record["sessions"]), "session")
+    of_index = f", of which the search index has {in_units(index)}" if index else ""
+    table = Table([HEAD, *map(_row, record["sessions"])], left=3, flexible=(0, 1), long=True)
+    total = Line(f"{count}, {in_units(record['bytes'])}{of_index}", "strong")
+    return [record["store"], total, "", table, *([""] if notes else []), *notes]
 
 
 def _row(session: Record) -> tuple[str, ...]:
     """A session; a session of the package itself is described by its content."""
     sizes = in_units(session["bytes"]), in_units(session["of_which_index"])
-    name, written = session["session"], session["last_written"] or "?"
+    name, written = session["session"], text_output.when(session["last_written"])
     if session["keeps"]:
-        return f"{name}: {session['keeps']}", "", written, "", "", "", *sizes
-    counts = (f"{session[n]:,}" for n in ("messages", "messages_recorded", "compressions"))
-    return name, session["host"] or "", written, *counts, *sizes
+        return f"{name}: {session['keeps']}", "", written, "", *sizes
+    return name, session["host"] or "", written, f"{session['messages']:,}", *sizes
 
 
 def _notes(record: Record) -> list[str]:
@@ -224,14 +245,16 @@ def _written(store: Store, id: str) -> str | None:
     return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[str]:
+def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[Block]:
     from context_compression.store import disk_usage
 
     sizes = disk_usage.sizes(store, going)
-    rows = [(id, _written(store, id) or "?", in_units(size)) for id, size in sizes.items()]
+    rows = [
+        (id, text_output.when(_written(store, id)), in_units(size)) for id, size in sizes.items()
+    ]
     stay = [f"{id} stays, because {by} contains refs of it" for id, by in kept.items()]
     head = ("to delete", "last written", "size")
-    return [*table([head, *rows] if rows else [], left=2), *stay]
+    return [*([Table([head, *rows], left=2, flexible=(0,))] if rows else []), *stay]
 
 
 def _pruned(prunable: Any, deleted: Any) -> Record:

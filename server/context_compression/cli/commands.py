@@ -4,19 +4,25 @@ import json
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import click
 
-from context_compression.cli import json_output, text_output
-from context_compression.cli.app import Options, Refused, as_json, warn
+from context_compression.cli import text_output
+from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
+from context_compression.cli.completion import completion
 from context_compression.cli.compress import compress
+from context_compression.cli.console import is_coloured, is_terminal, size
 from context_compression.cli.export import export
+from context_compression.cli.help import examples
+from context_compression.cli.meter import above_the_bar
+from context_compression.cli.report import report
 from context_compression.cli.restore import restore
+from context_compression.cli.sessions import sessions
 from context_compression.cli.setup import doctor, install, uninstall
+from context_compression.cli.status import status
 from context_compression.cli.terminal import (
     alone_on_stdout,
     is_at_terminal,
@@ -32,6 +38,7 @@ from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
 from context_compression.hosts.events import NOTHING, answer, never_failing
+from context_compression.progress import SHOWING
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -40,10 +47,18 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
-from context_compression.workspace.own_sessions import KEPT_IN
+from context_compression.shell import completing
+
+SHOWN_ON_SCREEN = 600
+"""How many characters of each summary a terminal shows if there are several."""
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("serve", "over stdio, as hosts start it"),
+        ("serve --http --port 8765", "several clients, over HTTP"),
+    ),
+)
 @click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP.")
 @click.option(
@@ -68,6 +83,7 @@ from context_compression.workspace.own_sessions import KEPT_IN
 @click.option(
     "--hooks",
     type=click.Choice(list(HOOKED)),
+    hidden=True,
     help="Answer this host's hooks too, with a seventh tool; the host's plugin sets this.",
 )
 @click.pass_obj
@@ -100,7 +116,7 @@ def serve(
     mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
 
 
-@click.command(short_help="Answer one event of a host's hook.")
+@click.command(hidden=True, short_help="Answer one event of a host's hook.")
 @click.argument("host", type=click.Choice(list(HOOKED)))
 @click.option("--serve", is_flag=True, hidden=True, help="Answer events until stdin ends.")
 @click.pass_obj
@@ -124,53 +140,35 @@ def hook(options: Options, host: str, serve: bool) -> None:
             write(text.encode("utf-8", "replace"))
 
 
-@click.command(short_help="Show how full a conversation's context is, or list the sessions.")
-@click.argument("conversation", required=False)
-@click.option("--model", help="The conversation's model, for token counts and window size.")
-@as_json
-@click.pass_obj
-def status(options: Options, conversation: str | None, model: str | None, as_json: bool) -> None:
-    """Show how full the context of CONVERSATION is, and what fills it.
+@click.command(hidden=True)
+def statusline() -> None:
+    """Print the line for Claude Code's statusLine, from its JSON on stdin.
 
-    CONVERSATION is a transcript, a file of messages or the id of a session. Without it, list the
-    recorded sessions.
+    `install claude-code` makes Claude Code run the module itself, which starts faster.
     """
-    if conversation is None:
-        workspace = options.workspace()
-        for doubt in workspace.doubts():
-            say(f"warning: {one_line(doubt)}")
-        store = workspace.store
-        sessions = json_output.sessions(store, store.sessions())
-        if as_json:
-            write_json({"store": str(store.folder), "sessions": sessions})
-        else:
-            show(text_output.sessions(store.folder, sessions))
-        return
-    conversations = options.conversations(conversation)
-    opened = conversations.open(conversation, model=model)
-    if (id := opened.session.id) in KEPT_IN:
-        refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
-        if as_json:
-            write_json({"session": id, "refs_total": len(refs), "refs": refs})
-        else:
-            show(text_output.own_session(id, refs))
-        return
-    warn(opened)
-    with working("counting"):
-        status = opened.session.status(opened.shown, opened.anchor)
-    doubts = conversations.workspace.doubts(opened.session.settings)
-    status = replace(status, warnings=[*dict.fromkeys((*status.warnings, *doubts))])
-    if as_json:
-        write_json(json_output.status(opened.session.id, status))
+    from context_compression.hosts.claude_code import status_line
+
+    if is_at_terminal():
+        say("Claude Code calls this: it writes JSON on stdin, and shows the line that comes back.")
     else:
-        show(text_output.status(opened.session.id, status))
+        status_line.main()
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("summaries", "the newest five"),
+        ("summaries --limit 1 --session 3f9a", "the newest of one session"),
+    ),
+)
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
 )
-@click.option("--session", metavar="ID", help="Only summaries of this session.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Only summaries of this session.",
+)
 @as_json
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
@@ -182,15 +180,24 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": entries})
     else:
-        show(text_output.summaries(entries))
+        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else text_output.SHOWN
+        show(*text_output.summaries(entries, most))
 
 
-@click.command(short_help="Show or change settings.")
-@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...")
+@click.command(
+    short_help="Show or change settings.",
+    epilog=examples(
+        ("config", "all settings, with their meaning"),
+        ("config token_budget=1m keep_recent=5", "change two"),
+        ("config --reset keep_recent", "back to the default"),
+    ),
+)
+@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...", shell_complete=completing.settings)
 @click.option(
     "--reset",
     multiple=True,
     metavar="NAME",
+    shell_complete=completing.settings,
     help="Reset NAME to its default, or `all`. Repeatable.",
 )
 @as_json
@@ -225,7 +232,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     else:
         origins = text_output.origins(workspace.store.read_config(), workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        show(text_output.config(settings, origins, shown or NAMES))
+        show(*text_output.config(settings, origins, shown or NAMES))
 
 
 def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:
@@ -237,18 +244,30 @@ def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, 
             say(f"warning: {name} is {value} in config.json now, but {variable} overrides it")
 
 
-@click.command(short_help="Run a recorded conversation through all six tools.")
+@click.command(
+    short_help="Run a recorded conversation through all six tools.",
+    epilog=examples(
+        ("demo", "about ten seconds; everything is deleted"),
+    ),
+)
 def demo() -> None:
     """Run a recorded conversation through all six tools of a real server; check every result."""
     from context_compression import demo
+    from context_compression.demo.board import Board
 
-    raise SystemExit(demo.run())
+    screen = size(sys.stdout).columns if is_terminal(sys.stdout) else None
+    with working("starting the server", SHOWING):
+        code = demo.run(Board(above_the_bar, width=screen, coloured=is_coloured(sys.stdout)))
+    raise SystemExit(code)
 
 
 COMMANDS = (
     serve,
     hook,
+    sessions,
+    statusline,
     status,
+    report,
     compress,
     export,
     restore,
@@ -259,5 +278,6 @@ COMMANDS = (
     install,
     uninstall,
     doctor,
+    completion,
     demo,
 )

@@ -1,8 +1,10 @@
 """`compress`: prints the compacted conversation on stdout and its report on stderr."""
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,25 @@ import click
 from context_compression.cli import json_output, summary_by_user, text_output
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
-from context_compression.cli.terminal import say, write, write_json
+from context_compression.cli.console import is_terminal
+from context_compression.cli.help import examples
+from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.page import Page
+from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.compression.forecast import Forecast
 from context_compression.compression.result import Result
 from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
-from context_compression.session import SummaryAssignment
+from context_compression.progress import READING, STAGES
+from context_compression.session import Session, SummaryAssignment
 from context_compression.store.files import to_json
+from context_compression.workspace import Opened
+
+NOT_PRINTED = (
+    "A terminal shows only this report. The conversation goes to a file with `--output FILE`, or "
+    "to another program with `| …`."
+)
 
 
 def _in_writable_folder(
@@ -32,8 +45,19 @@ def _in_writable_folder(
     return path
 
 
-@click.command(short_help="Print a conversation, compacted.")
-@click.argument("conversation")
+@click.command(
+    short_help="Print a conversation, compacted.",
+    epilog=examples(
+        ("compress chat.jsonl --dry-run", "what it would do"),
+        (
+            "compress chat.jsonl --target-tokens 50k --output small.json",
+            "write the conversation to a file",
+        ),
+        ("compress chat.jsonl > small.json", "the same, to half of its size"),
+        ("compress chat.jsonl --undo", "take the last compression back"),
+    ),
+)
+@click.argument("conversation", type=CONVERSATION)
 @compression_options
 @click.option("--dry-run", is_flag=True, help="Print only the report; keep and write nothing.")
 @click.option(
@@ -84,33 +108,61 @@ def compress(
         raise click.UsageError("--undo has no dry run. Leave out --dry-run, or leave out --undo.")
     if summarizer:
         compression["changes"] = (*compression["changes"], f"summarizer={summarizer}")
-    requested = RequestedCompression.of(options, conversation, **compression)
-    session, opened = requested.opened.session, requested.opened
-    _refuse_to_overwrite(requested, output)
-    if undo:
-        messages = session.undo()
-        report: dict[str, Any] = {"session": session.id, "undone": True}
-        now = how_many(len(messages), "message")
-        text = f"The last compression of {session.id} is undone. The conversation has {now} now."
-    else:
-        outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
-        if isinstance(outcome, SummaryAssignment):
-            return _print_assignment(session.id, conversation, outcome, output, as_json)
-        messages = outcome.messages
-        outside = opened.not_counted
-        facts = json_output.report(outcome, forecast, host_tokens=outside)
-        report = {"session": session.id, **facts}
-        text = text_output.report(outcome, forecast, restorable=not dry_run, host_tokens=outside)
-        if explain:
-            report |= {"explanations": json_output.explanations(outcome)}
-            text = f"{text}\n{text_output.explanations(outcome)}"
+    with working(READING, *STAGES):
+        requested = RequestedCompression.of(options, conversation, **compression)
+        _refuse_to_overwrite(requested, output)
+        if undo:
+            done = _undone(requested.opened.session)
+        else:
+            outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
+            if isinstance(outcome, SummaryAssignment):
+                id = requested.opened.session.id
+                return _print_assignment(id, conversation, outcome, output, as_json)
+            done = _done(requested.opened, outcome, forecast, dry_run, explain)
     if not dry_run:
-        _deliver(messages, report, output, as_json)
+        _deliver(done.messages, done.report, output, as_json)
     elif as_json:
-        write_json(report)
+        write_json(done.report)
     if not as_json:
-        say(text)
+        say(*done.page)
+        if not (dry_run or output) and is_terminal(sys.stdout):
+            say("", NOT_PRINTED)
     return None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What the command did.
+
+    Attributes:
+        messages: the conversation as it is now.
+        report: the report for programs.
+        page: the report for people.
+    """
+
+    messages: list[dict[str, Any]]
+    report: Mapping[str, Any]
+    page: Page
+
+
+def _undone(session: Session) -> Done:
+    messages = session.undo()
+    now = how_many(len(messages), "message")
+    text = f"The last compression of {session.id} is undone. The conversation has {now} now."
+    return Done(messages, {"session": session.id, "undone": True}, [text])
+
+
+def _done(
+    opened: Opened, outcome: Result, forecast: Forecast | None, dry_run: bool, explain: bool
+) -> Done:
+    outside = opened.not_counted
+    facts = json_output.report(outcome, forecast, host_tokens=outside)
+    report = {"session": opened.session.id, **facts}
+    page = text_output.report(outcome, forecast, restorable=not dry_run, host_tokens=outside)
+    if explain:
+        report |= {"explanations": json_output.explanations(outcome)}
+        page = [*page, *text_output.explanations(outcome)]
+    return Done(outcome.messages, report, page)
 
 
 def _refuse_to_overwrite(requested: RequestedCompression, output: Path | None) -> None:
@@ -184,10 +236,10 @@ def _write(output: Path, data: bytes) -> None:
 def _deliver(
     messages: list[dict[str, Any]], report: Mapping[str, Any], output: Path | None, as_json: bool
 ) -> None:
-    """Writes the messages to a file or stdout, and for programs the report to stdout."""
+    """Writes the messages to a file or a pipe, and for programs the report to stdout."""
     if output:
         _write(output, to_json(messages, indent=2) + b"\n")
     if as_json:
         write_json({**report, **({} if output else {"messages": messages})})
-    elif not output:
+    elif not output and not is_terminal(sys.stdout):
         write(to_json(messages, indent=2) + b"\n")

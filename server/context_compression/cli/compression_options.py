@@ -12,7 +12,9 @@ from context_compression.cli.terminal import say, working
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.doors.conversations import Conversations
+from context_compression.progress import COMPRESSING, STAGES
 from context_compression.settings import Settings, StrategyName
+from context_compression.shell import completing
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened, Workspace
@@ -38,6 +40,7 @@ OPTIONS = (
     click.option("--summary-model", metavar="MODEL", help="Claude model that writes a summary."),
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE",
+        shell_complete=completing.settings_with_values,
         help="A setting for this run only. Repeatable.",
     ),
 )  # fmt: skip
@@ -107,7 +110,7 @@ class RequestedCompression:
             "force": True,
             "not_counted": self.opened.not_counted,
         }
-        with working("Compacting" if summarizer and not dry_run else "compressing"):
+        with working(COMPRESSING, *STAGES):
             if not dry_run:
                 session.summarizer = summarizer
                 return session.compress(messages=messages, **options), None

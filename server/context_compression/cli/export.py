@@ -9,6 +9,9 @@ import click
 from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
+from context_compression.cli.help import examples
+from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.page import Fact, Line
 from context_compression.cli.terminal import say, show, write_json
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
@@ -16,8 +19,14 @@ from context_compression.hosts.exporting import EXPORTERS, NewSession
 from context_compression.hosts.exporting import export as write_session
 
 
-@click.command(short_help="Write a conversation, compacted, as a new session of a host.")
-@click.argument("conversation")
+@click.command(
+    short_help="Write a conversation, compacted, as a new session of a host.",
+    epilog=examples(
+        ("export chat.jsonl --host claude-code", "a session that the host resumes"),
+        ("export a1b2 --host codex --target-tokens 50k", "a recorded session, compressed further"),
+    ),
+)
+@click.argument("conversation", type=CONVERSATION)
 @click.option(
     "--host", required=True, type=click.Choice([*EXPORTERS]), help="The host that resumes it."
 )
@@ -38,10 +47,10 @@ def export(
     if transcript or compression["target_tokens"] is not None:
         result, _ = requested.run()
         view, report = result.messages, json_output.report(result)
-        text = text_output.report(result, restorable=True)
+        page = text_output.report(result, restorable=True)
     else:
         view, report = session.view(), {}
-        text = f"{session.id}: {how_many(len(view), 'message')}, not compressed further."
+        page = [f"{session.id}: {how_many(len(view), 'message')}, not compressed further."]
     if summary := summary_in(session.system):  # the host has a system prompt of its own
         view = [{"role": "user", "content": summary}, *view]
     exported = write_session(
@@ -69,5 +78,5 @@ def export(
             }
         )
         return
-    say("\n".join([text, *exported.notes, f"written  {exported.path}", "", "To resume it, run:"]))
-    show(exported.command)
+    say(*page, *exported.notes, Fact("written", str(exported.path)), "", "To resume it, run:")
+    show(Line(exported.command, "command"))

@@ -13,6 +13,7 @@ from context_compression.conversation.system_prompt import summary_in
 from context_compression.session import Session, Status
 from context_compression.store import Store
 from context_compression.tokens import Counter
+from context_compression.transcripts.history import Compaction
 
 Record = dict[str, Any]
 
@@ -103,6 +104,7 @@ def status(session: str, status: Status) -> Record:
         "messages_recorded": status.messages_recorded,
         "messages_compressed": status.messages_compressed,
         "compressions": status.compressions,
+        "host_compactions": [_compaction(each) for each in status.host_compactions],
         "tokens_saved": status.tokens_saved,
         "requests": status.savings.requests,
         "tokens_over_all_requests": status.savings.as_answer(),
@@ -113,6 +115,12 @@ def status(session: str, status: Status) -> Record:
         "refs": dict(status.refs),
         "warnings": list(status.warnings),
     }
+
+
+def _compaction(compaction: Compaction) -> Record:
+    about = asdict(compaction)
+    del about["place"]  # means something only to the reader of the file
+    return about
 
 
 def sessions(store: Store, ids: Sequence[str]) -> list[Record]:

@@ -3,29 +3,43 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import click
 
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
+from context_compression.cli.console import is_terminal, size
+from context_compression.cli.help import examples
+from context_compression.cli.page import Block, Fact, Line, Page
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.display.plurals import how_many, out_of, texts_and_messages
 from context_compression.display.strings import one_line
 from context_compression.errors import UnknownRef
 from context_compression.session import NO_LINE, Session
+from context_compression.shell import completing
 from context_compression.store import Hit, SearchResult, Store
 from context_compression.store.search.query import Query
 from context_compression.store.short_refs import too_short_note
 
 NO_MATCH = 1
 """The exit code if no line of the original matches the pattern, as in grep."""
+RESERVED = 4
+"""Rows of the screen that an original leaves for the prompt and the note under it."""
 NO_NUMBER = "…"
 """Shown before a line without a number, which `--lines` cannot select."""
 
 
-@click.command(short_help="Print an archived original, or search the archive.")
-@click.argument("ref", required=False)
+@click.command(
+    short_help="Print an archived original, or search the archive.",
+    epilog=examples(
+        ("restore 3f9a", "an original, by the start of its ref"),
+        ("restore 3f9a --lines 10-40", "some of its lines"),
+        ("restore --query timeout", "search all originals"),
+    ),
+)
+@click.argument("ref", required=False, shell_complete=completing.refs)
 @click.option(
     "--query", metavar="WORDS", help="Search for words or names; limit by path:… tool:… error:"
 )
@@ -35,7 +49,12 @@ NO_NUMBER = "…"
     help="Print only these lines, counted from 1, the last one included.",
 )
 @click.option("--pattern", metavar="RE", help="Only lines that match this regular expression.")
-@click.option("--session", metavar="ID", help="Search only this session. Default: all sessions.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Search only this session. Default: all sessions.",
+)
 @click.option(
     "--limit", default=5, show_default=True, type=click.IntRange(1, 60), help="Hits to show."
 )
@@ -78,7 +97,7 @@ def restore(
     if as_json:
         write_json(_as_record(result))
     else:
-        show(_as_text(result))
+        show(*_as_page(result))
     if result.note:
         say(f"note: {result.note}")
 
@@ -103,13 +122,44 @@ def _print(
     no_match = pattern is not None and text == NO_LINE  # matching lines begin with their numbers
     if as_json:
         write_json({"ref": ref, "session": log.id, "text": "" if no_match else text})
+    elif is_terminal(sys.stdout) and not no_match:
+        _show_on_screen(text, ref, whole=lines is not None)
     elif not no_match:
         write(text.encode("utf-8", "surrogatepass"))
-        if sys.stdout.isatty() and not text.endswith("\n"):
-            show()
     if no_match:
         say(NO_LINE)
         raise SystemExit(NO_MATCH)
+
+
+def _show_on_screen(text: str, ref: str, *, whole: bool) -> None:
+    """Prints a text on a terminal: all lines that were asked for, else at most a screen of them."""
+    columns, height = size(sys.stdout)
+    shown = text if whole else beginning(text, columns, height - RESERVED)
+    write(shown.encode("utf-8", "surrogatepass"))
+    if not shown.endswith("\n"):
+        show("")
+    if len(shown) < len(text):
+        lines, first = text.count("\n") + 1, shown.count("\n") + 1
+        say(
+            f"… of {how_many(lines, 'line')}, {how_many(len(text), 'character')}. For more: "
+            f"--lines {first}-{first + height}; `| less` or `> FILE` takes all."
+        )
+
+
+def beginning(text: str, columns: int, rows: int) -> str:
+    """As many lines of a text as fit on a screen of so many columns and rows.
+
+    If the first line alone does not fit, it is cut.
+    """
+    end = 0
+    left = rows
+    while end < len(text):
+        stop = text.find("\n", end) + 1 or len(text)
+        left -= max(1, -(-(stop - end) // columns))
+        if left < 0:
+            break
+        end = stop
+    return text[:end] or text[: columns * rows]
 
 
 def _as_record(result: SearchResult) -> dict[str, Any]:
@@ -121,30 +171,31 @@ def _as_record(result: SearchResult) -> dict[str, Any]:
     return {**asdict(result), "hits": hits}
 
 
-def _as_text(result: SearchResult) -> str:
+def _as_page(result: SearchResult) -> Page:
     """The result of a search, for people."""
     if not result.hits and not result.searched:
-        return (
+        return [
             "Nothing is archived yet. `context-compression compress FILE` archives what it removes "
             "from a conversation."
-        )
+        ]
     if not result.hits:
         were = "was" if result.searched == 1 else "were"
-        return f"No hits; {texts_and_messages(result.searched)} {were} searched."
+        return [f"No hits; {texts_and_messages(result.searched)} {were} searched."]
     total = out_of(result.total, exact=result.exact)
     alone = len(result.hits) == 1 and result.total in (None, 1)
     things = "text or message" if alone else "texts and messages"
     count = f"{len(result.hits)}{total} archived {things}"
     first = f"{count}; `context-compression restore REF` prints one"
-    return "\n\n".join([first, *("\n".join(_lines(hit, result)) for hit in result.hits)])
+    return [first, *chain.from_iterable(_of_hit(hit, result) for hit in result.hits)]
 
 
-def _lines(hit: Hit, result: SearchResult) -> Iterator[str]:
+def _of_hit(hit: Hit, result: SearchResult) -> Iterator[Block]:
     words = f", {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
-    yield f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}"
+    yield ""
+    yield Line(f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}", "strong")
     rows = [(f"{number}" if hit.numbered else NO_NUMBER, line) for number, line in hit.lines]
     if hit.before:
         rows.insert(0, (hit.before.role, hit.before.glimpse))
     if hit.after:
         rows.append((hit.after.role, hit.after.glimpse))
-    yield from (f"  {one_line(left):>9}  {one_line(text)}" for left, text in rows)
+    yield from (Fact(f"{one_line(left):>9}", text, width=11) for left, text in rows)

@@ -3,17 +3,21 @@
 import os
 import re
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from context_compression.cli import text_output
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.terminal import say, show, working, write_json
+from context_compression.cli.help import did_you_mean, examples
+from context_compression.cli.page import Block, Fact, Line, Page, Style, Table
+from context_compression.cli.terminal import say, show, working, write, write_json
+from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
+from context_compression.progress import CHECKING
+from context_compression.shell import completing
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.setup.finding import Finding
@@ -25,10 +29,10 @@ PROGRAM = "context-compression"
 HERE = "This installation"
 PROBLEM = 1
 """The exit code of the doctor if it finds a problem."""
-LINE_WIDTH = 80
 MARKS = {True: "✓", False: "✗", None: "·"}
+STYLES: "Mapping[bool | None, Style]" = {True: "good", False: "bad", None: "quiet"}
 
-host_names = click.argument("names", nargs=-1, metavar="[HOST]...")
+host_names = click.argument("names", nargs=-1, metavar="[HOST]...", shell_complete=completing.hosts)
 project = click.option(
     "--project",
     "in_project",
@@ -38,14 +42,27 @@ project = click.option(
 dry_run_option = click.option("--dry-run", is_flag=True, help="Print the change; write nothing.")
 
 
-@click.command(short_help="Add the server to the configuration of a host.")
+@click.command(
+    short_help="Add the server to the configuration of a host.",
+    epilog=examples(
+        ("install", "the hosts on this machine"),
+        ("install claude-code", "add it to one"),
+        ("install codex --dry-run", "show what would change"),
+    ),
+)
 @host_names
 @project
 @click.option("--no-hooks", is_flag=True, help="Install only the tools, without hooks.")
+@click.option("--no-status-line", is_flag=True, help="Leave Claude Code's status line as it is.")
 @dry_run_option
 @click.pass_obj
 def install(
-    options: Options, names: tuple[str, ...], in_project: bool, no_hooks: bool, dry_run: bool
+    options: Options,
+    names: tuple[str, ...],
+    in_project: bool,
+    no_hooks: bool,
+    no_status_line: bool,
+    dry_run: bool,
 ) -> None:
     """Add the server to the configuration of a HOST; without HOST, list the hosts found here."""
     from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
@@ -55,7 +72,7 @@ def install(
 
     machine, server = _here(options)
     if not names:
-        show(_overview(machine))
+        show(*_overview(machine))
         return
     for host in _hosts(names):
         entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
@@ -85,9 +102,33 @@ def install(
             say("  claude on the PATH.")
         if in_project:
             say(f"  The entry names a path of this machine, {server.command}. Do not commit it.")
+        elif host is CLAUDE_CODE and not (no_hooks or no_status_line):
+            _add_status_line(machine, dry_run=dry_run)
 
 
-@click.command(short_help="Remove the server from the configuration of a host.")
+def _add_status_line(machine: "Machine", *, dry_run: bool) -> None:
+    """Adds our line to Claude Code's screen, unless the user has a status line of their own."""
+    from context_compression.hosts.claude_code.status_line_setting import StatusLine, user_has_own
+    from context_compression.setup import installing
+
+    line = StatusLine.on(machine)
+    if user_has_own(line):
+        say(f"  Your status line stays; {line.by_hand}")
+        return
+    [done] = installing.install([line], machine.home, dry_run=dry_run)
+    if dry_run:
+        write(harmless(done.change.diff()).encode())
+    elif done.change.is_one:
+        say("  Its status line shows how full the context is; --no-status-line leaves it out.")
+
+
+@click.command(
+    short_help="Remove the server from the configuration of a host.",
+    epilog=examples(
+        ("uninstall claude-code", "remove it from one"),
+        ("uninstall codex --dry-run", "show what would change"),
+    ),
+)
 @host_names
 @project
 @dry_run_option
@@ -95,6 +136,7 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
     """Remove the server from the configuration of a HOST; everything else stays unchanged."""
     from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
     from context_compression.hosts.claude_code.install_plugin import Plugin, entry_of_plugin
+    from context_compression.hosts.claude_code.status_line_setting import StatusLine
     from context_compression.setup import installing
     from context_compression.setup.machine import Machine, Server
 
@@ -113,12 +155,19 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
                 "Only the command claude can remove the plugin. Put it on the PATH, then run this "
                 "again."
             )
-        done = installing.uninstall([entry, *hooks], machine.home, dry_run=dry_run)
+        shown = [StatusLine.on(machine)] if host is CLAUDE_CODE and not in_project else []
+        done = installing.uninstall([entry, *hooks, *shown], machine.home, dry_run=dry_run)
         if not plugin or any(each.change.is_one for each in done):
             _print_changes(host, done, dry_run, "is removed from", "has no entry to remove")
 
 
-@click.command(short_help="Check that the server works in a host.")
+@click.command(
+    short_help="Check that the server works in a host.",
+    epilog=examples(
+        ("doctor", "all hosts that have it"),
+        ("doctor claude-code", "one host, in detail"),
+    ),
+)
 @host_names
 @project
 @as_json
@@ -141,7 +190,7 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     without = [] if names or in_project else [h for h in HOSTS if h not in hosts]
     without = [host for host in without if host.is_here(machine)]
     findings: dict[str, list[Finding]] = {}
-    with working("starting the server"):
+    with working("starting the server", CHECKING):
         if not hosts:
             command = [server.command, *server.options, "serve"]
             findings[HERE] = doctor.check_server(command, dict(os.environ), machine)
@@ -155,9 +204,10 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     if as_json:
         write_json({title: list(map(asdict, listed)) for title, listed in findings.items()})
     elif names:
-        show("\n\n".join(_as_text(title, listed) for title, listed in findings.items()))
+        pages = [_as_page(title, listed) for title, listed in findings.items()]
+        show(*pages[0], *chain.from_iterable(["", *page] for page in pages[1:]))
     else:
-        show("\n".join(_as_lines(findings, doctor.own_version())))
+        show(*_overview_of(findings, doctor.own_version()))
     if any(finding.ok is False for listed in findings.values() for finding in listed):
         raise SystemExit(PROBLEM)
 
@@ -177,7 +227,10 @@ def _hosts(names: tuple[str, ...]) -> "list[Host]":
 
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
-        raise click.UsageError(f"Unknown host {unknown[0]!r}. Hosts: {', '.join(BY_NAME)}.")
+        nearest = did_you_mean(unknown[0], BY_NAME)
+        raise click.UsageError(
+            f"Unknown host {unknown[0]!r}.{nearest} Hosts: {', '.join(BY_NAME)}."
+        )
     return [BY_NAME[name] for name in names]
 
 
@@ -186,9 +239,9 @@ def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, di
     for each in done:
         path = each.change.path
         if dry_run:
-            show(each.change.diff(), nl=False)
+            write(harmless(each.change.diff()).encode())
             for command in each.commands:
-                show(command)
+                show(Line(command, "command"))
         elif not each.change.is_one:
             say(f"{host.title}: {path} {did_not}.")
         elif each.change.after is None:
@@ -201,7 +254,7 @@ def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, di
         say(f"{host.title}: this was a dry run; nothing was changed.")
 
 
-def _overview(machine: "Machine") -> str:
+def _overview(machine: "Machine") -> Page:
     """The hosts found on this machine, and the file that an installation would change."""
     from context_compression.hosts.configurations import HOSTS
 
@@ -211,11 +264,11 @@ def _overview(machine: "Machine") -> str:
         if host.is_here(machine)
     ]
     others = ", ".join(host.name for host in HOSTS if not host.is_here(machine))
-    lines = text_output.table([("host", "", "its configuration"), *rows], left=3)
+    page: list[Block] = [Table([("host", "", "its configuration"), *rows], left=3)]
     if not rows:
-        lines = ["No supported host was found on this machine."]
-    lines += ["", "context-compression install HOST [--dry-run] [--project]"]
-    return "\n".join([*lines, *([f"Not found here: {others}"] if others else [])])
+        page = ["No supported host was found on this machine."]
+    page += ["", "context-compression install HOST [--dry-run] [--project]"]
+    return [*page, *([f"Not found here: {others}"] if others else [])]
 
 
 def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:
@@ -230,30 +283,29 @@ def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:
         return host.file(machine, in_project=in_project).exists()
 
 
-def _as_text(title: str, findings: "list[Finding]") -> str:
-    lines = [title]
+def _as_page(title: str, findings: "list[Finding]") -> Page:
+    page: list[Block] = [Line(title, "strong")]
     for finding in findings:
-        lines.append(f"  {MARKS[finding.ok]} {finding.check:<13}  {finding.says}")
+        label = f"  {MARKS[finding.ok]} {finding.check}"
+        page.append(Fact(label, finding.says, width=18, style=STYLES[finding.ok]))
         if finding.mend:
-            lines.append(f"    {'':13}  → {finding.mend}")
-    return "\n".join(lines)
+            page.append(Fact("", f"→ {finding.mend}", width=18))
+    return page
 
 
-def _as_lines(findings: "Mapping[str, list[Finding]]", version: str) -> Iterator[str]:
+def _overview_of(findings: "Mapping[str, list[Finding]]", version: str) -> Iterator[Block]:
     """A line for each host: whether all is well, or what to do; this installation in full."""
     yield f"{PROGRAM} {version}"
     if HERE in findings:
-        yield _as_text(HERE, findings[HERE])
+        yield from _as_page(HERE, findings[HERE])
     rows = [(title, *_in_short(listed)) for title, listed in findings.items() if title != HERE]
     if not rows:
         return
     longest, *_, wide = (max(map(len, column)) for column in [*zip(*rows, strict=True)][:3])
+    styles: dict[str, Style] = {mark: STYLES[ok] for ok, mark in MARKS.items()}
     for title, mark, version, state in rows:
-        start = f"{mark} {title:<{longest}}  {version:<{wide}}  "
-        yield textwrap.fill(
-            state, LINE_WIDTH, initial_indent=start, subsequent_indent=" " * len(start),
-            break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
+        label = f"{mark} {title:<{longest}}  {version:<{wide}} "
+        yield Fact(label, state, style=styles[mark])
     yield f"More about one of them: {PROGRAM} doctor HOST"
 
 

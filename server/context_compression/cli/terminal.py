@@ -1,26 +1,22 @@
-"""Output to a terminal or a pipe: UTF-8 in any locale, exact bytes, questions, progress."""
+"""Output to a terminal or a pipe: UTF-8 in any locale, exact bytes, questions."""
 
 import errno
 import io
 import os
 import sys
-import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import cycle
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import click
 
+from context_compression.cli.console import has_screen, print_page
+from context_compression.cli.meter import above_the_bar
+from context_compression.cli.meter import working as working
+from context_compression.cli.page import Block, Page, as_text
 from context_compression.display.strings import harmless
 from context_compression.errors import ContextCompressionError
 from context_compression.store.files import to_json
-
-BAR = 16
-"""How many dots the progress bar has besides its moving part; it does not show the remaining work.
-"""
-QUIET_SECONDS = 0.5
-"""A progress bar is shown only for work that takes longer."""
 
 
 def speak_utf8() -> None:
@@ -30,15 +26,22 @@ def speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def say(text: str = "") -> None:
+def say(*page: Block) -> None:
     """Prints lines about the answer to stderr."""
-    click.echo(harmless(text), err=True)
+    above_the_bar(lambda: _print(page, sys.stderr))
 
 
-def show(text: str = "", *, nl: bool = True) -> None:
+def show(*page: Block) -> None:
     """Prints the answer for people, or a part of it, to stdout."""
     with _write_errors_explained():
-        click.echo(harmless(text), nl=nl)
+        above_the_bar(lambda: _print(page, sys.stdout))
+
+
+def _print(page: Page, stream: TextIO) -> None:
+    if has_screen(stream):
+        print_page(page, stream)
+    else:
+        click.echo(as_text(page), err=stream is sys.stderr)
 
 
 def is_at_terminal() -> bool:
@@ -117,30 +120,3 @@ def _write_errors_explained() -> Generator[None]:
 def write_json(value: Mapping[str, Any]) -> None:
     """Writes one JSON object to stdout, for programs."""
     write(to_json(value, indent=2) + b"\n")
-
-
-@contextmanager
-def working(what: str) -> Generator[None]:
-    """Shows a moving bar on a terminal while work takes longer than `QUIET_SECONDS`."""
-    if sys.stderr is None or not sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # closed: 2>&-
-        yield
-        return
-    done = threading.Event()
-
-    def turn() -> None:
-        if done.wait(QUIET_SECONDS):
-            return
-        for place in cycle((*range(BAR), *range(BAR, 0, -1))):
-            bar = f"{'.' * place}===={'.' * (BAR - place)}"
-            click.echo(f"\r[{bar}] {what} …", err=True, nl=False)
-            if done.wait(0.1):
-                break
-        click.echo("\r\x1b[K", err=True, nl=False)
-
-    thread = threading.Thread(target=turn, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()

@@ -1,31 +1,34 @@
-"""The output for people, as plain text. `json_output` has the same facts for programs."""
+"""The output for people, as pages. `json_output` has the same facts for programs."""
 
+import time
 from collections.abc import Container, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from context_compression.cli.json_output import Record
+from context_compression.cli.page import Block, Fact, Gauge, Line, Page, Style, Table
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
+from context_compression.hosts.compaction_words import in_words
 from context_compression.session import Status
 from context_compression.settings import Settings, variables
 from context_compression.workspace.own_sessions import KEPT_IN
 
-BAR = 40  # characters
 LISTED = 8  # refs
+MAKES_ROOM = "`context-compression compress` makes room; the archive keeps the originals"
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 LONGEST_EXPLANATION = 240  # characters
 FIXED = "; {:,} of them are system prompt, tools and the like, which stay unchanged"
-OF_HOST = "host     {:,} of these tokens are added by the host, not recorded"
 
 
 def report(
     result: Result, forecast: Forecast | None = None, *, restorable: bool, host_tokens: int = 0
-) -> str:
+) -> Page:
     """The report of a compression: its effect, and how to restore what it removed.
 
     Args:
@@ -38,62 +41,61 @@ def report(
         notes = "; ".join(map(one_line, result.notes)) or "nothing was changed"
         tokens = how_many(result.tokens_before, "token")
         counts = f"{how_many(result.messages_in, 'message')}, {tokens}"
-        return f"{counts}: {notes}."
+        return [f"{counts}: {notes}."]
     steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
     cached = f"the first {result.first_changed}" if result.first_changed else "none of them"
-    lines = [
-        headline(result),
+    kept = f"{result.messages_kept} of {how_many(result.messages_in, 'message')} unchanged"
+    of_host = f"{host_tokens:,} of these tokens are added by the host, not recorded"
+    notes = [*result.notes]
+    if gone := result.constraints_gone:
+        notes.append(f"{gone}; a larger target keeps them")
+    if unjudged := result.unjudged:
+        notes.append(unjudged)
+    return [
+        Line(headline(result), "strong"),
         "",
-        f"steps    {steps or 'repair'}",
+        Fact("steps", steps or "repair"),
         *_target(result),
-        f"kept     {result.messages_kept} of {how_many(result.messages_in, 'message')} unchanged; "
-        f"a prompt cache stays valid for {cached}",
+        Fact("kept", f"{kept}; a prompt cache stays valid for {cached}"),
         *_summary(result, forecast),
-        *([OF_HOST.format(host_tokens)] if host_tokens else []),
-        *(f"repaired {one_line(repair)}" for repair in result.repairs),
-        *(f"note     {one_line(note)}" for note in result.notes),
-        *(
-            [f"note     {gone}; a larger target keeps them"]
-            if (gone := result.constraints_gone)
-            else []
-        ),
-        *([f"note     {unjudged}"] if (unjudged := result.unjudged) else []),
+        *([Fact("host", of_host)] if host_tokens else []),
+        *(Fact("repaired", one_line(repair)) for repair in result.repairs),
+        *(Fact("note", one_line(note)) for note in notes),
         "",
-        *loss(result),
+        loss(result),
         "",
         *_archived(result, restorable),
     ]
-    return "\n".join(lines)
 
 
-def explanations(result: Result) -> str:
+def explanations(result: Result) -> Page:
     """Why the most telling messages stayed or went, a line each."""
     lines = [one_line(each.line, LONGEST_EXPLANATION) for each in result.most_telling()]
-    return "\n".join(["", "messages", *(lines or ["every message is shown in full"])])
+    return ["", Line("messages", "strong"), *(lines or ["every message is shown in full"])]
 
 
-def _target(result: Result) -> list[str]:
+def _target(result: Result) -> list[Fact]:
     """The target, and whether it was met."""
     if not result.target_tokens:
         return []
     met = "met" if result.target_met else f"not met; the minimum size is {result.floor_tokens:,}"
     fixed = FIXED.format(result.fixed_tokens) if result.fixed_tokens else ""
-    return [f"target   {how_many(result.target_tokens, 'token')}, {met}{fixed}"]
+    return [Fact("target", f"{how_many(result.target_tokens, 'token')}, {met}{fixed}")]
 
 
-def _summary(result: Result, forecast: Forecast | None) -> list[str]:
+def _summary(result: Result, forecast: Forecast | None) -> list[Fact]:
     """Lines on the summary: its tokens and cost, or in a dry run the forecast."""
     if forecast:
         messages = how_many(forecast.messages, "message")
         tokens = how_many(forecast.tokens, "token")
         calls = how_many(forecast.calls, "call")
         input_tokens = how_many(forecast.input_tokens, "token")
-        return [
-            f"summary  would replace {messages} of {tokens}; {calls} with {input_tokens} in, at "
+        would = (
+            f"would replace {messages} of {tokens}; {calls} with {input_tokens} in, at "
             f"most {forecast.max_output_tokens:,} out; its assumed size is "
-            f"{how_many(forecast.summary_tokens, 'token')}",
-            f"cache    {cache_sentence(forecast)}",
-        ]
+            f"{how_many(forecast.summary_tokens, 'token')}"
+        )
+        return [Fact("summary", would), Fact("cache", cache_sentence(forecast))]
     if result.summary is None:
         return []
     usage, replies = result.summary.usage, result.summary.replies
@@ -107,11 +109,9 @@ def _summary(result: Result, forecast: Forecast | None) -> list[str]:
     cost = f", ${usage['cost']:.4f}" if usage["cost"] else ""
     unverified = len(result.summary.unverified)
     input_tokens = how_many(int(usage["input_tokens"] or 0), "token")
-    return [
-        f"summary  by {models or 'the summarizer'}: {input_tokens} in{cached}, "
-        f"{usage['output_tokens']:,} out{cost}"
-        + (f"; {how_many(unverified, 'unverified claim')} removed" if unverified else "")
-    ]
+    removed = f"; {how_many(unverified, 'unverified claim')} removed" if unverified else ""
+    by = f"by {models or 'the summarizer'}: {input_tokens} in{cached}"
+    return [Fact("summary", f"{by}, {usage['output_tokens']:,} out{cost}{removed}")]
 
 
 def headline(result: Result) -> str:
@@ -123,17 +123,17 @@ def headline(result: Result) -> str:
     )
 
 
-def loss(result: Result) -> list[str]:
+def loss(result: Result) -> Table:
     """Where the evidence is now, as a table; empty classes are left out."""
     rows = [
         (name, *(f"{n:,}" for n in (of.total, of.retained, of.recoverable, of.lost)))
         for name, of in (*result.loss.items(), ("user sentences", result.user_sentences))
         if of.total
     ]
-    return table([("evidence", "total", "in context", "restorable", "lost"), *rows])
+    return Table([("evidence", "total", "in context", "restorable", "lost"), *rows])
 
 
-def _archived(result: Result, restorable: bool) -> list[str]:
+def _archived(result: Result, restorable: bool) -> list[Block]:
     refs = result.refs
     if not restorable:
         return [f"This was a dry run. It would archive {how_many(len(refs), 'ref')}."]
@@ -145,14 +145,13 @@ def _archived(result: Result, restorable: bool) -> list[str]:
     kept, listed = how_many(len(refs), "ref"), "; the longest texts:" if rows else ""
     return [
         f"`context-compression restore REF` prints an original, byte for byte; {kept}{listed}",
-        *table(rows, left=3),
+        Table(rows, left=3, flexible=(1,), head=False),
     ]
 
 
-def status(session: str, status: Status) -> str:
+def status(session: str, status: Status) -> Page:
     """How full the context of a conversation is, and what fills it."""
     usage = status.usage
-    filled = min(BAR, round(BAR * usage.used_tokens / usage.total_budget))
     due = f"compression is {'due' if status.due.now else 'not due'}"
     kinds = [
         (kind, f"{tokens:,}", f"{tokens / max(1, usage.used_tokens):.0%}")
@@ -160,22 +159,25 @@ def status(session: str, status: Status) -> str:
         if tokens
     ]
     items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in status.largest]
-    lines = [
-        f"{session}: {how_many(status.messages, 'message')}",
-        f"[{'█' * filled}{'·' * (BAR - filled)}] {usage.usage_percent}%",
+    page: list[Block] = [
+        Line(f"{session}: {how_many(status.messages, 'message')}", "strong"),
+        Gauge(usage.usage_percent, _fullness(status)),
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
-        f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
+        *([MAKES_ROOM] if status.due.now else []),
         status.due.reason,
         "",
-        *table([("kind", "tokens", ""), *kinds]),
+        Table([("kind", "tokens", ""), *kinds]),
         "",
-        *table([("largest", "", "tokens"), *items], left=2),
+        Table([("largest", "", "tokens"), *items], left=2),
         "",
         f"{how_many(status.could_free, 'token')} could be freed by offload alone",
+        f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
     ]
+    if told := in_words(status.host_compactions, time.time()):
+        page.append(told)
     if status.compressions:
         saved = f"{how_many(status.tokens_saved, 'token')} saved"
-        lines.append(
+        page.append(
             f"compressions: {status.compressions}; {status.messages_compressed} of "
             f"{how_many(status.messages_recorded, 'message')} compressed, {saved}"
         )
@@ -183,63 +185,78 @@ def status(session: str, status: Status) -> str:
         listed = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in savings.items())
         reason = f"; the compacted context was {UNSENT}" if status.savings.unsent else ""
         requests = how_many(status.savings.requests, "request")
-        lines.append(f"over {requests}, in tokens: {listed}{reason}")
+        page.append(f"over {requests}, in tokens: {listed}{reason}")
     if status.refs:
-        lines += ["", *_newest(status.refs)]
-    lines += [f"warning: {one_line(warning)}" for warning in status.warnings]
-    return "\n".join(lines)
+        page += ["", _newest(status.refs)]
+    page += [f"warning: {one_line(warning)}" for warning in status.warnings]
+    return page
 
 
-def own_session(id: str, refs: Mapping[str, str]) -> str:
+def _fullness(status: Status) -> Style:
+    """The colour of the gauge: red if a compression is due, yellow if half of the way is gone."""
+    usage = status.usage
+    if status.due.now:
+        return "bad"
+    return "warning" if usage.used_tokens * 2 > usage.threshold_tokens else "good"
+
+
+def own_session(id: str, refs: Mapping[str, str]) -> Page:
     """What is kept in a session of this package, which is no conversation."""
-    kept = f"{id} is no conversation: {KEPT_IN[id]} are kept in it"
-    return "\n".join([kept, "", *_newest(refs)])
+    return [f"{id} is no conversation: {KEPT_IN[id]} are kept in it", "", _newest(refs)]
 
 
-def _newest(refs: Mapping[str, str]) -> list[str]:
+def _newest(refs: Mapping[str, str]) -> Table:
     head = ("newest refs", f"of {len(refs)}")
-    return table([head, *list(refs.items())[-LISTED:]], left=2)
+    return Table([head, *list(refs.items())[-LISTED:]], left=2)
 
 
-def sessions(folder: Path, records: Sequence[Record]) -> str:
+def sessions(folder: Path, records: Sequence[Record]) -> Page:
     """The recorded sessions, as a table."""
     if not records:
-        return (
-            f"Nothing is recorded in {folder} yet.\n"
+        return [
+            f"Nothing is recorded in {folder} yet.",
             "`context-compression status FILE` shows how full a transcript is; "
-            "`context-compression compress FILE` compacts it."
-        )
+            "`context-compression compress FILE` compacts it.",
+        ]
     rows = [
         (
             str(about["session"]),
-            str(about["last_written"] or "?"),
-            f"{about['messages']:,}",
-            f"{about['messages_recorded']:,}",
+            when(about["last_written"]),
+            f"{about['messages']:,} of {about['messages_recorded']:,}",
             f"{about['compressions']:,}",
             UNSENT if about["unsent"] else f"{about['tokens_saved_net']:,}",
         )
         for about in records
     ]
-    head = ("session", "last written", "messages", "recorded", "compressions", "net tokens saved")
-    return "\n".join([str(folder), "", *table([head, *rows], left=2)])
+    head = ("session", "last written", "messages", "compressions", "tokens saved")
+    return [str(folder), "", Table([head, *rows], left=2, flexible=(0,), long=True)]
 
 
-def summaries(entries: Iterable[Mapping[str, Any]]) -> str:
+def when(time: str | None) -> str:
+    """A time in UTC, as a log has it, in the time of this machine: `2026-11-26 10:20`."""
+    try:
+        return f"{datetime.fromisoformat(str(time)).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return "?"
+
+
+def summaries(entries: Iterable[Mapping[str, Any]], most: int = SHOWN) -> Page:
     """Past summaries, each quoted under its time, session and strategy; long ones are cut."""
-    parts: list[str] = []
+    parts: list[Block] = []
     for entry in entries:
         text = str(entry.get("content", ""))
-        more = len(text) - SHOWN
+        more = len(text) - most
         rest = f"\n… {how_many(more, 'more character')}; --json shows them" if more > 0 else ""
         about = (("created_at", "?"), ("session", "?"), ("strategy", "summary"))
         heading = "  ".join(one_line(entry.get(name, unknown)) for name, unknown in about)
         tokens = entry.get("tokens")
         size = how_many(tokens if isinstance(tokens, int) else 0, "token")
-        parts.append(f"── {heading}  {size}\n{fenced(text[:SHOWN])}{rest}")
-    return "\n\n".join(parts) or "There are no summaries yet."
+        parts += [*([""] if parts else []), Line(f"── {heading}  {size}", "strong")]
+        parts.append(f"{fenced(text[:most])}{rest}")
+    return parts or ["There are no summaries yet."]
 
 
-def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]) -> str:
+def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]) -> Page:
     """Settings as a table, and for those of the budget the threshold that they amount to."""
     rows = [
         (name, _value(getattr(settings, name)), origins.get(name, ""), field.description or "")
@@ -248,8 +265,8 @@ def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]
     ]
     tokens, reason = settings.threshold
     due = f"compression is due from {tokens:,} tokens on: {reason}"
-    lines = table([("setting", "value", "from", "meaning"), *rows], left=4)
-    return "\n".join([*lines, *(["", due] if "token_budget" in shown else [])])
+    table = Table([("setting", "value", "from", "meaning"), *rows], left=4, prose=True)
+    return [table, *(["", due] if "token_budget" in shown else [])]
 
 
 def origins(config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
@@ -264,18 +281,3 @@ def _value(value: Any) -> str:
         words = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]  # strings
         return words if len(words) <= 24 else f"{words[:23]}…"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
-    """One line for each row, in columns: the first `left` flush left, the others flush right."""
-    if not rows:
-        return []
-    rows = [[*map(one_line, row)] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if at < left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from context_compression.cli.app import Options, Refused
+from context_compression.cli.help import examples
 from context_compression.cli.terminal import confirmed, show
 from context_compression.store import Store
 from context_compression.store.files import read_text
@@ -16,7 +17,13 @@ NOT_TRUSTED = 1
 READ_FIRST = "Read the above, then add --yes."
 
 
-@click.command(short_help="Apply settings and prompts that came with a clone.")
+@click.command(
+    short_help="Apply settings and prompts that came with a clone.",
+    epilog=examples(
+        ("trust", "show them and ask"),
+        ("trust ../project --yes", "those of another folder"),
+    ),
+)
 @click.argument("folder", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.pass_obj

@@ -11,6 +11,7 @@ from context_compression.evidence.facts import CLASSES, Class, Facts, facts
 from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.rule_words import is_known_language
 from context_compression.planning.edits import View
+from context_compression.progress import COMPARING, counted
 
 NEVER_QUOTED = ("paths", "numbers")
 """Classes whose items may occur in a text by chance, as `10` does in `2101`."""
@@ -65,19 +66,32 @@ def loss_report(
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
     written = [message for edit in view.edits for message in edit.becomes]
     lexicon, questions = Lexicon(), question_calls(messages)
-    total, shown, kept = _no_facts(), _no_facts(), _no_facts()
-    for index, message in enumerate(messages):
+    total, shown, kept = no_facts(), no_facts(), no_facts()
+    for index, message in enumerate(counted(COMPARING, messages)):
         if message.source is None:
             continue  # a repair added it, so it is not evidence
         evidence = facts(message, lexicon, questions)
-        _add(total, evidence)
+        add_facts(total, evidence)
         if index not in covered:
-            _add(shown, evidence)
+            add_facts(shown, evidence)
         if index in archived:
-            _add(kept, evidence)
+            add_facts(kept, evidence)
     for message in written:
-        _add(shown, facts(message, lexicon, questions))
-    quotations = Quotations(written)
+        add_facts(shown, facts(message, lexicon, questions))
+    return sorted_out(total, shown, kept, Quotations(written))
+
+
+def sorted_out(
+    total: Facts, shown: Facts, kept: Facts, quotations: Container[str]
+) -> dict[Class, Loss]:
+    """How much evidence of each class is retained, recoverable from originals, or lost.
+
+    Args:
+        total: all evidence of a conversation.
+        shown: the evidence of its view.
+        kept: the evidence of its archived originals.
+        quotations: the texts in the view that may quote evidence, such as our notes.
+    """
     report: dict[Class, Loss] = {}
     for name in CLASSES:
         retained = total[name] & shown[name]
@@ -143,10 +157,12 @@ class Quotations:
         return self._words.issuperset(item.split()[1:-1]) and item in self._text
 
 
-def _no_facts() -> Facts:
+def no_facts() -> Facts:
+    """No evidence of any class."""
     return {name: set() for name in CLASSES}
 
 
-def _add(to: Facts, more: Facts) -> None:
+def add_facts(to: Facts, more: Facts) -> None:
+    """Add the evidence of a message to other evidence."""
     for name, items in more.items():
         to[name] |= items

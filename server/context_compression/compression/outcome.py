@@ -76,7 +76,13 @@ def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
     kept = store.keep(prepared.conversation.raw, result)
     at = result.first_kept_index if kept.first_kept_index is None else kept.first_kept_index
     notes = (*result.notes, *kept.warnings)
-    return replace(result, files_removed=kept.files_removed, first_kept_index=at, notes=notes)
+    return replace(
+        result,
+        files_removed=kept.files_removed,
+        first_kept_index=at,
+        repeated=kept.repeated,
+        notes=notes,
+    )
 
 
 def _why(prepared: PreparedConversation) -> str:

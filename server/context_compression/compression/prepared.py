@@ -23,6 +23,7 @@ from context_compression.planning.edits import Edit, View
 from context_compression.planning.pins import pinned
 from context_compression.planning.plan import Plan
 from context_compression.planning.steps import owner_of, reasoning_of
+from context_compression.progress import LOOKING, counted
 from context_compression.settings import Settings
 from context_compression.strategies.consequences import (
     takes_turns,
@@ -174,8 +175,9 @@ class PreparedConversation:
             competes = self.strategy in COMPETING and not self.request.has_summarizer
             try:
                 if competes and counting.chars > SURELY_LONG * target:
-                    for result in chain.from_iterable(message.results for message in messages):
-                        self.cutter(result.text)
+                    for message in counted(LOOKING, messages):
+                        for result in message.results:
+                            self.cutter(result.text)
             finally:
                 counting.finish()
         return tuple(map(self.counter.message, messages))

@@ -51,11 +51,13 @@ class Kept:
         files_removed: the paths of offloaded files it deleted because a summary covers them.
         first_kept_index: as in `Result`.
         warnings: sentences for the user.
+        repeated: as in `Result`.
     """
 
     files_removed: tuple[str, ...] = ()
     first_kept_index: int | None = None
     warnings: tuple[str, ...] = ()
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Result:
         files_removed: the paths of offloaded files that were deleted because a summary covers them.
         first_kept_index: the index of the first message that the summary does not cover: in the
             recorded history if a store keeps it, else in the input; `None` without a summary.
+        repeated: whether the session had this view already, so that nothing was archived again.
         repairs: the repairs of a broken input, in plain words.
         notes: further information for the caller, in plain words: why nothing was compressed, or
             why the target was missed.
@@ -131,6 +134,7 @@ class Result:
     layout: tuple[tuple[int, int] | dict[str, Any], ...] = field(default=(), repr=False)
     files_removed: tuple[str, ...] = ()
     first_kept_index: int | None = None
+    repeated: bool = False
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     method: str = ""

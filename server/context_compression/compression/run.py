@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
+from context_compression import progress
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
 from context_compression.compression.steps import Steps, start
@@ -57,9 +58,12 @@ async def acompress(
 async def drive(steps: Steps, summarizer: Summarizer | None, execute: Executor) -> Result:
     """The result of the steps, whose requests `summarizer` answers. A cancellation stops them."""
     state = await execute(partial(advance, steps))
+    calls = 0
     while not isinstance(state, Result):
         assert summarizer, "no step may need a summary without a summarizer"
-        state = await execute(partial(advance, steps, await _answer(summarizer, state)))
+        progress.advance(progress.SUMMARIZING, calls, calls + 1)
+        answer, calls = await _answer(summarizer, state), calls + 1
+        state = await execute(partial(advance, steps, answer))
     return state
 
 

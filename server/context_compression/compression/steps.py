@@ -26,6 +26,7 @@ from context_compression.errors import (
 )
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
+from context_compression.progress import COMPRESSING, advance
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
 from context_compression.strategies.base import OurStrategy, Proposal, Strategy
@@ -49,6 +50,7 @@ BELOW_THRESHOLD = 0.9
 """The share of the room below the threshold that is used if the target of the settings is below the
 minimum size. The rest stays free for the next messages."""
 
+PARTS = 3  # for the progress: counted, the smallest view known, results shortened
 Steps: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 """Yields requests for a summary, receives the summaries, returns the result."""
 Outcomes: TypeAlias = Generator[SummaryRequest, SummaryReply, Outcome | None]
@@ -65,6 +67,7 @@ def start(request: CompressionRequest) -> Steps:
     settings = for_model(request.settings, request.model)
     strategy = settings.strategy if request.strategy is None else _name_of(request)
     prepared = PreparedConversation(request, settings, strategy)
+    advance(COMPRESSING, 1, PARTS)
     target = Target(prepared)
     if (reason := target.nothing_to_do()) is not None:
         prepared.release()
@@ -121,6 +124,7 @@ class Compression:
             outcome = Outcome(edits, prepared.strategy, (step,))
         else:
             self._keep_to_floor()
+            advance(COMPRESSING, 2, PARTS)
             outcome = yield from self._auto()
         if outcome:
             return self._result(outcome)
@@ -176,6 +180,7 @@ class Compression:
         if least_left(self.plan) > enough:
             return (yield from self._summarize_or_extract(()))
         outcome = yield from self._shorten_results()
+        advance(COMPRESSING, PARTS, PARTS)
         total = outcome.steps[-1].tokens_after - self.prepared.fixed_tokens
         if total <= self.room:
             if automatic or not outcome.edits:

@@ -301,3 +301,10 @@ def named_strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from named_strings(item, name)
     elif value is not None and not isinstance(value, bool):
         yield name, str(value)
+
+
+def is_by_model(message: Mapping[str, Any]) -> bool:
+    """Whether a raw message is the model's: by its role, or as an item that is no tool result."""
+    kind = str(message.get("type", ""))
+    item = "role" not in message and (kind == "reasoning" or kind.endswith("_call"))
+    return message.get("role") in ("assistant", "model") or item

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
-import click
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, TextContent
 
@@ -36,19 +35,19 @@ CHECKPOINT = (
 )
 
 
-def run() -> int:
-    """Runs the demo; returns 0 if all checks passed, else 1."""
+def run(board: Board | None = None) -> int:
+    """Runs the demo on a board; returns 0 if all checks passed, else 1."""
     with TemporaryDirectory(prefix="context-compression-demo-") as folder:
         project = Path(folder).resolve() / "project"
         project.mkdir()
-        return anyio.run(_play, project)
+        return anyio.run(_play, project, board or Board())
 
 
-async def _play(folder: Path) -> int:
+async def _play(folder: Path, board: Board) -> int:
     recorded = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
     (folder / TRANSCRIPT).write_bytes(recorded)
     messages = [json.loads(line) for line in recorded.splitlines()]
-    click.echo(
+    board.print(
         f"An agent worked on this project: {len(messages)} messages, "
         f"{count_tokens(messages):,} tokens.\nA real server runs on this machine. You see the "
         "answers of its six tools over stdio."
@@ -61,12 +60,12 @@ async def _play(folder: Path) -> int:
         env=environment,
     )
     async with Client(server) as client:
-        tour = Tour(client, folder, messages)
+        tour = Tour(client, folder, messages, board)
         try:
             await tour.all()
         except ToolFailed as failure:
             tour.board.check(False, str(failure))
-    return tour.board.close()
+    return board.close()
 
 
 class ToolFailed(Exception):
@@ -76,8 +75,10 @@ class ToolFailed(Exception):
 class Tour:
     """Calls the tools with the recorded conversation."""
 
-    def __init__(self, client: Client, folder: Path, messages: Sequence[dict[str, Any]]) -> None:
-        self.board = Board()
+    def __init__(
+        self, client: Client, folder: Path, messages: Sequence[dict[str, Any]], board: Board
+    ) -> None:
+        self.board = board
         self._client, self._messages = client, list(messages)
         self._session = Session(folder / ".compression", Path(TRANSCRIPT).stem)
 

@@ -26,6 +26,8 @@ from context_compression.doctor.trial import Trial, try_out
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MANIFEST, entry_of_plugin
+from context_compression.hosts.claude_code.status_line_setting import check_status_line
+from context_compression.progress import CHECKING
 from context_compression.setup.additions import Addition, ConfigurationEntry, Value
 from context_compression.setup.config_values import json_in
 from context_compression.setup.host import Environment, Host, command_of, environ_of
@@ -45,7 +47,9 @@ def examine_all(
     """All findings about our server in each host, which are examined at the same time."""
     once = Once()
     return side_by_side(
-        lambda host: examine(host, machine, here, in_project=in_project, once=once), hosts
+        lambda host: examine(host, machine, here, in_project=in_project, once=once),
+        hosts,
+        CHECKING,
     )
 
 
@@ -97,6 +101,7 @@ def examine(
         *version,
         *_command(command, path, expected, install),
         *_hooks(hooks, hindrances, install, plugin=path if path != expected.path else None),
+        *([check_status_line(machine)] if host is CLAUDE_CODE and not in_project else []),
         *server,
     ]
 

@@ -5,6 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, TypeVar
 
+from context_compression.progress import counted
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -29,7 +31,7 @@ class Once:
         return outcome.result()
 
 
-def side_by_side(work: Callable[[T], U], items: Sequence[T]) -> list[U]:
-    """The outcome for each item; all are worked on at the same time."""
+def side_by_side(work: Callable[[T], U], items: Sequence[T], stage: str = "") -> list[U]:
+    """The outcome for each item; all are worked on at the same time, as a stage of progress."""
     with ThreadPoolExecutor(max_workers=max(1, len(items))) as pool:
-        return list(pool.map(work, items))
+        return list(counted(stage, pool.map(work, items), len(items)))

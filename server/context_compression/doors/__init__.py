@@ -4,4 +4,5 @@ This package finds the conversation that a caller names. The packages `mcp_serve
 what to do with it.
 
     conversations.py   by id, by path, or `current`
+    listing.py         lists the sessions of all hosts, and our own
 """

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
 
-from context_compression.conversation.authors import user_words
+from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse as parse_messages
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import transcript as claude_code
@@ -15,6 +15,7 @@ from context_compression.hosts.gemini_cli import transcript as gemini_cli
 from context_compression.hosts.opencode import transcript as opencode
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.pi import transcript as pi
+from context_compression.transcripts.ends import read_ends
 from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
 from context_compression.transcripts.transcript import Transcript
 
@@ -28,7 +29,6 @@ WRITERS = Writers(
 )
 REMEMBERED = 8  # transcripts kept; few are read more than once
 FIRST = 200  # rows that are searched for the user's first words
-FROM_HOSTS = ("<", "# AGENTS.md")  # beginnings of texts that hosts put into the user's role
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
@@ -42,6 +42,11 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
         TranscriptError: there is no such file, it cannot be read, or it is no conversation.
     """
     return _begun(path, max_bytes).look()
+
+
+def glance(path: Path) -> Transcript | None:
+    """The conversation by the ends of a large file; see `read_ends`."""
+    return None if database_of(path) else read_ends(path, WRITERS)
 
 
 class Readings:
@@ -75,8 +80,7 @@ class Readings:
             ).messages
         except ContextCompressionError:
             return ""
-        texts = (user_words(message).strip() for message in messages)
-        return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
+        return first_words(messages)
 
 
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:

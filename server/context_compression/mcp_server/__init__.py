@@ -8,6 +8,7 @@ The server:
     prompts.py             the prompts in a host's menu
     resources.py           checkpoints and archived texts, to attach to a chat
     icon.svg               the icon beside its name
+    panel.py panel.html    the panel of `context_status`, for clients that show one (MCP Apps)
 
 A call:
     call.py                worker threads, progress, cancellation, errors for the model

@@ -154,7 +154,8 @@ def _reasons(compression: ReportedCompression) -> Iterator[str]:
 
 def _next_steps(compression: ReportedCompression) -> dict[str, Any]:
     result, opened = compression.result, compression.opened
-    passed, replaced = compression.messages_passed, compression.replaced
+    passed = compression.messages_passed
+    replaced = 0 if result.repeated else compression.replaced
     if not result.changed or compression.dry_run:
         return {"note": unchanged_note(opened, messages_passed=passed and not result.changed)}
     note = next_steps(opened, result, messages_passed=passed, replaced=replaced)

@@ -28,6 +28,7 @@ from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.answers import output_schema, with_warnings
 from context_compression.mcp_server.arguments import input_schema, validated, zeros_not_taken
 from context_compression.mcp_server.call import Call, errors_for_the_model
+from context_compression.mcp_server.panel import panel, panel_where_shown
 from context_compression.mcp_server.prompts import prompts_for
 from context_compression.mcp_server.resources import ArchiveResources
 from context_compression.mcp_server.tools import OFFERS, Offer
@@ -64,7 +65,8 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         instructions=INSTRUCTIONS,
         icons=[_icon()],
         tools=tools,
-        middleware=[_tokenizer_warmup(), _icon_only_at_first],
+        extensions=[panel()],
+        middleware=[_tokenizer_warmup(), _icon_only_at_first, panel_where_shown],
         log_level="WARNING",
     )
     server.middleware.append(_known_names_only(server))

@@ -5,6 +5,7 @@ Strings come from the conversation, so whoever shows them escapes them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from context_compression.transcripts.history import Compaction
 
@@ -63,19 +64,23 @@ class Consumer:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A file or command whose result came into the context again and again.
+    """A file, command or search whose result came into the context again and again.
 
     Attributes:
         name: the path or the command.
         times: how many times its result came.
         tokens: of all those results.
-        again: of the results after the first: what came again.
+        again: of the results after the first: the lines that had come before.
+        tool: the tool that was called.
+        kind: whether `name` is a file, a command, or the words of a search.
     """
 
     name: str
     times: int
     tokens: int
     again: int
+    tool: str = ""
+    kind: Literal["file", "command", "search"] = "file"
 
 
 @dataclass(frozen=True)
@@ -189,6 +194,7 @@ class Report:
         window: the size of the model's context window.
         threshold: from how many tokens on a compression is due.
         used: the size of the context now.
+        by_kind: the context now by kind of content, which add up to `used`.
         points: the context in each request, in their order; a long session is thinned out, and
             every point beside a compaction stays.
         compactions: all of them, in their order.
@@ -196,7 +202,9 @@ class Report:
         by_file: the largest consumers by file.
         repeated: what came again and again, the most costly first.
         archived: what left and can be restored, the largest first; at most `LISTED`.
-        archived_total: how many originals are archived.
+        archived_total: how many originals are archived; a message and its only text are one.
+        archived_tokens: of all of them.
+        archived_restored: how many of them were brought back, in whole or in part.
         cost: of the requests.
         evidence: where it is now, by class.
         store: its health.
@@ -225,6 +233,9 @@ class Report:
     evidence: Sequence[EvidenceClass]
     store: StoreHealth
     warnings: Sequence[str] = field(default_factory=list[str])
+    by_kind: Mapping[str, int] = field(default_factory=dict[str, int])
+    archived_tokens: int = 0
+    archived_restored: int = 0
 
 
 LISTED = 100

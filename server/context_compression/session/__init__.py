@@ -15,6 +15,7 @@ compression, `store` keeps the files, and `doors` finds the session that a calle
     requests.py      the compression requests of a session
     pacing.py        when a session may compress; `Event`
     status.py        how full the context is
+    history.py       a whole session: its view before each compression, and now
     savings.py       what compressions saved, over all requests
 
 The log and its events:

@@ -13,6 +13,7 @@ from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import entries, to_json
 from context_compression.planning.archive import Archive
+from context_compression.progress import ARCHIVING, advance
 from context_compression.session.event_checks import base_of
 from context_compression.session.keeping import digest_under
 from context_compression.session.layouts import encode_layout
@@ -24,6 +25,7 @@ from context_compression.store import SessionLog, Store
 from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(rf"/offloaded/({REF})\.txt")
+REPEATED = "already compressed; nothing was archived again"
 MOST_KEY_POINTS = 10
 """How many constraints and decisions are listed with a summary."""
 
@@ -65,9 +67,14 @@ class Archiver:
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Write the originals, then the pending events, then the event that makes the view count.
 
+        Nothing is written if the session has this view already.
+
         Raises:
             StoreError: a file cannot be written, or another process changed the session meanwhile.
         """
+        if same := self._same_compression(result):
+            warnings = (REPEATED, *self._store.doubts)
+            return Kept((), same.get("first_kept_index"), warnings, repeated=True)
         self._before_writing()
         with self._log.archiving():
             return self._keep(messages, result)
@@ -130,7 +137,8 @@ class Archiver:
         new_messages = [part for part in result.layout if isinstance(part, dict)]
         in_files = {*OFFLOADED.findall(canonical(new_messages))}
         refs: dict[str, dict[str, Any]] = {}
-        for ref, about in result.refs.items():
+        for number, (ref, about) in enumerate(result.refs.items()):
+            advance(ARCHIVING, number, len(result.refs))
             index = about.indices[0] if about.indices else None
             refs[ref] = {
                 "what": about.what,
@@ -165,6 +173,25 @@ class Archiver:
                 about = {"type": "messages", "created_at": event["created_at"]}
                 events.append({**about, "file": file, "from": at, "to": at + 1})
         return events
+
+    def _same_compression(self, result: Result) -> Mapping[str, Any] | None:
+        """The event of the last compression, if it made this view from the same conversation.
+
+        `None` as well if a file of the session is damaged: then the originals are archived again.
+        """
+        if not self._pending or any(event["type"] != "undo" for event in self._pending):
+            return None
+        state = state_of(self._log)
+        last = state.compressions[-1]
+        now = {
+            "tokens_before": result.tokens_before,
+            "tokens_after": result.tokens_after,
+            **self._system_summaries(result),
+            **({"origin": self._origin} if self._origin else {}),
+        }
+        same = all(last.get(name) == value for name, value in now.items())
+        is_there = same and list(result.messages) == state.view and not self._log.problems()
+        return last if is_there else None
 
     def _replaced(self, result: Result) -> tuple[str, ...]:
         """A warning if this view replaces another view of the same conversation."""

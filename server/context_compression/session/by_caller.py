@@ -86,8 +86,9 @@ def assign_summary(
         }
         if origin := origin_now(conversation, state, options.get("not_counted", 0)):
             plan["origin"] = origin
-        outcome = _run(plan, conversation, state, pending, [], before_writing)
-        if isinstance(outcome, SummaryAssignment):
+        same = None if recorded else _same_plan(plan, state)
+        outcome = _run(same or plan, conversation, state, pending, [], before_writing)
+        if isinstance(outcome, SummaryAssignment) and not same:
             before_writing()
             conversation.log.append(*recorded, plan)
         return outcome
@@ -133,6 +134,20 @@ def planned_view(conversation: RecordedConversation, plan_id: str) -> list[dict[
     plan = state.plans[plan_id]
     _undo_replaced(plan, state)
     return state.view[: plan["messages_in"]]
+
+
+def _same_plan(plan: Mapping[str, Any], state: State) -> Mapping[str, Any] | None:
+    """The plan that an earlier call made with the same arguments, if most of its time is left.
+
+    A plan of which a part is written already is not started again.
+    """
+    asked = [name for name in plan if name not in ("plan_id", "created_at")]
+    for earlier in reversed(state.plans.values()):
+        same = all(earlier.get(name) == plan[name] for name in asked)
+        is_begun = earlier["plan_id"] in state.answers
+        if same and not is_begun and age_of(earlier) < PLAN_SECONDS / 2:
+            return earlier
+    return None
 
 
 def _undo_replaced(plan: Mapping[str, Any], state: State) -> list[dict[str, Any]]:

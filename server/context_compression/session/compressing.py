@@ -10,6 +10,7 @@ from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
 from context_compression.compression.run import acompress, compress
 from context_compression.compression.thinking import without_thinking
+from context_compression.progress import begin
 from context_compression.session.following import new_events
 from context_compression.session.pacing import Event, Pace, Reason
 from context_compression.session.recorded import RecordedConversation
@@ -119,7 +120,9 @@ class Compressor:
         """
         if self.summarizer or self.conversation.store.folder.exists():
             return None
+        begin(0, 2)
         result = preview(self.conversation, planned.messages, **planned.options)
+        begin(1, 2)
         return None if result.changed else result
 
     def _request(self, planned: PlannedCompression) -> CompressionRequest:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import is_array, is_by_model, is_object
 from context_compression.tokens import family_of
 
 SCHEMAS = 1_000
@@ -131,7 +131,7 @@ class Tally:
 
         Consecutive items without a role, as in OpenAI Responses, are one answer.
         """
-        if not _is_answer(message):
+        if not is_by_model(message):
             self.answering = False
             if self.outside:
                 self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
@@ -160,13 +160,6 @@ class Tally:
             cost=self.cost,
         )
         return sums.offering_tools(model) if self.called else sums
-
-
-def _is_answer(message: Mapping[str, Any]) -> bool:
-    """Whether a message is the model's: by its role, or as an item that is no tool result."""
-    kind = str(message.get("type", ""))
-    item = "role" not in message and (kind == "reasoning" or kind.endswith("_call"))
-    return message.get("role") in ("assistant", "model") or item
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[str]:

@@ -21,6 +21,7 @@ class State:
 
     Attributes:
         recorded: all messages of the conversation, as they came.
+        recorded_at: when each of them was recorded.
         view: the messages to send to the model now.
         compressions: the events of the compressions that count, the oldest first.
         refs: the archived originals, by ref: `what`, `message`, `block`, `file`, and so on.
@@ -44,6 +45,7 @@ class State:
     """
 
     recorded: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    recorded_at: list[str] = field(default_factory=list[str])
     view: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     compressions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     refs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -71,6 +73,7 @@ class State:
             case "message":
                 self.origins.append(len(self.recorded))
                 self.recorded.append(event["message"])
+                self.recorded_at.append(event.get("created_at", ""))
                 self.view.append(event["message"])
             case "compression":
                 self._compress(event)
@@ -159,4 +162,4 @@ class State:
             self.summary_in_system = self.before[0][2]
             self.compressions, self.before = [], []
             self.origins, self.origins_before = [*range(to)], []
-        self.recorded = self.recorded[:to]
+        self.recorded, self.recorded_at = self.recorded[:to], self.recorded_at[:to]

@@ -14,7 +14,8 @@ from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import Due, due, preview
 from context_compression.session.savings import Savings
 from context_compression.tokens import Anchor, Counter, anchored
-from context_compression.tokens.usage import Item, Usage, breakdown, largest
+from context_compression.tokens.usage import Item, Usage, adding_up_to, breakdown, largest
+from context_compression.transcripts.history import Compaction
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Status:
         could_free: tokens that `offload` alone would free.
         refs: a description of each original in a few words, by ref, the newest last.
         warnings: for the user, for example about damaged lines of the log.
+        host_compactions: those that led to the conversation of a host, the oldest first.
     """
 
     usage: Usage
@@ -55,6 +57,7 @@ class Status:
     could_free: int
     refs: Mapping[str, str]
     warnings: Sequence[str]
+    host_compactions: Sequence[Compaction] = ()
 
     @property
     def by_kind(self) -> dict[str, int]:
@@ -63,14 +66,7 @@ class Status:
         If a provider charged more tokens than we counted, the difference is a kind of its own. If
         it charged fewer, each kind is reduced in proportion.
         """
-        used, counted = int(self.usage.used_tokens), sum(self.breakdown.values())
-        if used >= counted:
-            beyond = {"system prompt, tools and the like": used - counted}
-            return {**self.breakdown, **(beyond if used > counted else {})}
-        shares = {kind: tokens * used // counted for kind, tokens in self.breakdown.items()}
-        largest = max(shares, key=shares.__getitem__)
-        shares[largest] += used - sum(shares.values())
-        return shares
+        return adding_up_to(int(self.usage.used_tokens), self.breakdown)
 
 
 def could_free(session: RecordedConversation, conversation: Conversation) -> int:

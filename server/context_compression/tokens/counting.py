@@ -10,6 +10,8 @@ from contextlib import suppress
 from threading import Thread
 from typing import TypeAlias
 
+from context_compression.progress import COUNTING, advance
+
 Task: TypeAlias = tuple[int, str]
 """The key of a count in the cache, and the text."""
 
@@ -41,6 +43,7 @@ class Counting:
         self.chars = sum(len(text) for _, text in tasks)
         self._counts, self._remember = counts, remember
         self._batches = deque(batches(tasks))
+        self._counted = 0  # characters
         self._thread = Thread(target=self._work, daemon=True)
         with suppress(Exception):  # without a thread, `finish` counts everything
             self._thread.start()
@@ -53,6 +56,8 @@ class Counting:
                 tokens = self._counts([text for _, text in batch])
                 for (key, _), count in zip(batch, tokens, strict=True):
                     self._remember(key, count)
+                self._counted += sum(len(text) for _, text in batch)
+                advance(COUNTING, self._counted, self.chars)
 
     def finish(self) -> None:
         """Count the remaining batches, and wait for the thread."""

@@ -100,6 +100,25 @@ def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
     return dict(sorted(sizes.items(), key=lambda item: -item[1]))
 
 
+BESIDE = "system prompt, tools and the like"
+"""The kind of the tokens that a provider charged beyond those of the messages."""
+
+
+def adding_up_to(used: int, breakdown: Mapping[str, int]) -> dict[str, int]:
+    """A breakdown whose kinds add up to `used`, which a provider charged.
+
+    If it charged more tokens than we counted, the difference is a kind of its own. If it charged
+    fewer, each kind is reduced in proportion.
+    """
+    counted = sum(breakdown.values())
+    if used >= counted:
+        return {**breakdown, **({BESIDE: used - counted} if used > counted else {})}
+    shares = {kind: tokens * used // counted for kind, tokens in breakdown.items()}
+    largest = max(shares, key=shares.__getitem__)
+    shares[largest] += used - sum(shares.values())
+    return shares
+
+
 def largest(messages: Sequence[Message], counter: Counter, limit: int = 5) -> list[Item]:
     """The blocks with the most tokens, the largest first."""
     sizes = (

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from context_compression.transcripts.lines import parse
@@ -23,6 +24,8 @@ ESCAPE = 7
 """Characters of `\\u1234`, plus one: the error for a cut-off escape names the escape's start."""
 START = re.compile(r"\s*\{$")  # nothing before the brace
 FOLLOWED = re.compile(r"\s*(?:\{|$)")  # by another row, or by nothing
+LONGEST_FIRST = 4 * 1024 * 1024
+"""Bytes; a host's first line may hold its system prompt."""
 EFFORT = 10  # how many times a line is parsed at most
 COUNTING = 10  # a JSON error counts the lines before it, this many times faster than parsing
 DECODER = json.JSONDecoder()
@@ -69,6 +72,15 @@ def row_in(data: bytes) -> dict[str, Any]:
     if value is None and NUL in data:
         value = parse(data.replace(NUL, b""))
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def first_row(path: Path) -> dict[str, Any]:
+    """The row in the first line of a file; empty if there is none, or the file cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return row_in(file.readline(LONGEST_FIRST))
+    except OSError:
+        return {}
 
 
 def rows_of(line: bytes) -> list[dict[str, Any]]:

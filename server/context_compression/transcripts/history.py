@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+OURS = "context-compression"
+"""What `Compaction.by` says of this package's own."""
+
 
 @dataclass(frozen=True)
 class Compaction:
@@ -19,7 +22,10 @@ class Compaction:
         trigger: `auto` or `manual`; empty if that is not recorded.
         by: the host's name, or `context-compression`.
         tokens_before: the size of the context before it; `None` if that is not recorded.
-        tokens_after: the size of the context after it; `None` if that is not recorded.
+        tokens_after: the size of the context after it, or else of the first request after it;
+            `None` if neither is recorded.
+        cleared: whether it only removed the content of old tool results, and no message.
+        place: a number by which the host's reader finds it in the file; `None` outside files.
     """
 
     time: float | None = None
@@ -27,6 +33,8 @@ class Compaction:
     by: str = ""
     tokens_before: int | None = None
     tokens_after: int | None = None
+    cleared: bool = False
+    place: int | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,8 @@ class Request:
     """A request that the model answered, in the tokens that its provider charged.
 
     Attributes:
-        messages: how many messages of the stage it sent, from the first on; the answer is the next.
+        messages: how many messages of the stage it sent, from the first on. The answer is the next,
+            unless it was interrupted before a word.
         time: when it was answered, in seconds since 1970; `None` if that is not recorded.
         model: the model that answered; empty if that is not recorded.
         input_tokens: of the whole input, cached or not; `None` if the host records no usage.
@@ -58,11 +67,12 @@ class Stage:
 
     Attributes:
         messages: the context at its end, in a dialect of `formats`.
-        carried: how many of the messages, from the first on, were there when it began; 0 in the
-            first stage.
+        carried: how many of the messages, from the first on, were there when it began, the last
+            one perhaps not as a whole; 0 in the first stage.
         times: when each message was written, in seconds since 1970; `None` where it is unknown.
         requests: the answered requests, in their order.
-        began: the compaction that it began with; `None` in the first stage.
+        began: the compaction that it began with; `None` in the first stage, unless the file holds
+            nothing from before its first compaction.
     """
 
     messages: Sequence[dict[str, Any]]

@@ -7,6 +7,7 @@ while we read, and a crash may have cut it off.
 import codecs
 import gzip
 import json
+import os
 import re
 import stat
 import zlib
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
+from context_compression.progress import READING, advance, is_reported
 
 GZIP = b"\x1f\x8b"
 LOOKED_INTO = 4096  # bytes at the start of a file that show whether it is binary
@@ -152,11 +154,18 @@ class Lines:
         while data := self._read():
             self.number += 1
             self.end += len(data)
+            if is_reported():
+                self._report()
             if self.number == 1:
                 data = data.removeprefix(codecs.BOM_UTF8)
             if data and not data.isspace():
                 return Line(data, self.number, self.end)
         raise StopIteration
+
+    def _report(self) -> None:
+        """Report how much of the file is read, in bytes as they are on the disk."""
+        file = self.stream.fileno()
+        advance(READING, os.lseek(file, 0, os.SEEK_CUR), os.fstat(file).st_size)
 
     def _read(self) -> bytes:
         try:

@@ -59,6 +59,11 @@ def read_document(path: Path, document: Any) -> Transcript:
     )
 
 
+def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
+    """Nothing: such a file records no compactions."""
+    return {}
+
+
 def reader() -> "MessageRows":
     """A reader for a file with one message per line."""
     return MessageRows()
@@ -80,6 +85,10 @@ class MessageRows:
         else:
             self._first_strange = self._first_strange or row
             self._strange += 1
+
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """`None`: no row takes messages out."""
+        return None
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The conversation so far.

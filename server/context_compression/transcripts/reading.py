@@ -1,7 +1,7 @@
 """Reading of a transcript file: the complete file once, and later only the lines added to it."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from gzip import GzipFile
 from itertools import chain, islice
@@ -46,6 +46,10 @@ class DocumentReader(Protocol):
         """The conversation in the JSON value."""
         ...
 
+    def before_compactions(self, path: Path, document: Any) -> Mapping[int | None, Transcript]:
+        """The conversation before each compaction in the JSON value, by the compaction's place."""
+        ...
+
 
 @dataclass(frozen=True)
 class Writers:
@@ -69,7 +73,15 @@ class Look(Protocol):
 
 
 class FileReading:
-    """One file, and the state of reading it; with `rows`, only that many rows are read."""
+    """One file, and the state of reading it.
+
+    Args:
+        path: the file.
+        writers: the hosts that may have written it.
+        max_bytes: the most bytes that are read.
+        rows: how many rows are read; all of them by default.
+        before: takes the conversation before each compaction, by the compaction's place.
+    """
 
     def __init__(
         self,
@@ -78,8 +90,10 @@ class FileReading:
         max_bytes: int = MAX_BYTES,
         *,
         rows: int | None = None,
+        before: dict[int | None, Transcript] | None = None,
     ) -> None:
         self.path, self._writers, self.max_bytes, self._rows = path, writers, max_bytes, rows
+        self._before = before
         self._state: tuple[int, ...] = ()  # of the file, when it was looked at
         self._transcript: Transcript | None = None
         self._reader: Reader | None = None
@@ -157,6 +171,8 @@ class FileReading:
         written_by = (host for is_its, host in self._writers.of_documents if is_its(value))
         host = next(written_by, message_files)
         transcript = host.read_document(self.path, value)
+        if self._before is not None:
+            self._before.update(host.before_compactions(self.path, value))
         notes = ["NUL bytes, which a crash left in the file, were passed over."] * damaged
         return replace(transcript, warnings=[*notes, *transcript.warnings])
 
@@ -179,6 +195,8 @@ class FileReading:
             return row_in(stream.read(at.length))
 
         for row, at in islice(chain(first, rows), self._rows):
+            if self._before is not None and (before := reader.before(row, self.path, load)):
+                self._before[at.offset] = before
             reader.add(row, at)
         self._last = rows.last
         transcript = reader.transcript(self.path, load)

@@ -1,13 +1,14 @@
 """`Transcript`, and the interface of a host's module that reads transcripts."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from context_compression.conversation.formats import Conversation
+from context_compression.transcripts.history import Compaction, Request
 from context_compression.transcripts.lines import At
 
 LONGEST_NAME = 120  # characters; most file systems end at 255 bytes
@@ -44,6 +45,18 @@ class Transcript:
     """The parts that could not be read or were left out, in sentences for the user."""
     conversation: Conversation | None = field(default=None, compare=False, repr=False)
     """The parsed messages, if reading the file required parsing them."""
+    project: str = ""
+    """The folder that the agent worked in; empty if the host does not record it."""
+    title: str = ""
+    """The session's title; empty if the host records none."""
+    compactions: Sequence[Compaction] = ()
+    """The compactions that led to the live context, the oldest first."""
+    carried: int = 0
+    """How many of the messages, from the first on, the last compaction left or wrote."""
+    times: Sequence[float | None] = field(default=(), repr=False)
+    """When each message was written, in seconds since 1970; empty if the host records no times."""
+    requests: Sequence[Request] = field(default=(), repr=False)
+    """The requests since the last compaction that the model answered."""
 
 
 class Reader(Protocol):
@@ -58,6 +71,19 @@ class Reader(Protocol):
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation; its warnings are about the rows added so far."""
+        ...
+
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """The conversation before a row that may take something out of the context.
+
+        Args:
+            row: the next row, not yet added.
+            path: as for `transcript`.
+            load: as for `transcript`.
+
+        Returns:
+            `None` for all other rows.
+        """
         ...
 
 

@@ -1,6 +1,6 @@
 """What is left of tool calls in smaller and smaller views: first the calls, then lines about them.
 
-The figures are those of `docs/quality.md`.
+The figures are those of `docs/benchmarks.md`.
 """
 
 import json

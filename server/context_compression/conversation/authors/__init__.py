@@ -28,6 +28,7 @@ from context_compression.conversation.authors.host_notes import (
 from context_compression.conversation.authors.speech import (
     EXCERPTS,
     author_of,
+    first_words,
     holds_excerpts,
     holds_user_words,
     is_bare_command,
@@ -47,6 +48,7 @@ __all__ = [
     "answer_in",
     "answer_of",
     "author_of",
+    "first_words",
     "holds_excerpts",
     "holds_user_words",
     "is_answer",

@@ -19,6 +19,7 @@ from context_compression.hosts.claude_code.about import (
     config_folder,
     project_folder_name,
 )
+from context_compression.hosts.claude_code.stored_sessions import subagents
 from context_compression.hosts.claude_code.transcript.row import blocks
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
@@ -141,7 +142,7 @@ def _where_called(tool_use_id: str, near: Near, looked: dict[Path, int]) -> Path
     """
     mains = [*near.running, *near.started, *near.newest[:NEWEST]]
     for main in dict.fromkeys(candidate.path for candidate in mains):
-        for path in (main, *main.with_suffix("").glob("subagents/**/*.jsonl")):
+        for path in (main, *subagents(main)):
             size = path.stat().st_size
             if looked.get(path) != size and _calls(path, tool_use_id, path is not main):
                 return path

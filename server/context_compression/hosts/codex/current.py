@@ -8,7 +8,6 @@ needs `env_vars = ["CODEX_HOME"]`.
 import re
 from pathlib import Path
 
-from context_compression.conversation.messages import as_object
 from context_compression.hosts.codex.about import (
     NAME,
     THREAD_VARIABLE,
@@ -16,9 +15,9 @@ from context_compression.hosts.codex.about import (
     home_folder,
     sessions_folder,
 )
+from context_compression.hosts.codex.stored_sessions import meta
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
-from context_compression.transcripts.damaged_lines import row_in
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call, uncertain
 
@@ -29,7 +28,7 @@ def rollouts_here(caller: Caller) -> list[CandidateConversation]:
     """The threads of this working directory; the one written last comes first."""
     folder = sessions_folder(caller.environ, caller.home)
     newest = sorted(folder.glob("*/*/*/rollout-*.jsonl"), reverse=True)[:SEARCHED]  # by date
-    return files(path for path in newest if _cwd(path) == str(caller.cwd))
+    return files(path for path in newest if string(meta(path), "cwd") == str(caller.cwd))
 
 
 def find_current(caller: Caller) -> Path:
@@ -50,15 +49,6 @@ def find_current(caller: Caller) -> Path:
         'has to pass it on: env_vars = ["CODEX_HOME"] in the entry of this server',
         rollouts_here(caller),
     )
-
-
-def _cwd(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            first = row_in(file.readline())
-    except OSError:
-        return ""
-    return string(as_object(first.get("payload")), "cwd")
 
 
 HOST = LiveHost(

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
 from context_compression.transcripts.lines import string
 
 Item: TypeAlias = Mapping[str, Any]
+T = TypeVar("T")
 
 CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
 OUTPUTS = {"function_call_output", "custom_tool_call_output", "tool_search_output"}
@@ -43,6 +44,18 @@ class Messages:
     def holding(self, items: int) -> int:
         """The number of messages that the first `items` items make."""
         return min(self._places[items - 1] + 1, len(self.made)) if items else 0
+
+    def answered_at(self, item: int) -> int:
+        """The number of messages before the one that an item is in, or will be in."""
+        return self._places[item] if item < len(self._places) else len(self.made)
+
+    def first_of(self, values: Sequence[T]) -> list[T | None]:
+        """For each message, the value of the first item in it, of a value for each item."""
+        found: list[T | None] = [None] * len(self.made)
+        for place, value in zip(reversed(self._places), reversed(values), strict=True):
+            if place < len(found):
+                found[place] = value
+        return found
 
     def _place(self, item: Item) -> int:
         """Add an item to the message it belongs to, and return that message's index."""

@@ -22,7 +22,7 @@ the block's signature, next to `summary` if there is one. Seen in versions 0.139
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,11 @@ from context_compression.hosts.codex.messages import (
     is_repeated,
     is_the_models,
 )
+from context_compression.transcripts.compaction_log import CompactionLog
+from context_compression.transcripts.history import Compaction, Request
+from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
+from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import (
     Load,
     Row,
@@ -52,6 +56,7 @@ KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",
     "world_state", "inter_agent_communication",
 }  # fmt: skip
+CHARGED = ("input_tokens", "cached_input_tokens", "output_tokens")
 NOT_SENT = {"ghost_snapshot", "compaction_trigger", "other"}
 
 
@@ -67,10 +72,19 @@ def reader() -> "CodexReader":
 
 @dataclass(frozen=True)
 class Charged:
-    """The tokens of a request and its answer, and the number of items that they cover."""
+    """A request that was answered.
+
+    Attributes:
+        tokens: of the request and its answer.
+        items: the number of items that they cover.
+        answer: the first item of the answer.
+        request: what is known of it; its `messages` are set later.
+    """
 
     tokens: int
     items: int
+    answer: int
+    request: Request
 
 
 @dataclass
@@ -79,6 +93,10 @@ class CodexReader:
 
     items: list[Item] = field(default_factory=list[Item])
     """The items with which the next request would begin."""
+    _log: CompactionLog = field(default_factory=CompactionLog)
+    _written: list[Any] = field(default_factory=list[Any])  # when each of the items was
+    _carried: int = 0  # items that the last compaction left
+    _time: Any = None  # of the newest row, as the file says it
     _charged: list[Charged] = field(default_factory=list[Charged])
     _answer: int | None = None  # the first item of the answer whose usage is not known yet
     _total: Any = None  # the thread's total: the same usage is written more than once
@@ -92,6 +110,7 @@ class CodexReader:
     def add(self, row: Row, at: At) -> None:
         """Add the next row of the file."""
         kind, payload = string(row, "type"), as_object(row.get("payload"))
+        self._time = row.get("timestamp")
         match kind:
             case "session_meta":
                 self._meta = self._meta or payload
@@ -100,7 +119,7 @@ class CodexReader:
             case "response_item":
                 self._add_item(payload)
             case "compacted":
-                self._compact(payload)
+                self._compact(payload, at)
             case "token_usage_record":
                 self._charge(payload.get("usage"), payload.get("thread_token_usage"))
             case "event_msg":
@@ -110,6 +129,10 @@ class CodexReader:
             case _:
                 pass
 
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction."""
+        return self.transcript(path, load) if row.get("type") == "compacted" else None
+
     def _add_item(self, item: Item) -> None:
         if string(item, "type") in NOT_SENT or item.get("role") == "system":
             return
@@ -117,8 +140,9 @@ class CodexReader:
             self._answer = len(self.items)
         self._turns += begins_turn(item)
         self.items.append(item)
+        self._written.append(self._time)
 
-    def _compact(self, payload: Mapping[str, Any]) -> None:
+    def _compact(self, payload: Mapping[str, Any], at: At) -> None:
         history = payload.get("replacement_history")
         if is_array(history):
             self.items = [item for item in history if is_object(item)]
@@ -126,6 +150,8 @@ class CodexReader:
             summary = {"type": "input_text", "text": string(payload, "message")}
             message = {"type": "message", "role": "user", "content": [summary]}
             self.items = [*filter(begins_turn, self.items), message]
+        self._log.add(Compaction(time=seconds(self._time), by=NAME, place=at.offset))
+        self._written, self._carried = [None] * len(self.items), len(self.items)
         self._charged, self._answer, self._turns = [], None, 0
 
     def _add_event(self, event: Mapping[str, Any]) -> None:
@@ -146,14 +172,19 @@ class CodexReader:
         self._window = window if isinstance(window, int) and window > 0 else self._window
 
     def _charge(self, usage: Any, total: Any) -> None:
-        prompt, answer = (as_object(usage).get(part) for part in ("input_tokens", "output_tokens"))
-        if total == self._total or not isinstance(prompt, int) or prompt <= 0:
+        about = as_object(usage)
+        prompt, cached, answer = (_count(about, part) for part in CHARGED)
+        if not prompt:  # an estimate that follows a compaction
+            self._log.measured(_count(about, "total_tokens"))
+        if total == self._total or prompt <= 0:
             return
         self._total = total
-        items = len(self.items) if self._answer is None else self._answer
+        self._log.answered(prompt, answer)
+        items = first = len(self.items) if self._answer is None else self._answer
         while items < len(self.items) and is_the_models(self.items[items]):
             items += 1  # outputs of its calls may already follow it
-        self._charged.append(Charged(prompt + (answer if isinstance(answer, int) else 0), items))
+        request = Request(0, seconds(self._time), self._model or "", prompt, cached, 0, answer)
+        self._charged.append(Charged(prompt + answer, items, first, request))
         self._answer = None
 
     def _roll_back(self, turns: Any) -> None:
@@ -166,7 +197,8 @@ class CodexReader:
         cut = begins[max(0, len(begins) - turns)]
         while cut > begins[0] and is_repeated(self.items[cut - 1]):
             cut -= 1
-        del self.items[cut:]
+        del self.items[cut:], self._written[cut:]
+        self._carried = min(self._carried, cut)
         self._charged = [charged for charged in self._charged if charged.items <= cut]
         self._answer = None
 
@@ -178,6 +210,7 @@ class CodexReader:
             newest = self._charged[-1]
             usage = (newest.tokens, messages.holding(newest.items))
         instructions = string(as_object(self._meta.get("base_instructions")), "text")
+        charged, written = [*self._charged], [*self._written]
         thread = string(self._meta, "id")
         return Transcript(
             path=path,
@@ -188,6 +221,16 @@ class CodexReader:
             window=self._window,
             model=self._model,
             system=instructions or None,
+            project=string(self._meta, "cwd"),
+            compactions=[*self._log.compactions],
+            carried=messages.holding(self._carried),
+            times=Later(lambda: [*map(seconds, messages.first_of(written))]),
+            requests=Later(
+                lambda: [
+                    replace(each.request, messages=messages.answered_at(each.answer))
+                    for each in charged
+                ]
+            ),
             warnings=[
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(
@@ -204,3 +247,8 @@ class CodexReader:
                 ),
             ],
         )
+
+
+def _count(about: Mapping[str, Any], name: str) -> int:
+    number = about.get(name)
+    return number if isinstance(number, int) else 0

@@ -1,6 +1,8 @@
 """Copilot CLI.
 
-transcript.py   its transcripts
+about.py            its name and folders
+stored_sessions.py  the sessions that it keeps
+transcript.py       its transcripts
 """
 
 from context_compression.moved import held_elsewhere

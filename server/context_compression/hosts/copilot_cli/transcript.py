@@ -23,13 +23,18 @@ documents the events.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object, objects
+from context_compression.hosts.copilot_cli.about import NAME
 from context_compression.transcripts.blocks import call, media, result, text, thinking
+from context_compression.transcripts.compaction_log import CompactionLog
+from context_compression.transcripts.history import Compaction, Request
 from context_compression.transcripts.lines import At, string
+from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import (
     Load,
     Row,
@@ -39,7 +44,6 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
-NAME = "copilot-cli"
 FAMILIES = {
     "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
     "exit_plan_mode", "external_tool", "hook", "mcp", "mcp_app", "model", "pending_messages",
@@ -65,6 +69,12 @@ class CopilotReader:
     """The messages that events make, with the newest compaction applied."""
 
     _messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _times: list[float | None] = field(default_factory=list[float | None])
+    _requests: list[Request] = field(default_factory=list[Request])
+    """Requests since the last compaction; their `messages` count empty messages, too."""
+    _log: CompactionLog = field(default_factory=CompactionLog)
+    _carried: int = 0  # messages that the last compaction left or wrote
+    _time: float | None = None  # of the newest event
     _calls: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     """By call id: the list that takes the results of all calls of the same answer."""
     _answer: str = ""  # the API call whose answer came last
@@ -85,10 +95,11 @@ class CopilotReader:
     def add(self, row: Row, at: At) -> None:
         """Add the next event of the file."""
         kind, data = string(row, "type"), as_object(row.get("data"))
+        self._time = seconds(row.get("timestamp"))
         if row.get("agentId") or data.get("parentToolCallId"):
             self._subagents += 1
         elif kind.startswith("session."):
-            self._session(kind, data)
+            self._session(kind, data, at)
         elif kind == "system.message":
             self._system = string(data, "content") or self._system
         elif kind == "user.message":
@@ -102,7 +113,7 @@ class CopilotReader:
         elif kind.partition(".")[0] not in FAMILIES:
             self._unknown[kind or "none"] += 1
 
-    def _session(self, kind: str, data: Mapping[str, Any]) -> None:
+    def _session(self, kind: str, data: Mapping[str, Any], at: At) -> None:
         match kind:
             case "session.start":
                 self._about = self._about or data
@@ -112,6 +123,7 @@ class CopilotReader:
                 self._replaced = len(self._messages), len(self._user_texts)
                 self._weigh(data)
             case "session.compaction_complete" if data.get("success"):
+                self._log.add(_compaction(data, self._time, at))
                 self._compact(string(data, "summaryContent"))
                 self._weigh(data)
             case "session.truncation":
@@ -135,6 +147,8 @@ class CopilotReader:
         ]
         shown = "\n\n".join([*quoted, f"<summary>\n{summary}\n</summary>"])
         self._messages[:messages] = [{"role": "user", "content": [text(shown)]}]
+        self._times[:messages] = [self._time]
+        self._requests, self._carried = [], len(self._messages)
         live = {id(message["content"]) for message in self._messages}
         self._calls = {call: into for call, into in self._calls.items() if id(into) in live}
         self._counted = None
@@ -157,12 +171,15 @@ class CopilotReader:
             self._messages[-1]["content"] += blocks
         else:
             self._answer = string(data, "apiCallId")
+            said = _number(data, "outputTokens")
+            about = (self._time, self._model, None, 0, 0, said)
+            self._requests.append(Request(len(self._messages), *about))
             self._put("assistant", blocks)
         calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
         if calls:  # other messages may come before the first result does
             results: list[Any] = []
             self._calls.update(dict.fromkeys(calls, results))
-            self._messages.append({"role": "user", "content": results})
+            self._put("user", results)
 
     def _result(self, data: Mapping[str, Any]) -> None:
         id, given = string(data, "toolCallId"), as_object(data.get("result"))
@@ -181,14 +198,21 @@ class CopilotReader:
 
     def _put(self, role: str, content: list[Any]) -> None:
         self._messages.append({"role": role, "content": content})
+        self._times.append(self._time)
+
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction."""
+        ends = row.get("type") == "session.compaction_complete"
+        return self.transcript(path, load) if ends else None
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last event added."""
         messages = [{**m, "content": [*m["content"]]} for m in self._messages if m["content"]]
+        shown = [0, *accumulate(int(bool(message["content"])) for message in self._messages)]
         usage = (self._overhead, 0) if self._overhead else None
         if self._counted:
             tokens, held = self._counted
-            usage = (tokens, sum(bool(m["content"]) for m in self._messages[:held]))
+            usage = (tokens, shown[held])
         id = string(self._about, "sessionId")
         return Transcript(
             path=path,
@@ -199,6 +223,11 @@ class CopilotReader:
             window=self._window,
             model=self._model or None,
             system=self._system or None,
+            project=string(as_object(self._about.get("context")), "cwd"),
+            compactions=[*self._log.compactions],
+            carried=shown[self._carried],
+            times=[t for t, m in zip(self._times, self._messages, strict=True) if m["content"]],
+            requests=[replace(r, messages=shown[r.messages]) for r in self._requests],
             warnings=[
                 *counted("Events of types we do not know were skipped", self._unknown),
                 *counted("Events of subagents were left out", {"events": self._subagents}),
@@ -222,6 +251,18 @@ def _blocks_of_answer(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield text(content)
     for about in objects(data.get("toolRequests")):
         yield call(string(about, "toolCallId"), string(about, "name"), about.get("arguments"))
+
+
+def _compaction(data: Mapping[str, Any], time: float | None, at: At) -> Compaction:
+    parts = ("systemTokens", "conversationTokens", "toolDefinitionsTokens")
+    counts = [_number(data, part) for part in parts]
+    return Compaction(
+        time=time,
+        by=NAME,
+        tokens_before=_number(data, "preCompactionTokens") or None,
+        tokens_after=_number(data, "postCompactionTokens") or (all(counts) and sum(counts)) or None,
+        place=at.offset,
+    )
 
 
 def _number(data: Mapping[str, Any], name: str) -> int:

@@ -7,7 +7,9 @@ from typing import Any
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.conversation.refs import canonical
 from context_compression.transcripts.blocks import call, linked, media, result, text
+from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.times import seconds
 
 SHOWN = ("info", "error", "warning")  # to the user, not to the model
 
@@ -17,14 +19,18 @@ class Context:
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
+        self.times: list[float | None] = []
+        self.requests: list[Request] = []
         self.ends: dict[str, int] = {}
         """By id of an answer: the number of messages up to it, without its calls' results."""
         self.unknown: Counter[str] = Counter()
+        self._time: float | None = None  # of the newest row
         self._given: set[str] = set()
 
     def add(self, row: Mapping[str, Any], *, answered: bool) -> None:
         """Add a row. A command of the user (`/help`) makes no message unless it was answered."""
         kind = string(row, "type")
+        self._time = seconds(row.get("timestamp"))
         if kind == "gemini":
             self._answer(row)
         elif kind == "user":
@@ -44,6 +50,8 @@ class Context:
             for about in calls
             if string(about, "id") not in there
         ]
+        if request := request_of(row, len(self.messages)):
+            self.requests.append(request)
         self._put("assistant", blocks)
         self.ends[string(row, "id")] = len(self.messages)
         self._put("user", [block for about in calls for block in self._results(about)])
@@ -58,6 +66,7 @@ class Context:
     def _put(self, role: str, content: list[Any]) -> None:
         if content:
             self.messages.append({"role": role, "content": content})
+            self.times.append(self._time)
 
     def _block(self, part: Mapping[str, Any]) -> Iterator[Any]:
         match part:
@@ -79,6 +88,17 @@ class Context:
                 yield linked(address)
             case _:
                 yield {"type": "unknown", **part}
+
+
+def request_of(row: Mapping[str, Any], messages: int = 0) -> Request | None:
+    """The request that a row answers; `None` if its tokens are not recorded."""
+    parts = ("input", "cached", "output", "thoughts")
+    tokens = as_object(row.get("tokens"))
+    sent, cached, said, thought = (
+        n if isinstance(n := tokens.get(part), int) else 0 for part in parts
+    )
+    time, model = seconds(row.get("timestamp")), string(row, "model")
+    return Request(messages, time, model, sent, cached, 0, said + thought) if sent else None
 
 
 def _result(id: str, response: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,18 +4,15 @@ Gemini CLI writes a call only when the call has ended (seen in version 0.61), so
 a session is ours. But the turn that calls us has written to our session since this process began.
 """
 
-import json
-from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
-from context_compression.conversation.messages import as_object
 from context_compression.hosts.gemini_cli.about import (
     MARK_VARIABLE,
     NAME,
     TITLE,
     settings_folder,
 )
+from context_compression.hosts.gemini_cli.stored_sessions import PATTERN, project_folders
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.live_host import LiveHost, uncertain
@@ -23,7 +20,9 @@ from context_compression.transcripts.live_host import LiveHost, uncertain
 
 def sessions_here(caller: Caller) -> list[CandidateConversation]:
     """The sessions of this working directory; the one written last comes first."""
-    return files(path for f in _folders(caller) for path in f.glob("chats/session-*.json*"))
+    gemini = settings_folder(caller.environ, caller.home)
+    folders = project_folders(gemini, caller.cwd)
+    return files(path for folder in folders for path in folder.glob(PATTERN))
 
 
 def find_current(caller: Caller) -> Path:
@@ -44,17 +43,6 @@ def find_current(caller: Caller) -> Path:
             caller, "It is not certain whether a subagent called", [*recent, *subagents]
         )
     return recent[0].path
-
-
-def _folders(caller: Caller) -> list[Path]:
-    """The folders of the project's sessions: by its short name, or, until 2026, its path's hash."""
-    gemini = settings_folder(caller.environ, caller.home)
-    cwd = str(caller.cwd)
-    names = [sha256(cwd.encode()).hexdigest()]
-    with suppress(OSError, ValueError):
-        projects = as_object(json.loads((gemini / "projects.json").read_bytes()))
-        names.append(str(as_object(projects.get("projects")).get(cwd, "")))
-    return [gemini / "tmp" / name for name in names if name]
 
 
 HOST = LiveHost(

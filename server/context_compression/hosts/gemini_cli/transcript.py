@@ -26,8 +26,11 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, objects
 from context_compression.hosts.gemini_cli.about import NAME
-from context_compression.hosts.gemini_cli.context import Context
+from context_compression.hosts.gemini_cli.context import Context, request_of
+from context_compression.transcripts.compaction_log import CompactionLog
+from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.lines import At, string
+from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import (
     Load,
     Row,
@@ -37,6 +40,7 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
+SUMMARY = "<state_snapshot>"
 CHARGED = ("input", "output")
 
 
@@ -60,6 +64,11 @@ def read_document(path: Path, document: Any) -> Transcript:
     return session.transcript(path, lambda _: {})
 
 
+def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
+    """Nothing: such a session records no compactions."""
+    return {}
+
+
 def reader() -> "GeminiReader":
     """A reader for one session."""
     return GeminiReader()
@@ -74,6 +83,9 @@ class GeminiReader:
     """By message id: a hash of the ids of the messages before it."""
     _charged_at: dict[str, int] = field(default_factory=dict[str, int])
     """By id of an answer: that hash at the time its usage was first written."""
+    _log: CompactionLog = field(default_factory=CompactionLog)
+    _carried: set[str] = field(default_factory=set[str])
+    """The ids of the messages that the last compression left or wrote."""
     _session: str = ""
     _unknown: Counter[str] = field(default_factory=Counter[str])
 
@@ -85,13 +97,24 @@ class GeminiReader:
         elif string(row, "id"):
             self._put(row)
         elif is_array(update.get("messages")):
-            self._messages, self._before = {}, {}
-            self._put_all(update)
+            self._replace_all(update, at)
         elif "projectHash" in row:
             self._session = string(row, "sessionId") or self._session
             self._put_all(row)
         elif not update:
             self._unknown[string(row, "type") or "none"] += 1
+
+    def _replace_all(self, update: Mapping[str, Any], at: At) -> None:
+        """Begin a new history: a compression's, or that of a session which is resumed."""
+        messages = [*objects(update.get("messages"))]
+        ids = {string(message, "id") for message in messages}
+        summaries = [m for m in messages if _is_summary(m) and m["id"] not in self._messages]
+        if summaries and self._messages.keys() - ids:
+            time = seconds(summaries[0].get("timestamp"))
+            self._log.add(Compaction(time=time, by=NAME, place=at.offset))
+            self._carried = ids
+        self._messages, self._before = {}, {}
+        self._put_all(update)
 
     def _put_all(self, about: Mapping[str, Any]) -> None:
         for message in objects(about.get("messages")):
@@ -104,7 +127,9 @@ class GeminiReader:
             newest = next(reversed(self._messages), "")
             self._before[id] = hash((self._before.get(newest), newest))
         self._messages[id] = message
-        if message.get("tokens"):
+        if message.get("tokens") and id not in self._charged_at:
+            if request := request_of(message):
+                self._log.answered(request.input_tokens or 0, request.output_tokens)
             self._charged_at.setdefault(id, self._before[id])
 
     def _rewind(self, id: str) -> None:
@@ -114,13 +139,20 @@ class GeminiReader:
             if gone == id:
                 return
 
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """The conversation before a row that may be a compression."""
+        is_set = is_array(as_object(row.get("$set")).get("messages"))
+        return self.transcript(path, load) if is_set else None
+
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last row added."""
-        context = Context()
+        context, carried = Context(), 0
         rows = list(self._messages.values())
         answered = [row.get("type") == "gemini" for row in rows[1:]]
         for row, is_answered in zip(rows, [*answered, False], strict=False):
             context.add(row, answered=is_answered)
+            if string(row, "id") in self._carried:
+                carried = len(context.messages)
         models = (string(row, "model") for row in reversed(rows))
         return Transcript(
             path=path,
@@ -129,6 +161,10 @@ class GeminiReader:
             messages=context.messages,
             usage=self._usage(context),
             model=next(filter(None, models), None),
+            compactions=[*self._log.compactions],
+            carried=carried,
+            times=context.times,
+            requests=[request for request in context.requests if request.messages >= carried],
             warnings=[
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted("Messages of types we do not know were left out", context.unknown),
@@ -147,3 +183,11 @@ class GeminiReader:
                 same = self._charged_at.get(id) == self._before[id]
                 return (total, context.ends[id]) if same else None
         return None
+
+
+def _is_summary(message: Mapping[str, Any]) -> bool:
+    """Whether a message is the summary that a compression begins with."""
+    texts = [string(part, "text") for part in objects(message.get("content"))]
+    return (
+        message.get("type") == "user" and "id" in message and any(SUMMARY in text for text in texts)
+    )

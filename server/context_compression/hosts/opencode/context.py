@@ -7,6 +7,7 @@ from typing import Any
 from context_compression.conversation.messages import as_object, objects
 from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
+from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
 
 CLEARED = "[Old tool result content cleared]"  # the model sees this instead of the result
@@ -22,17 +23,23 @@ class Context:
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
+        self.times: list[float | None] = []
+        self.requests: list[Request] = []
         self.ends: dict[str, int] = {}
         """By message id: the number of messages up to it, without the results of its calls."""
         self.cleared_at: float = 0
         """When results were last removed from the context, in milliseconds."""
         self.unknown: Counter[str] = Counter()
+        self._time: float | None = None  # of the newest message
 
     def add(self, message: StoredMessage, *, newest: bool) -> None:
         """Add a message. Calls of the newest message may still be running."""
+        self._time = message.time
         if message.about.get("role") == "user":
             self._put("user", [block for part in message.parts for block in self._shown(part)])
         elif not _is_lost(message):
+            if request := request_of(message, len(self.messages)):
+                self.requests.append(request)
             blocks: list[Any] = []
             results: list[Any] = []
             for part in message.parts:
@@ -51,6 +58,7 @@ class Context:
     def _put(self, role: str, content: list[Any]) -> None:
         if content:
             self.messages.append({"role": role, "content": content})
+            self.times.append(self._time)
 
     def _shown(self, part: Object) -> Iterator[Any]:
         """A part of a user message as blocks."""
@@ -129,15 +137,29 @@ def charged(
     It is `None` without such a request, or if the host removed results from the context since.
     """
     for message in reversed(messages):
-        about, tokens = message.about, as_object(message.about.get("tokens"))
-        cache = as_object(tokens.get("cache"))
-        parts = [*map(tokens.get, TOKENS), cache.get("read"), cache.get("write")]
-        total = sum(part for part in parts if isinstance(part, int))
+        about, total = message.about, sum(_tokens(message))
         if about.get("role") == "assistant" and total and message.id in context.ends:
             cleared = context.cleared_at > _time(about, "completed")
             usage = None if cleared else (total, context.ends[message.id])
             return usage, string(about, "modelID") or None
     return None, _model(messages)
+
+
+def request_of(message: StoredMessage, messages: int = 0) -> Request | None:
+    """The request that a message answers; `None` if it is no answer, or no tokens are recorded."""
+    sent, said, read, written = _tokens(message)
+    whole = sent + read + written
+    if message.about.get("role") != "assistant" or not whole:
+        return None
+    model = string(message.about, "modelID")
+    return Request(messages, message.time, model, whole, read, written, said)
+
+
+def _tokens(message: StoredMessage) -> list[int]:
+    tokens = as_object(message.about.get("tokens"))
+    cache = as_object(tokens.get("cache"))
+    parts = [*map(tokens.get, TOKENS), cache.get("read"), cache.get("write")]
+    return [part if isinstance(part, int) else 0 for part in parts]
 
 
 def _model(messages: Sequence[StoredMessage]) -> str | None:

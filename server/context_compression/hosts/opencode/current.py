@@ -8,7 +8,7 @@ from pathlib import Path
 
 from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.about import MARK_VARIABLE, NAME, TITLE, database_file
-from context_compression.hosts.opencode.database import looking, sessions
+from context_compression.hosts.opencode.database import looking, sessions_where
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call
@@ -20,7 +20,9 @@ def sessions_here(caller: Caller) -> list[CandidateConversation]:
     if not path.is_file():
         return []
     try:
-        return looking(path, lambda db: sessions(path, db, "directory = ?", (str(caller.cwd),)))
+        return looking(
+            path, lambda db: sessions_where(path, db, "directory = ?", (str(caller.cwd),))
+        )
     except TranscriptError:
         return []
 

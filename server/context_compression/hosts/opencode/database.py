@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
-from context_compression.hosts.opencode.live import Object, StoredMessage
-from context_compression.hosts.opencode.transcript import transcript_of
+from context_compression.hosts.opencode.compactions import compactions_among
+from context_compression.hosts.opencode.live import Object, StoredMessage, not_reverted
+from context_compression.hosts.opencode.stored_summaries import Summaries
+from context_compression.hosts.opencode.transcript import before_each, transcript_of
 from context_compression.transcripts.candidates import LISTED, CandidateConversation
 from context_compression.transcripts.lines import LONGEST, parse, too_large
 from context_compression.transcripts.reading import MAX_BYTES
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import sqlite3  # loaded when it is used: few sessions need it
 
 SQLITE = b"SQLite format 3\0"
+ALL = -1
+"""No limit of an SQL query."""
 PAGE = 50  # messages loaded together, the newest first
 
 T = TypeVar("T")
@@ -64,6 +68,7 @@ class SessionReading:
     session: str | None
     max_bytes: int = MAX_BYTES
     _known: dict[str, Known] = field(default_factory=dict[str, Known], repr=False)
+    _summaries: Summaries = field(default_factory=Summaries, repr=False)
 
     def look(self) -> Transcript:
         """The live conversation; the host may write to the database meanwhile.
@@ -74,17 +79,40 @@ class SessionReading:
         """
         return looking(self.database, self._look)
 
+    def before_compactions(self) -> dict[int | None, Transcript]:
+        """The conversation before each compaction, by the compaction's place; all is read.
+
+        Raises:
+            ConversationNotFound: as `look`.
+            TranscriptError: as `look`.
+        """
+        return looking(self.database, self._before_each)
+
+    def _before_each(self, db: "sqlite3.Connection") -> dict[int | None, Transcript]:
+        info, newest_first = self._session(db, {})
+        return before_each(self.database / info["id"], info, [*newest_first][::-1])
+
     def _look(self, db: "sqlite3.Connection") -> Transcript:
+        used: dict[str, Known] = {}
+        info, newest_first = self._session(db, used)
+        around = not_reverted(self._summaries.around(db, info["id"]), as_object(info["revert"]))
+        compactions = compactions_among([*around][::-1])
+        path = self.database / info["id"]
+        transcript = transcript_of(path, info, newest_first, compactions)
+        self._known = used
+        return transcript
+
+    def _session(
+        self, db: "sqlite3.Connection", used: dict[str, Known]
+    ) -> tuple[dict[str, Any], Iterator[StoredMessage]]:
+        """The session's record, and its messages without reverted ones, the newest first."""
         id = self.session or _only_session(self.database, db)
         session = db.execute("SELECT * FROM session WHERE id = ?", (id,)).fetchone()
         if session is None:
             raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
-        used: dict[str, Known] = {}
         info = dict(session)
         info["revert"] = parse(str(info.get("revert")).encode())
-        transcript = transcript_of(self.database / id, info, self._newest_first(db, id, used))
-        self._known = used
-        return transcript
+        return info, not_reverted(self._newest_first(db, id, used), as_object(info["revert"]))
 
     def _newest_first(
         self, db: "sqlite3.Connection", session: str, used: dict[str, Known]
@@ -187,20 +215,31 @@ def _only_session(database: Path, db: "sqlite3.Connection") -> str:
 
 
 def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNotFound:
-    newest = sessions(database, db, "1", ())
+    newest = sessions_where(database, db, "1", ())
     return ConversationNotFound(f"{why} Pass the path of one of them.", list(map(str, newest)))
 
 
-def sessions(
-    database: Path, db: "sqlite3.Connection", where: str, values: Sequence[str]
+def sessions_where(
+    database: Path,
+    db: "sqlite3.Connection",
+    where: str,
+    values: Sequence[str],
+    *,
+    most: int = LISTED,
 ) -> list[CandidateConversation]:
-    """The newest sessions that meet an SQL condition, `LISTED` at most."""
+    """The newest sessions that meet an SQL condition; `most` of them at most, or `ALL`."""
     rows = db.execute(
-        f"SELECT id, title, time_updated FROM session WHERE {where} "  # never from outside
-        f"ORDER BY time_updated DESC LIMIT {LISTED}",
+        f"SELECT id, title, directory, time_updated FROM session WHERE {where} "  # our own words
+        f"ORDER BY time_updated DESC LIMIT {most}",
         values,
     )
     return [
-        CandidateConversation(database / row["id"], row["time_updated"] / 1000, row["title"] or "")
+        CandidateConversation(
+            database / row["id"],
+            row["time_updated"] / 1000,
+            row["title"] or "",
+            id=row["id"],
+            project=row["directory"] or "",
+        )
         for row in rows
     ]

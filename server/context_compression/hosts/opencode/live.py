@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from context_compression.conversation.messages import as_object
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.times import seconds
 
 Object: TypeAlias = Mapping[str, Any]
 
@@ -28,6 +30,12 @@ class StoredMessage:
     def parent(self) -> str:
         """The id of the user's message that this message answers."""
         return string(self.about, "parentID")
+
+    @property
+    def time(self) -> float | None:
+        """When it was complete, or else created, in seconds since 1970."""
+        times = as_object(self.about.get("time"))
+        return seconds(times.get("completed") or times.get("created"))
 
     @property
     def is_summary(self) -> bool:

@@ -14,12 +14,17 @@ the summary. Earlier messages leave the context, except those from `tail_start_i
 versions 1.2 and 1.18; checked against the messages that 1.18 itself selects.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.hosts.opencode.about import NAME
+from context_compression.hosts.opencode.compactions import (
+    compactions_among,
+    place_of,
+    requests_among,
+)
 from context_compression.hosts.opencode.context import Context, charged
 from context_compression.hosts.opencode.live import (
     Object,
@@ -27,6 +32,7 @@ from context_compression.hosts.opencode.live import (
     live_messages,
     not_reverted,
 )
+from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import (
     Transcript,
@@ -44,27 +50,69 @@ def is_export(document: Any) -> bool:
 
 def read_document(path: Path, document: Any) -> Transcript:
     """The live conversation of an exported session."""
+    session, messages = _held(document)
+    return transcript_of(path, session, reversed(messages), compactions_among(messages))
+
+
+def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
+    """The conversation before each compaction in an exported session, by the compaction's place."""
+    return before_each(path, *_held(document))
+
+
+def _held(document: Any) -> tuple[Object, list[StoredMessage]]:
+    """The session's record, and its messages without reverted ones."""
     about = as_object(document)
+    session = as_object(about.get("info"))
     messages = [
         StoredMessage(string(info, "id"), info, objects(message.get("parts")))
         for message in objects(about.get("messages"))
         if (info := as_object(message.get("info")))
     ]
-    return transcript_of(path, as_object(about.get("info")), reversed(messages))
+    left = not_reverted(reversed(messages), as_object(session.get("revert")))
+    return session, [*left][::-1]
 
 
-def transcript_of(path: Path, session: Object, newest_first: Iterable[StoredMessage]) -> Transcript:
+def before_each(
+    path: Path, session: Object, messages: Sequence[StoredMessage]
+) -> dict[int | None, Transcript]:
+    """The conversation before each compaction, by the compaction's place.
+
+    Args:
+        path: the path that the transcripts name.
+        session: the session's record.
+        messages: the session's messages without reverted ones, the oldest first.
+    """
+    requested = requests_among(messages)
+    return {
+        place_of(message): transcript_of(
+            path, session, reversed(messages[:at]), compactions_among(messages[:at])
+        )
+        for at, message in enumerate(messages)
+        if message.id in requested
+    }
+
+
+def transcript_of(
+    path: Path,
+    session: Object,
+    newest_first: Iterable[StoredMessage],
+    compactions: Sequence[Compaction],
+) -> Transcript:
     """The live context of a session.
 
     Args:
         path: the path that the transcript names.
-        session: the session's record: `id`, `revert`.
-        newest_first: the session's messages; only those that may be live are consumed.
+        session: the session's record: `id`, `title`, `directory`.
+        newest_first: the session's messages without reverted ones; only those that may be live are
+            consumed.
+        compactions: those among all messages.
     """
-    live, new = live_messages(not_reverted(newest_first, as_object(session.get("revert"))))
-    context = Context()
+    live, new = live_messages(newest_first)
+    context, carried = Context(), 0
     for message in live:
         context.add(message, newest=message is live[-1])
+        if message.id not in new:
+            carried = len(context.messages)
     usage, model = charged([message for message in live if message.id in new], context)
     id = string(session, "id")
     return Transcript(
@@ -74,6 +122,12 @@ def transcript_of(path: Path, session: Object, newest_first: Iterable[StoredMess
         messages=context.messages,
         usage=usage,
         model=model,
+        project=string(session, "directory"),
+        title=string(session, "title"),
+        compactions=compactions,
+        carried=carried,
+        times=context.times,
+        requests=[request for request in context.requests if request.messages >= carried],
         warnings=[
             *counted("Parts of types we do not know are carried along as they are", context.unknown)
         ],

@@ -6,7 +6,9 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object, objects
 from context_compression.transcripts.blocks import call, media, result, text, thinking
+from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Row
 
 NOT_SENT = ("error", "aborted")  # as stop reasons
@@ -18,10 +20,15 @@ class Context:
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
+        self.written: list[Any] = []
+        """When each message was written, as the file says it."""
+        self.answers: list[tuple[Row, int]] = []
+        """Entries by the assistant that were not kept, with the number of messages before them."""
         self.usage: tuple[int, int] | None = None
         self.model = ""
         self.tools: dict[str, Any] = {}
         self.unknown: Counter[str] = Counter()
+        self._time: Any = None  # of the newest entry
         self._prompts: list[str] = []
         self._sections: dict[str, str] = {}
         self._begun = False  # whether a compaction gave the complete system prompt
@@ -34,6 +41,7 @@ class Context:
 
     def begin(self, compaction: Row) -> None:
         """Start with the system message and the summary of a compaction."""
+        self._time = compaction.get("timestamp")
         if is_object(message := compaction.get("systemMessage")):
             self._tell(message)
             self._begun = True
@@ -48,8 +56,11 @@ class Context:
                 system messages among the kept entries.
             charged: whether its usage belongs to a request of the present context.
         """
+        self._time = row.get("timestamp")
         match row:
             case {"type": "message", "message": message} if is_object(message):
+                if not kept and message.get("role") == "assistant":
+                    self.answers.append((row, len(self.messages)))
                 if message.get("role") != "system" or not (kept and self._begun):
                     self._message(message, charged)
             case {"type": "custom_message"}:
@@ -77,10 +88,14 @@ class Context:
             case role:
                 self.unknown[role or "none"] += 1
 
+    def _put(self, role: str, content: Any) -> None:
+        self.messages.append({"role": role, "content": content})
+        self.written.append(self._time)
+
     def _user(self, content: Any) -> None:
         own = content if isinstance(content, str) else _blocks(content)
         if own:
-            self.messages.append({"role": "user", "content": own})
+            self._put("user", own)
 
     def _summary(self, row: Row) -> None:
         if summary := string(row, "summary"):
@@ -92,17 +107,15 @@ class Context:
         if message.get("stopReason") in NOT_SENT:
             return
         if blocks:
-            self.messages.append({"role": "assistant", "content": blocks})
-        usage = as_object(message.get("usage"))
-        tokens = [usage.get(part) for part in CHARGED]
-        total = sum(part for part in tokens if isinstance(part, int))
+            self._put("assistant", blocks)
+        total = sum(_charged(message))
         if charged and total:
             self.usage = (total, len(self.messages))
 
     def _result(self, block: dict[str, Any]) -> None:
         if not self.messages or self.messages[-1]["content"] is not self._results:
             self._results = []
-            self.messages.append({"role": "user", "content": self._results})
+            self._put("user", self._results)
         self._results.append(block)
 
     def _tell(self, message: Mapping[str, Any]) -> None:
@@ -121,6 +134,22 @@ class Context:
             self.tools.pop(string(tool, "name"), None)
         for tool in objects(message.get("toolsAdded")):
             self.tools[string(tool, "name")] = tool
+
+
+def request_of(row: Row, messages: int = 0) -> Request | None:
+    """The request that an entry answers; `None` for other entries, and for failed requests."""
+    message = as_object(row.get("message"))
+    sent, said, read, written = _charged(message)
+    whole = sent + read + written
+    if message.get("role") != "assistant" or message.get("stopReason") in NOT_SENT or not whole:
+        return None
+    time, model = seconds(row.get("timestamp")), string(message, "model")
+    return Request(messages, time, model, whole, read, written, said)
+
+
+def _charged(message: Mapping[str, Any]) -> list[int]:
+    usage = as_object(message.get("usage"))
+    return [n if isinstance(n := usage.get(part), int) else 0 for part in CHARGED]
 
 
 def _ran(message: Mapping[str, Any]) -> str:

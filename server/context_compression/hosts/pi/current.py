@@ -13,10 +13,9 @@ from context_compression.hosts.pi.about import (
     TITLE,
     sessions_folder,
 )
+from context_compression.hosts.pi.stored_sessions import cwd
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
-from context_compression.transcripts.damaged_lines import row_in
-from context_compression.transcripts.lines import string
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call
 
 
@@ -24,7 +23,7 @@ def sessions_here(caller: Caller) -> list[CandidateConversation]:
     """The sessions of this working directory; the one written last comes first."""
     paths = list(sessions_folder(caller.environ, caller.home, caller.cwd).glob("*.jsonl"))
     if shared := caller.environ.get(SESSIONS_VARIABLE):
-        paths += [path for path in Path(shared).glob("*.jsonl") if _cwd(path) == str(caller.cwd)]
+        paths += [path for path in Path(shared).glob("*.jsonl") if cwd(path) == str(caller.cwd)]
     return files(paths)
 
 
@@ -35,14 +34,6 @@ def find_current(caller: Caller) -> Path:
         ConversationNotFound: it is not certain which session is ours.
     """
     return transcript_of_call(caller, sessions_here)
-
-
-def _cwd(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return string(row_in(file.readline()), "cwd")
-    except OSError:
-        return ""
 
 
 HOST = LiveHost(

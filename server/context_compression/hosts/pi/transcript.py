@@ -19,8 +19,9 @@ The live branch is walked from the last entry up. Entries of version 1 have no i
 other. System messages patch the prompt by section, and add and remove tools. Seen in versions 0.8
 to 0.87 (format 1 and 3), documented for format 3 in the package's `docs/session-format.md`.
 
-    context.py   the messages that entries make
-    current.py   finds the session of the conversation that calls us
+    context.py       the messages that entries make
+    compactions.py   the compactions that led to a branch
+    current.py       finds the session of the conversation that calls us
 """
 
 from collections import Counter
@@ -31,9 +32,12 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object
 from context_compression.hosts.pi.about import NAME
-from context_compression.hosts.pi.context import Context
+from context_compression.hosts.pi.compactions import Compactions
+from context_compression.hosts.pi.context import Context, request_of
+from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
+from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import (
     Load,
     Row,
@@ -86,6 +90,8 @@ class PiReader:
         self._head: Row = {}
         self._last = ""
         self._model = ""
+        self._title = ""
+        self._compactions = Compactions()
         self._rows = 0
         self._unknown: Counter[str] = Counter()
         self._cache = RowCache()
@@ -106,10 +112,22 @@ class PiReader:
         parent = self._last if first else string(row, "parentId")
         self._entries[id] = TreeEntry(id, parent, kind, at, _named(row))
         self._last = id
+        self._compactions.add(id, row, at, lambda: self._compaction_before(parent))
         if kind in SENT or kind == "context_edit":
             self._cache.put(at, row)
         elif kind == "model_change":
             self._model = string(row, "modelId") or self._model
+        elif kind == "session_info":
+            self._title = string(row, "name") or self._title
+
+    def before(self, row: Row, path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction, which may be of another branch than the last."""
+        if row.get("type") != "compaction":
+            return None
+        last, self._last = self._last, string(row, "parentId") or self._last
+        before = self.transcript(path, load)
+        self._last = last
+        return before
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last row added."""
@@ -124,7 +142,7 @@ class PiReader:
         # usage from before the history was edited does not apply to the present context
         charged = _after(live, "context_edit") - kept
         self._cache.only(e.at for e in live if e.kind in SENT or e.kind == "context_edit")
-        context = Context()
+        context, carried = Context(), 0
         for number, (id, row) in enumerate(rows.items()):
             if row.get("type") == "compaction":
                 if number == 0:  # an older compaction among the kept entries has no effect
@@ -133,6 +151,9 @@ class PiReader:
                 context.add(row, kept=id in kept, charged=id in charged)
             elif is_object(edits[id]):
                 context.add(_edited(row, edits[id]), kept=id in kept, charged=False)
+            if id in kept or row.get("type") == "compaction":
+                carried = len(context.messages)
+        newest = next((entry.id for entry in reversed(branch) if entry.kind == "compaction"), "")
         id = string(self._head, "id")
         return Transcript(
             path=path,
@@ -143,6 +164,12 @@ class PiReader:
             model=context.model or self._model or None,
             system=context.prompt or None,
             tools=[*context.tools.values()] or None,
+            project=string(self._head, "cwd"),
+            title=self._title,
+            compactions=self._compactions.led_to(newest),
+            carried=carried,
+            times=Later(lambda: [*map(seconds, context.written)]),
+            requests=Later(lambda: [r for made in context.answers if (r := request_of(*made))]),
             warnings=[
                 *counted("Entries of types we do not know were skipped", self._unknown),
                 *counted("Messages of roles we do not know were left out", context.unknown),
@@ -151,6 +178,16 @@ class PiReader:
                 ),
             ],
         )
+
+    def _compaction_before(self, id: str) -> str:
+        """The newest compaction on the way up from an entry; empty if there is none."""
+        seen: set[str] = set()
+        while (entry := self._entries.get(id)) and id not in seen:
+            if entry.kind == "compaction":
+                return id
+            seen.add(id)
+            id = entry.parent
+        return ""
 
     def _branch(self) -> tuple[list[TreeEntry], int]:
         """The entries of the branch that may be live, oldest first, and the missing parents.

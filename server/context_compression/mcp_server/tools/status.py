@@ -1,6 +1,7 @@
 """`context_status`: how full the context window is, and what fills it."""
 
 import sys
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from mcp.types import CallToolResult
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT
+from context_compression.hosts.compaction_words import in_words
 from context_compression.hosts.installed_hooks import outdated_hooks
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
@@ -37,6 +39,7 @@ STATUS_FACTS: Mapping[str, type] = {
     "transcript": str,
     "messages": int,
     "tokens_by_kind": dict,
+    "host_compactions": str,
     "tokens_saved": int,
     "refs_total": int,
     "newest_refs": dict,
@@ -114,6 +117,7 @@ def _answer(
             for item in status.largest[: ITEMS[arguments.response_format]]
         ],
         "offload_would_free_tokens": status.could_free,
+        "host_compactions": (transcript and in_words(transcript.compactions, time.time())) or None,
         "compressions": status.compressions,
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,

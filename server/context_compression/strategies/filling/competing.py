@@ -27,6 +27,7 @@ from context_compression.evidence.facts import commands_of, outcome_lines
 from context_compression.evidence.latest import UNDO
 from context_compression.planning.pieces import Choice, Pool, Source
 from context_compression.planning.selection import end_of_output, tokens_of_text
+from context_compression.progress import SELECTING, advance
 from context_compression.strategies import measured
 from context_compression.strategies.filling.kept import KeptMessages
 from context_compression.strategies.filling.parts import quotes_in, with_less_worth
@@ -53,8 +54,9 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
     """All pieces that compete for the room, and the choice among them."""
     plan, competing = base.plan, Competing(base)
     cutter, used, sources = plan.cutter, plan.used, competing.sources()
-    for source in sources:
+    for number, source in enumerate(sources):
         cutter(source.text)
+        advance(SELECTING, len(sources) + number, 3 * len(sources))
     texts = (
         text
         for message in base.shown.values()
@@ -65,7 +67,8 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
     shown = array("I", chain.from_iterable(map(cutter.numbering.numbers, texts)))
     cutter.numbering.pack()  # all words are known now, and the pool needs memory
     pool, outdated = Pool(cutter), plan.outdated
-    for source in sources:
+    for number, source in enumerate(sources):
+        advance(SELECTING, 2 * len(sources) + number, 3 * len(sources))
         block = competing.block_of(source)
         old = outdated.spans(block, source.text)
         old = [*old, *outdated.unchanged(block, source.text)]
@@ -92,6 +95,7 @@ class Competing:
         sources: list[Source] = []
         by_user: list[bool] = []
         for source in chain.from_iterable(by_message):
+            advance(SELECTING, source.message, 3 * len(plan.messages))
             in_users_role = plan.messages[source.message].role == "user"
             if (source.message, source.slot) not in again:
                 sources.append(source)

@@ -2,14 +2,15 @@
 
 Each line of a transcript is one row, a JSON object.
 
-    reader.py    reads a transcript row by row, and builds its live conversation
-    row.py       kinds of rows
-    outline.py   a short form of every row
-    lineage.py   the row that each row follows
-    history.py   which rows go back to before a compaction
-    branch.py    the rows that are in the context now
-    context.py   the messages of those rows, and their measured token usage
-    stream.py    reads the log of a run (`claude -p --output-format stream-json`)
+    reader.py       reads a transcript row by row, and builds its live conversation
+    row.py          kinds of rows
+    outline.py      a short form of every row
+    lineage.py      the row that each row follows
+    history.py      which rows go back to before a compaction
+    branch.py       the rows that are in the context now
+    compactions.py  the compactions that led to a context
+    context.py      the messages of those rows, and their measured token usage
+    stream.py       reads the log of a run (`claude -p --output-format stream-json`)
 
 The format is internal to Claude Code and changes. Unknown rows are skipped and reported.
 """

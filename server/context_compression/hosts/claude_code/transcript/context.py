@@ -5,20 +5,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.conversation.messages import as_object, is_array
 from context_compression.hosts.claude_code.transcript.branch import Branch
-from context_compression.hosts.claude_code.transcript.row import Row, blocks, message_id
+from context_compression.hosts.claude_code.transcript.compactions import begins_context
+from context_compression.hosts.claude_code.transcript.row import (
+    PROMPT_TOKENS,
+    SYNTHETIC,
+    Row,
+    blocks,
+    blocks_of,
+    is_compaction,
+    is_summary,
+    message_id,
+    prompt_tokens,
+)
+from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.times import seconds
 
 CLEARED = "[Old tool result content cleared]"  # the model sees this instead of the result
-PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-@dataclass(frozen=True)
+@dataclass
 class AnsweredMessage:
     """An assistant message, and the user message after it with the results of its calls."""
 
     message: dict[str, Any]
+    row: Row
+    """The newest row of the assistant message."""
     answer: dict[str, Any] = field(default_factory=lambda: {"role": "user", "content": []})
 
     @property
@@ -44,7 +58,7 @@ class Context:
         self.textless: Counter[str] = Counter()
         """How many attachments have no text in the file, by their type."""
         self._branch = branch
-        self._uuids: dict[int, list[str]] = {}  # of rows, by the `id()` of their message
+        self._made_of: dict[int, list[Row]] = {}  # by the `id()` of a message
         self._steps: dict[str, AnsweredMessage] = {}  # by message id
         self._calls: dict[str, AnsweredMessage] = {}  # by call id, in the order of the calls
         self._cleared = _cleared(branch.rows)
@@ -73,9 +87,21 @@ class Context:
                 return None  # earlier requests held another context
             step = self._steps.get(message_id(row)) if row["type"] == "assistant" else None
             before = self._before.get(id(step.message)) if step else None
-            if before is not None and (tokens := _prompt_tokens(row)):
+            if before is not None and (tokens := prompt_tokens(row)):
                 return tokens, before
         return None
+
+    @property
+    def times(self) -> list[float | None]:
+        """When each message was written, in seconds since 1970."""
+        return [*map(seconds, self._written)]
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests since the last compaction that the model answered."""
+        placed = ((self._before.get(id(step.message), -1), step) for step in self._steps.values())
+        made = (_request(step.row, place) for place, step in placed if place >= self.carried)
+        return [request for request in made if request]
 
     def _add_user(self, row: Row) -> None:
         content = row["message"]["content"]
@@ -97,20 +123,21 @@ class Context:
         self._note(message, row)
 
     def _note(self, message: Mapping[str, Any], row: Row) -> None:
-        self._uuids.setdefault(id(message), []).append(row["uuid"])
+        self._made_of.setdefault(id(message), []).append(row)
 
     def _add_assistant(self, row: Row) -> None:
         content = row["message"]["content"]
         step = self._steps.get(message_id(row))
         if step is None:
             step = self._steps[message_id(row)] = AnsweredMessage(
-                {"role": "assistant", "content": content}
+                {"role": "assistant", "content": content}, row
             )
             self.messages += [step.message, step.answer]
         else:
             there = blocks_of(step.message["content"])  # a row may be written twice
             new = [block for block in blocks_of(content) if block not in there]
             step.message["content"] = [*there, *new]
+            step.row = row
         self._note(step.message, row)
         for call in blocks(row, "tool_use"):
             self._calls.setdefault(string(call, "id"), step)
@@ -154,8 +181,30 @@ class Context:
         for step in self._steps.values():
             step.results.sort(key=lambda block: order.get(string(block, "tool_use_id"), len(order)))
         self.messages = [message for message in self.messages if message["content"] != []]
-        self.rows = [self._uuids.get(id(message), []) for message in self.messages]
+        made_of = [self._made_of.get(id(message), []) for message in self.messages]
+        self.rows = [[row["uuid"] for row in rows] for rows in made_of]
+        self._written = [rows[0].get("timestamp") if rows else None for rows in made_of]
+        self.carried = self._count_carried()
         self._before = {id(message): count for count, message in enumerate(self.messages)}
+
+    def _count_carried(self) -> int:
+        """How many messages, from the first on, the last compaction kept or wrote."""
+        rows, kept = self._branch.rows, self._branch.kept
+        is_compacted = bool(rows) and is_compaction(rows[0])
+        ends = [
+            end
+            for end, row in enumerate(rows, 1)
+            if row["uuid"] in kept or begins_context(row) or (is_compacted and is_summary(row))
+        ]
+        end = max(ends, default=0)
+        while 0 < end < len(rows) and rows[end]["type"] == "attachment":  # files it gives again
+            end += 1
+        old = {row["uuid"] for row in rows[:end]}
+        places = [n for n, uuids in enumerate(self.rows, 1) if not old.isdisjoint(uuids)]
+        count = max(places, default=0)
+        answers = [id(step.answer) for step in self._steps.values()]
+        results = self.messages[count : count + 1] if count else []
+        return count + any(id(message) in answers for message in results)
 
 
 def _cleared(rows: Sequence[Row]) -> set[str]:
@@ -188,18 +237,20 @@ def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
     return [{"content": reminder}] if body else []
 
 
-def _prompt_tokens(row: Row) -> int:
-    """Input tokens of a request, cached ones included.
-
-    Output tokens are not added: in versions 2.1.14 to 2.1.50 they are a placeholder.
-    """
-    usage = as_object(row["message"].get("usage"))
-    parts = [usage.get(part) for part in PROMPT_TOKENS]
-    return sum(part for part in parts if isinstance(part, int))
-
-
-def blocks_of(content: Any) -> list[Mapping[str, Any]]:
-    """The content of a message as a list of blocks; a string becomes one text block."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return [block for block in content if is_object(block)] if is_array(content) else []
+def _request(row: Row, messages: int) -> Request | None:
+    """The request that a row answers; `None` if the host wrote the answer, or copied it."""
+    message = as_object(row.get("message"))
+    usage, model = as_object(message.get("usage")), string(message, "model")
+    if model == SYNTHETIC or (usage and not prompt_tokens(row)):
+        return None
+    _, read, written = (n if isinstance(n := usage.get(part), int) else 0 for part in PROMPT_TOKENS)
+    answer = usage.get("output_tokens")
+    return Request(
+        messages=messages,
+        time=seconds(row.get("timestamp")),
+        model=model,
+        input_tokens=prompt_tokens(row) or None,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        output_tokens=answer if isinstance(answer, int) else 0,
+    )

@@ -9,6 +9,10 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object
 from context_compression.hosts.claude_code.transcript.branch import Branch, live_branch
+from context_compression.hosts.claude_code.transcript.compactions import (
+    Compactions,
+    begins_context,
+)
 from context_compression.hosts.claude_code.transcript.lineage import kept_by
 from context_compression.hosts.claude_code.transcript.row import (
     Row,
@@ -16,6 +20,7 @@ from context_compression.hosts.claude_code.transcript.row import (
     is_compaction,
     message_id,
 )
+from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.lines import At, string
 
 LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata", "isCompactSummary")
@@ -28,8 +33,13 @@ class Outline:
         self._main: dict[str, Row] = {}
         self._side: dict[str, Row] = {}
         self._recent: dict[str, Row] = {}  # from the last compaction on
+        self._compactions = Compactions()
         self._older: set[str] = set()  # ids of the messages before it
         self._is_rewritten = False  # whether one of those was written again after it
+
+    def compactions(self, branch: Branch) -> list[Compaction]:
+        """The compactions that led to a branch, the oldest first."""
+        return self._compactions.of(branch)
 
     @property
     def subagents(self) -> int:
@@ -40,6 +50,8 @@ class Outline:
         """Add a row. A row that is written twice keeps its first place and its last content."""
         short = {**_short(kind, row), "at": at}
         uuid = row["uuid"]
+        if kind == "system" and begins_context(short):
+            self._compactions.add({**row, **short}, at, self.branch)
         if row.get("isSidechain"):
             self._side[uuid] = short
             return
@@ -48,7 +60,10 @@ class Outline:
             self._recent, self._is_rewritten = {}, False
         if uuid not in self._main or uuid in self._recent:
             self._recent[uuid] = short
-            self._is_rewritten |= message_id(short) in self._older
+            is_rewritten = message_id(short) in self._older
+            self._is_rewritten |= is_rewritten
+            if not is_rewritten:
+                self._compactions.go_on(kind, row)
         self._main[uuid] = short
 
     def branch(self) -> Branch:

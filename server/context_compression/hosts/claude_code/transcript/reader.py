@@ -8,9 +8,11 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.hosts.claude_code.about import NAME
-from context_compression.hosts.claude_code.transcript.context import Context, blocks_of
+from context_compression.hosts.claude_code.transcript.compactions import begins_context
+from context_compression.hosts.claude_code.transcript.context import Context
 from context_compression.hosts.claude_code.transcript.outline import Outline
-from context_compression.hosts.claude_code.transcript.row import MESSAGES, Row
+from context_compression.hosts.claude_code.transcript.row import MESSAGES, SYNTHETIC, Row, blocks_of
+from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
 from context_compression.transcripts.transcript import (
@@ -23,12 +25,13 @@ from context_compression.transcripts.transcript import (
 
 __all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
 
-SYNTHETIC = "<synthetic>"  # the model named in messages that the host wrote itself
 KNOWN = MESSAGES | {  # the rest are links of the chain, or describe the session
     "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch",
     "cost-state", "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode",
     "pr-link", "progress", "queue-operation", "summary", "tools-used",
 }  # fmt: skip
+TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+"""By the kind of a row: where it holds the session's title. The user's own title comes first."""
 OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
 
 
@@ -49,22 +52,32 @@ class ClaudeCodeReader:
         self._outline = Outline()
         self._shapes: dict[str, Mapping[str, Any]] = {}  # system prompt and tools of requests
         self._shape: Mapping[str, Any] = {}
+        self._titles: dict[str, str] = {}  # by who gave them: the kind of their row
+        self._project = ""
         self._unknown: Counter[str] = Counter()
         self._cache = RowCache()
 
     def add(self, row: dict[str, Any], at: At) -> None:
         """Add the next row of the file."""
         kind = string(row, "type") if _is_sound(row) else "damaged"
+        self._project = self._project or string(row, "cwd")
         if string(row, "uuid"):
             self._outline.add(kind, row, at)
             if kind in MESSAGES:
                 self._cache.put(at, _slim(row))
         if kind not in KNOWN:
             self._unknown[kind or "none"] += 1
+        elif kind in TITLES:
+            self._titles[kind] = string(row, TITLES[kind]) or self._titles.get(kind, "")
         elif kind == "api-request-shape":
             self._shapes[string(row, "shapeHash")] = as_object(row.get("shape"))
         elif kind == "api-request":
             self._shape = self._shapes.get(string(row, "shapeHash"), self._shape)
+
+    def before(self, row: dict[str, Any], path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction, or before old tool results are removed."""
+        compacts = begins_context({"type": string(row, "type"), "subtype": row.get("subtype")})
+        return self.transcript(path, load) if compacts else None
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last row added."""
@@ -85,6 +98,12 @@ class ClaudeCodeReader:
             system=[*blocks_of(shape.get("system")), *context.extra_system] or None,
             tools=shape.get("tools"),
             rows=context.rows,
+            project=self._project,
+            title=next(filter(None, map(self._titles.get, TITLES)), ""),
+            compactions=self._outline.compactions(outline),
+            carried=context.carried,
+            times=Later(lambda: context.times),
+            requests=Later(lambda: context.requests),
             warnings=[
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(

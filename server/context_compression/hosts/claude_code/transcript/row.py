@@ -8,6 +8,8 @@ from context_compression.transcripts.lines import string
 
 Row: TypeAlias = Mapping[str, Any]
 
+PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+SYNTHETIC = "<synthetic>"  # the model named in messages that the host wrote itself
 MESSAGES = {"user", "assistant", "system", "attachment"}
 
 
@@ -17,6 +19,11 @@ def is_compaction(row: Row) -> bool:
     The rows before it left the context, except those that the boundary lists as kept.
     """
     return row["type"] == "system" and row.get("subtype") == "compact_boundary"
+
+
+def is_clearing(row: Row) -> bool:
+    """Whether a row says that old tool results were removed from the context (microcompaction)."""
+    return row["type"] == "system" and row.get("subtype") == "microcompact_boundary"
 
 
 def is_summary(row: Row) -> bool:
@@ -34,3 +41,20 @@ def blocks(row: Row, kind: str) -> Iterator[Mapping[str, Any]]:
 def message_id(row: Row) -> str:
     """The id that the rows of one assistant message share; for others, the row's own uuid."""
     return string(as_object(row.get("message")), "id") or row["uuid"]
+
+
+def prompt_tokens(row: Row) -> int:
+    """Input tokens of a request, cached ones included.
+
+    Output tokens are not added: in versions 2.1.14 to 2.1.50 they are a placeholder.
+    """
+    usage = as_object(as_object(row.get("message")).get("usage"))
+    parts = [usage.get(part) for part in PROMPT_TOKENS]
+    return sum(part for part in parts if isinstance(part, int))
+
+
+def blocks_of(content: Any) -> list[Mapping[str, Any]]:
+    """The content of a message as a list of blocks; a string becomes one text block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [block for block in content if is_object(block)] if is_array(content) else []

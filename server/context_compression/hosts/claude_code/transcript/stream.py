@@ -21,9 +21,14 @@ from typing import Any
 from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.errors import TranscriptError
 from context_compression.hosts.claude_code.transcript.reader import ClaudeCodeReader
-from context_compression.hosts.claude_code.transcript.row import Row
 from context_compression.transcripts.lines import At, string
-from context_compression.transcripts.transcript import Load, Transcript, folder_name, id_from_name
+from context_compression.transcripts.transcript import (
+    Load,
+    Row,
+    Transcript,
+    folder_name,
+    id_from_name,
+)
 
 NOT_SPOKEN = {  # known, but not part of the conversation
     "auth_status", "control_cancel_request", "control_request", "control_response", "keep_alive",
@@ -50,11 +55,28 @@ def is_log(document: Any) -> bool:
 
 def read_document(path: Path, document: Any) -> Transcript:
     """A log that is one JSON value."""
+    return _read(path, document, {})
+
+
+def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
+    """The conversation before each compaction in such a log, by the compaction's place."""
+    before: dict[int | None, Transcript] = {}
+    _read(path, document, before)
+    return before
+
+
+def _read(path: Path, document: Any, before: dict[int | None, Transcript]) -> Transcript:
     rows = [dict(as_object(row)) for row in document]
     stream = reader()
+
+    def load(at: At) -> Row:
+        return rows[at.offset]
+
     for index, row in enumerate(rows):
+        if known := stream.before(row, path, load):
+            before[index] = known
         stream.add(row, At(index, 0))
-    return stream.transcript(path, lambda at: rows[at.offset])
+    return stream.transcript(path, load)
 
 
 def reader() -> "StreamReader":
@@ -92,6 +114,11 @@ class StreamReader:
             self._result, self._is_answering = row, False
         elif kind not in NOT_SPOKEN:
             self._reader.add({"type": kind}, at)  # counted there
+
+    def before(self, row: dict[str, Any], path: Path, load: Load) -> Transcript | None:
+        """The conversation before a compaction."""
+        is_compaction = row.get("subtype") == "compact_boundary"
+        return self.transcript(path, load) if is_compaction else None
 
     def _add_system(self, row: dict[str, Any], at: At) -> None:
         match string(row, "subtype"):
@@ -153,6 +180,7 @@ class StreamReader:
             # not the session's own id: the log is only a part of it, and the session may go on
             session_id=folder_name(f"{session}-log") if session else id_from_name(path),
             model=model,
+            project=string(self._init, "cwd"),
             window=self._window(model),
             warnings=[*self._warnings(transcript), *transcript.warnings],
         )
@@ -188,6 +216,7 @@ def _as_row(row: Mapping[str, Any], at: At) -> dict[str, Any]:
         "isSidechain": bool(string(row, "parent_tool_use_id")),
         "isApiErrorMessage": bool(row.get("error")),
         "message": row.get("message"),
+        "timestamp": row.get("timestamp"),
     }
 
 

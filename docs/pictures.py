@@ -1,0 +1,194 @@
+"""Makes the pictures of a report in `docs/pictures/`, from the demo's conversation.
+
+    python docs/pictures.py        # needs Chromium, and playwright from `.[test]`
+
+The demo's conversation is played again with a window of 48,000 tokens, so that it is compressed a
+few times. Its times are set, so the pictures differ only where the report does. A test holds
+`before-after.svg` to the conversation.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from context_compression import compress
+from context_compression.conversation.formats import parse
+from context_compression.report.building import build_report
+from context_compression.report.html import page
+from context_compression.report.model import Report
+from context_compression.report.page.kinds import KINDS, by_class
+from context_compression.session import Session
+from context_compression.session.history import history_of
+from context_compression.tokens import Counter
+from context_compression.tokens.usage import breakdown
+
+FOLDER = Path(__file__).parent / "pictures"
+MODEL = "claude-sonnet-4-5"
+WINDOW = 48_000
+TARGET = 20_000  # tokens; the demo compresses to as many
+BEGAN = 1_790_000_000.0
+MINUTE = 60
+PROJECT = "/home/ada/context-compression"
+WIDE, NARROW, OF_TEXTS = (1200, 1000), (400, 900), (1000, 700)
+"""Sizes of pictures, in pixels."""
+OPENED = 1
+"""The place of the original in the list whose text is shown."""
+
+
+def demo() -> list[dict[str, Any]]:
+    """The messages of the demo."""
+    recorded = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
+    return [json.loads(line) for line in recorded.splitlines()]
+
+
+def report() -> Report:
+    """The report of the demo's conversation, played in a small window."""
+    settings = {"token_budget": WINDOW}
+    with TemporaryDirectory() as folder:
+        session = Session(Path(folder) / ".compression", "demo", model=MODEL, settings=settings)
+        for message in demo():
+            if message["role"] == "assistant":
+                session.prepare()
+            session.record(message)
+        for ref in [ref for ref, _, text in session.archived() if isinstance(text, str)][:9:4]:
+            session.restore(ref)
+        return settled(build_report(history_of(session), session))
+
+
+def settled(report: Report) -> Report:
+    """A report with times and a folder that are the same on every machine."""
+
+    def at(request: int) -> float:
+        return BEGAN + 2 * MINUTE * request
+
+    points = [replace(point, time=at(point.number)) for point in report.points]
+    marks = [
+        replace(mark, compaction=replace(mark.compaction, time=at(mark.after) + MINUTE))
+        for mark in report.compactions
+    ]
+    archived = [replace(each, time=at(marks[-1].after) + MINUTE) for each in report.archived]
+    return replace(
+        report,
+        session="demo",
+        project=PROJECT,
+        title="A strategy for repeated lines in build logs",
+        began=BEGAN,
+        ended=at(len(points)),
+        points=points,
+        compactions=marks,
+        archived=archived,
+        store=replace(report.store, folder=f"{PROJECT}/.compression"),
+    )
+
+
+def sizes(messages: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Tokens by kind, in the order of `KINDS`."""
+    return by_class(breakdown(parse(messages).messages, Counter(MODEL)))
+
+
+def before_after() -> str:
+    """The demo's context before and after a compression, as SVG."""
+    messages = demo()
+    result = compress(messages, target_tokens=TARGET, model=MODEL)
+    rows = {"before": sizes(messages), "after": sizes(result.messages)}
+    whole = sum(rows["before"])
+    words = " and ".join(f"{sum(parts):,} tokens {name}" for name, parts in rows.items())
+    bars = [_bar(name, parts, whole, 62 + 84 * at) for at, (name, parts) in enumerate(rows.items())]
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 262" role="img" '
+        f'aria-label="A session has {words}">\n'
+        f"<style>{_style()}</style>\n"
+        '<text x="0" y="18" class="title">A session of this project, before and after</text>\n'
+        f"{''.join(bars)}{_legend(rows['before'])}</svg>\n"
+    )
+
+
+def _bar(name: str, parts: Sequence[int], whole: int, y: int) -> str:
+    """A bar in which each kind has a part, with its numbers above it."""
+    x, drawn = 0.0, ""
+    for kind, tokens in zip(KINDS, parts, strict=True):
+        width = 760 * tokens / whole
+        place = f'x="{x:.1f}" y="{y}" width="{max(width - 1, 0):.1f}" height="34"'
+        drawn += f'<rect {place} class="{kind}"/>'
+        x += width
+    note = "" if name == "before" else ", and every original is in the archive"
+    text = f'<tspan class="strong">{sum(parts):,} tokens</tspan> {name}{note}'
+    return f'<text x="0" y="{y - 9}">{text}</text>{drawn}\n'
+
+
+def _legend(parts: Sequence[int]) -> str:
+    shown = [kind for kind, tokens in zip(KINDS, parts, strict=True) if tokens]
+    drawn = ""
+    for at, kind in enumerate(shown):
+        x, y = 190 * (at % 4), 212 + 26 * (at // 4)
+        square = f'<rect x="{x}" y="{y}" width="12" height="12" rx="2" class="{kind}"/>'
+        drawn += f'{square}<text x="{x + 20}" y="{y + 11}" class="quiet">{KINDS[kind]}</text>\n'
+    return drawn
+
+
+def _style() -> str:
+    """The page's colours, light and dark."""
+    text = files("context_compression.report.page").joinpath("page.css").read_text("utf-8")
+    light, dark = (
+        "".join(f".{kind} {{ fill: {_colour(kind, part)} }} " for kind in KINDS)
+        for part in text.split("prefers-color-scheme: dark", 1)
+    )
+    return (
+        "text { font: 15px system-ui, sans-serif; fill: #1c2430 } .quiet { fill: #56606d; "
+        "font-size: 14px } .title { font-size: 18px; font-weight: 600 } "
+        f".strong {{ font-weight: 600 }} {light}@media (prefers-color-scheme: dark) {{ "
+        f"text {{ fill: #e4e8ee }} .quiet {{ fill: #a2abb8 }} {dark}}}"
+    )
+
+
+def _colour(kind: str, css: str) -> str:
+    found = re.search(rf"--{kind}: (#[0-9a-f]{{6}})", css)
+    assert found
+    return found[1]
+
+
+def take(browser: Browser, html: Path) -> None:
+    """Takes the pictures of a page."""
+
+    def opened(mode: Literal["light", "dark"], width: int, height: int) -> Page:
+        size: ViewportSize = {"width": width, "height": height}
+        tab = browser.new_page(viewport=size, color_scheme=mode, reduced_motion="reduce")
+        tab.goto(html.as_uri())
+        return tab
+
+    opened("light", *WIDE).screenshot(path=FOLDER / "report-light.png")
+    opened("dark", *WIDE).screenshot(path=FOLDER / "report-dark.png")
+    opened("light", *NARROW).screenshot(path=FOLDER / "report-narrow.png")
+    tab = opened("light", *OF_TEXTS)
+    tab.locator(".refs button").nth(OPENED).click()
+    tab.locator("#originals").evaluate("node => node.scrollIntoView()")
+    tab.screenshot(path=FOLDER / "report-original.png")
+
+
+def main() -> None:
+    """Makes all pictures."""
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "before-after.svg").write_text(before_after(), encoding="utf-8")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        html = Path(folder) / "report.html"
+        html.write_text(page(report()), encoding="utf-8")
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        take(browser, html)
+        browser.close()
+
+
+if __name__ == "__main__":
+    os.environ["TZ"] = "UTC"
+    main()

@@ -1,0 +1,112 @@
+"""The numbers of sessions: `sessions` gives them, and other commands take them."""
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from context_compression.cli.app import Options, Refused
+from context_compression.cli.terminal import say
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import in_words
+from context_compression.doors.conversations import SHORTEST_ID
+from context_compression.doors.listing import Listing
+from context_compression.errors import ContextCompressionError
+from context_compression.shell import completing
+from context_compression.shell.last_listing import NumberedSession, last_listing, listing_file
+from context_compression.store.files import replace_file, to_json
+
+LONGEST_TITLE = 60
+LIST = "`context-compression sessions`"
+
+
+class ConversationName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # click 8.1 has none
+    """The name of a conversation; the number of a session in the last listing becomes its name."""
+
+    name = "conversation"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was given, or the path or id of the session with this number."""
+        options = (ctx.find_object(Options) if ctx else None) or Options()
+        return name_of(value, options)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The sessions listed last, by number and id; and files."""
+        return completing.sessions_or_files(ctx, param, incomplete)
+
+
+CONVERSATION = ConversationName()
+
+
+def name_of(given: str, options: Options) -> str:
+    """The name of the conversation that a name or a number means.
+
+    A file or session of that very name comes before a number.
+
+    Raises:
+        Refused: no session has this number.
+    """
+    if not (given.isascii() and given.isdigit()):
+        return given
+    listed = last_listing()
+    session = listed.get(int(given))
+    store = options.workspace().store
+    ids = store.sessions()
+    if os.path.exists(given) or given in ids:
+        what = "a session" if given in ids else "a file"
+        if session:
+            say(f"note: {given} is {what} of this name, not number {given} of the last listing.")
+        return given
+    if session is None:
+        if len(given) >= SHORTEST_ID and any(id.startswith(given) for id in ids):
+            return given
+        raise Refused(_unknown(given, len(listed)))
+    if session.store and session.store != str(store.folder):
+        raise Refused(
+            f"Session {given}, {session.id}, is recorded in another store. Add `--store "
+            f"{session.store}` before the name of the command."
+        )
+    say(f"{given} is {described(session)}")
+    return session.name
+
+
+def described(session: NumberedSession) -> str:
+    """A session in a few words, for the user to recognise it."""
+    title = in_words(session.title, LONGEST_TITLE)
+    return f"the session {session.id} of {session.host}" + (f": {title}" if title else "")
+
+
+def remember(listing: Listing, store: str) -> None:
+    """Keep the numbers of a listing for later commands."""
+    sessions = [
+        asdict(
+            NumberedSession(
+                number=number,
+                name=each.name,
+                id=each.id,
+                host=each.host,
+                title=in_words(each.title, LONGEST_TITLE),
+                store="" if each.path else store,
+            )
+        )
+        for number, each in enumerate(listing.sessions, 1)
+    ]
+    path = listing_file()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, to_json({"version": 1, "sessions": sessions}) + b"\n")
+    except (OSError, ContextCompressionError) as error:
+        say(f"warning: the numbers cannot be kept for other commands: {error}")
+
+
+def _unknown(given: str, listed: int) -> str:
+    if not listed:
+        return f"No session has a number yet. Run {LIST}, which numbers them."
+    return (
+        f"No session has the number {given}: {LIST} last listed {how_many(listed, 'session')}. Run "
+        "it again, with --all for more of them."
+    )

@@ -1,0 +1,189 @@
+"""`report`: what filled a session's context, what left it, and what that cost."""
+
+import os
+import sys
+import tempfile
+import webbrowser
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from context_compression.cli.app import Options, Refused, as_json, place
+from context_compression.cli.console import is_terminal, size
+from context_compression.cli.help import examples
+from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.terminal import say, show, working, write_json
+from context_compression.display.strings import one_line
+from context_compression.doors.conversations import CURRENT, Conversations
+from context_compression.doors.listing import list_sessions
+from context_compression.errors import (
+    ContextCompressionError,
+    ConversationNotFound,
+    StoreUnwritable,
+)
+from context_compression.progress import COMPARING, COUNTING, READING
+from context_compression.store.files import replace_file
+from context_compression.workspace import Opened
+
+if TYPE_CHECKING:
+    from context_compression.report.model import Report
+
+MARK = b"<!-- a report of context-compression -->"
+"""The last line of every page, by which it is known before it is overwritten."""
+NARROW, WIDE = 60, 120
+"""How many columns the text takes at least and at most."""
+
+price = click.FloatRange(min=0)
+
+
+@click.command(
+    short_help="Show what filled a session's context, what left it, and what it cost.",
+    epilog=examples(
+        ("report", "the current conversation, or the newest of this folder"),
+        ("report 3 --open", "session 3 of `sessions` as a page in the browser"),
+        ("report chat.jsonl --html r.html", "a page to keep"),
+    ),
+)
+@click.argument("session", required=False, type=CONVERSATION)
+@click.option(
+    "--html", "--output", "file", metavar="FILE", help="Write the report as a page for a browser."
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option("--force", is_flag=True, help="Overwrite FILE even if it is not a report.")
+@click.option("--without-text", is_flag=True, help="Leave out the texts of archived originals.")
+@click.option(
+    "--input-price", type=price, metavar="USD", help="Per million input tokens, for amounts."
+)
+@click.option("--output-price", type=price, metavar="USD", help="Per million output tokens.")
+@click.option("--model", help="The session's model, for token counts and window size.")
+@as_json
+@click.pass_obj
+def report(
+    options: Options,
+    session: str | None,
+    file: str | None,
+    opens: bool,
+    force: bool,
+    without_text: bool,
+    input_price: float | None,
+    output_price: float | None,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Show what filled the context of SESSION, what left it, and what that cost.
+
+    SESSION is a transcript, a file of messages, the id of a session, or its number in
+    `context-compression sessions`. Without it, the current conversation is shown, or the newest
+    session of this folder. Nothing is changed.
+    """
+    from context_compression.report.building import Prices, report_of
+
+    path = _checked(file, force) if file else None
+    conversations = options.conversations(*([session] if session else []))
+    with working(READING, READING, COUNTING, COMPARING):
+        opened = _opened(conversations, session, model)
+        facts = report_of(opened, Prices(input_price, output_price))
+    doubts = conversations.workspace.doubts(opened.session.settings)
+    facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))])
+    if without_text:
+        facts = _without_text(facts)
+    if opens and path is None:
+        path = Path(tempfile.mkdtemp(prefix="context-report-"), "report.html")
+    if path:
+        _write(facts, path)
+        say(f"Written to {one_line(path)}.{'' if without_text else _TEXTS}")
+        if opens and not webbrowser.open(path.resolve().as_uri()):
+            say("No browser could be opened. Open the file in one.")
+    if as_json:
+        write_json(asdict(facts))
+    elif not path:
+        from context_compression.report.text import text
+
+        show(text(facts, _width()))
+        say("\nAs a page for a browser: context-compression report … --html FILE")
+
+
+_TEXTS = (
+    " It holds texts of the conversation, and only you may read it; --without-text leaves them out."
+)
+
+
+def _opened(conversations: Conversations, session: str | None, model: str | None) -> Opened:
+    """The session that was named; else the current one, else the newest one of this folder."""
+    if session is not None:
+        return conversations.open(session, model=model)
+    try:
+        opened = conversations.open(CURRENT, model=model)
+    except ContextCompressionError:
+        newest = list_sessions(conversations, only_here=True, limit=1).sessions
+        if not newest:
+            raise ConversationNotFound(
+                "There is no current conversation and no session of this folder. Pass the path of "
+                "a transcript; `context-compression sessions` lists all sessions."
+            ) from None
+        opened = conversations.open(newest[0].name, model=model)
+        say(f"The newest session of this folder: {opened.session.id}")
+    else:
+        say(f"The current conversation: {opened.session.id}")
+    return opened
+
+
+def _without_text(report: "Report") -> "Report":
+    """The report without the texts of originals and of what the model sees in their place."""
+    archived = [
+        replace(entry, original="", shown="", cut=entry.cut + len(entry.original))
+        for entry in report.archived
+    ]
+    return replace(report, archived=archived)
+
+
+def _checked(file: str, force: bool) -> Path:
+    """The path of the page, if it may be written.
+
+    Raises:
+        Refused: the file exists and is not a report, or its name cannot be one.
+    """
+    if "\0" in file:
+        raise Refused(f"{file!r} contains a NUL character, which no file name can. Remove it.")
+    path = place(file)
+    if path.is_dir():
+        raise Refused(f"{one_line(path)} is a folder. Name a file in it.")
+    if os.path.lexists(path) and not (force or _is_report(path)):
+        raise Refused(
+            f"{one_line(path)} exists and is not a report of context-compression. Choose another "
+            "name, or add --force to overwrite it."
+        )
+    return path
+
+
+def _write(facts: "Report", path: Path) -> None:
+    """Write the page.
+
+    Raises:
+        Refused: it cannot be written there.
+    """
+    from context_compression.report.html import page
+
+    try:
+        replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+    except StoreUnwritable as error:
+        reason = getattr(error.__cause__, "strerror", None) or error
+        raise Refused(f"{one_line(path)} cannot be written: {reason}. Choose another.") from error
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file ends as our pages do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(MARK) - 8))
+        return MARK in file.read()
+
+
+def _width() -> int:
+    """How many columns a line of the text has at most."""
+    if not is_terminal(sys.stdout):
+        return 80
+    return min(WIDE, max(NARROW, size(sys.stdout).columns))

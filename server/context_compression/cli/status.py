@@ -1,0 +1,95 @@
+"""`status`: how full a conversation's context is, and what fills it."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import click
+
+from context_compression.cli import json_output, text_output
+from context_compression.cli.app import Options, as_json, warn
+from context_compression.cli.help import examples
+from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.terminal import say, show, working, write_json
+from context_compression.display.strings import one_line
+from context_compression.doors.conversations import CURRENT, Conversations
+from context_compression.errors import ContextCompressionError
+from context_compression.progress import COUNTING, READING
+from context_compression.workspace import Opened, Workspace
+from context_compression.workspace.own_sessions import KEPT_IN
+
+
+@click.command(
+    short_help="Show how full a conversation's context is.",
+    epilog=examples(
+        ("status chat.jsonl", "how full its context is, and what fills it"),
+        ("status 3", "the third session that `sessions` listed"),
+        ("status", "the current conversation, or else the recorded sessions"),
+        ("status current --json", "the running conversation, for programs"),
+    ),
+)
+@click.argument("conversation", required=False, type=CONVERSATION)
+@click.option("--model", help="The conversation's model, for token counts and window size.")
+@as_json
+@click.pass_obj
+def status(options: Options, conversation: str | None, model: str | None, as_json: bool) -> None:
+    """Show how full the context of CONVERSATION is, and what fills it.
+
+    CONVERSATION is a transcript, a file of messages, the id of a session, or its number from
+    `sessions`. Without it, show the conversation in which an agent's host runs this command; if
+    none does, list the recorded sessions.
+    """
+    conversations = options.conversations(*filter(None, [conversation]))
+    with working(READING, READING):
+        opened = _opened(conversations, conversation, model)
+    if opened is None:
+        _list_recorded(conversations.workspace, as_json)
+        return
+    if opened.session.id in KEPT_IN:
+        _show_own_session(opened, as_json)
+        return
+    warn(opened)
+    with working(COUNTING, COUNTING):
+        status = opened.session.status(opened.shown, opened.anchor)
+    doubts = conversations.workspace.doubts(opened.session.settings)
+    status = replace(
+        status,
+        warnings=[*dict.fromkeys((*status.warnings, *doubts))],
+        host_compactions=opened.transcript.compactions if opened.transcript else (),
+    )
+    if as_json:
+        write_json(json_output.status(opened.session.id, status))
+    else:
+        show(*text_output.status(opened.session.id, status))
+
+
+def _show_own_session(opened: Opened, as_json: bool) -> None:
+    """Shows what is kept in a session of this package, which is no conversation."""
+    refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
+    if as_json:
+        write_json({"session": opened.session.id, "refs_total": len(refs), "refs": refs})
+    else:
+        show(*text_output.own_session(opened.session.id, refs))
+
+
+def _opened(
+    conversations: Conversations, conversation: str | None, model: str | None
+) -> Opened | None:
+    """The conversation; without a name the current one, or `None` if it is not certain."""
+    if conversation is not None:
+        return conversations.open(conversation, model=model)
+    with suppress(ContextCompressionError):
+        opened = conversations.open(CURRENT, model=model)
+        say("The current conversation. `context-compression sessions` lists all.")
+        return opened
+    return None
+
+
+def _list_recorded(workspace: Workspace, as_json: bool) -> None:
+    for doubt in workspace.doubts():
+        say(f"warning: {one_line(doubt)}")
+    store = workspace.store
+    recorded = json_output.sessions(store, store.sessions())
+    if as_json:
+        write_json({"store": str(store.folder), "sessions": recorded})
+    else:
+        show(*text_output.sessions(store.folder, recorded))

@@ -1,0 +1,51 @@
+"""The compactions that led to a conversation, in words."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from context_compression.display.plurals import how_many, short_number
+from context_compression.hosts.claude_code import about as claude_code
+from context_compression.hosts.codex import about as codex
+from context_compression.hosts.gemini_cli import about as gemini_cli
+from context_compression.hosts.opencode import about as opencode
+from context_compression.hosts.pi import about as pi
+from context_compression.transcripts.candidates import age
+from context_compression.transcripts.history import Compaction
+
+TITLES = {host.NAME: host.TITLE for host in (claude_code, codex, gemini_cli, opencode, pi)}
+
+
+def in_words(compactions: Sequence[Compaction], now: float) -> str:
+    """`compacted 3 times by Claude Code, last 156K → 38K tokens, auto, 2 hours ago`.
+
+    Args:
+        compactions: the oldest first.
+        now: the present time, in seconds since 1970.
+
+    Returns:
+        An empty text if there are none.
+    """
+    whole = [compaction for compaction in compactions if not compaction.cleared]
+    cleared = [compaction for compaction in compactions if compaction.cleared]
+    kinds = (("compacted", whole), ("old tool results cleared", cleared))
+    return "; ".join(
+        ", ".join([f"{done} {_by(some)}", *_about(some[-1], now)]) for done, some in kinds if some
+    )
+
+
+def _by(compactions: Sequence[Compaction]) -> str:
+    counts = Counter(compaction.by for compaction in compactions)
+    parts = [f"{how_many(n, 'time')} by {TITLES.get(by, by)}" for by, n in counts.items()]
+    return " and ".join(parts)
+
+
+def _about(last: Compaction, now: float) -> Iterator[str]:
+    before, after = last.tokens_before, last.tokens_after
+    if before is not None and after is not None:
+        yield f"last {short_number(before)} → {short_number(after)} tokens"
+    elif before is not None:
+        yield f"last at {short_number(before)} tokens"
+    if last.trigger:
+        yield last.trigger
+    if last.time is not None:
+        yield f"{age(now - last.time)} ago"

@@ -1,0 +1,116 @@
+"""`build_report`: the facts of one session's report, from its history and our record of it."""
+
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from context_compression import hosts
+from context_compression.conversation.formats import Conversation
+from context_compression.report.archived import archived, health_of, originals_of
+from context_compression.report.consumers import by_file, by_tool, repeated, uses_of
+from context_compression.report.costs import cost_of
+from context_compression.report.course import course_of
+from context_compression.report.evidence import evidence_of
+from context_compression.report.measured import measured, summed
+from context_compression.report.model import LISTED, Report
+from context_compression.session import Session
+from context_compression.session.history import history_of
+from context_compression.tokens import Anchor, Counter, anchored
+from context_compression.tokens.usage import BESIDE, Usage, adding_up_to
+from context_compression.transcripts.history import History
+from context_compression.workspace.opened import Opened
+
+
+@dataclass(frozen=True)
+class Prices:
+    """US dollars per million tokens; `None` if the user named none."""
+
+    input: float | None = None
+    output: float | None = None
+
+
+NO_PRICES = Prices()
+
+
+def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
+    """The report of a conversation that a caller named. Nothing is written."""
+    return build_report(
+        whole(opened),
+        opened.session,
+        anchor=opened.anchor,
+        prices=prices,
+    )
+
+
+def whole(opened: Opened) -> History:
+    """The whole conversation: from the file of its host, else from our record."""
+    if opened.transcript is None:
+        return history_of(opened.session)
+    return hosts.history(opened.transcript.path)
+
+
+def build_report(
+    history: History,
+    session: Session,
+    *,
+    anchor: Anchor | None = None,
+    prices: Prices = NO_PRICES,
+) -> Report:
+    """The report of a session. Nothing is written.
+
+    Args:
+        history: the whole conversation.
+        session: our record of it, which may be empty.
+        anchor: the tokens that the host's provider charged for the last request, if known.
+        prices: for amounts in dollars.
+    """
+    counter, state = Counter(session.model, session.counter), session.state()
+    stages = measured(history, counter)
+    usage = _usage(stages[-1].conversation, session, counter, anchor)
+    by_kind = adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind))
+    course = course_of(stages, by_kind.get(BESIDE, 0), state.tally.outside)
+    uses = uses_of(stages, counter, history.project)
+    originals = originals_of(session, state)
+    titles = {use.call_id: use.again or ", ".join(use.files) for use in uses}
+    live = stages[-1].stage.messages
+    left = archived(session, state, originals, counter.text, live, titles)
+    times = [time for stage in history.stages for time in stage.times if time is not None]
+    return Report(
+        session=history.session_id,
+        host=history.host,
+        project=history.project,
+        title=history.title,
+        model=history.model or session.model or "",
+        began=min(times, default=None),
+        ended=max(times, default=None),
+        messages=sum(len(stage.added) for stage in stages),
+        window=usage.total_budget,
+        threshold=usage.threshold_tokens,
+        used=int(usage.used_tokens),
+        by_kind=by_kind,
+        points=course.points,
+        compactions=course.marks,
+        by_tool=by_tool(uses),
+        by_file=by_file(uses),
+        repeated=repeated(uses),
+        archived=left[:LISTED],
+        archived_total=len(left),
+        archived_tokens=sum(entry.tokens for entry in left),
+        archived_restored=sum(entry.restored > 0 for entry in left),
+        cost=cost_of(
+            course.sent,
+            usage.total_budget,
+            input_price=prices.input,
+            output_price=prices.output,
+        ),
+        evidence=evidence_of(stages, chain.from_iterable(originals.messages.values())),
+        store=health_of(session, originals),
+        warnings=[*dict.fromkeys((*history.warnings, *state.warnings))],
+    )
+
+
+def _usage(live: Conversation, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
+    """How full the context is now, as `Session.status` counts it."""
+    usage = session.usage(live)
+    if anchor is None:
+        return usage
+    return replace(usage, used_tokens=anchored(counter, live.messages, anchor))

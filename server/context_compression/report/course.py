@@ -1,0 +1,189 @@
+"""The context in each request of a session, and its compactions."""
+
+from collections import Counter as Tally
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from context_compression.conversation.messages import as_object
+from context_compression.report.measured import MeasuredStage
+from context_compression.report.model import CompactionMark, Point
+from context_compression.tokens.usage import BESIDE, adding_up_to
+from context_compression.transcripts.history import Compaction, Request
+from context_compression.transcripts.stages import answers_among
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
+MOST_POINTS = 600
+"""About how many points a report has; a page could not show more of them side by side."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One request, with its context.
+
+    Attributes:
+        request: as it was recorded, or as its answer shows it.
+        point: its context.
+        first: whether it is the first after a compaction.
+        removed: tokens that compactions and hooks kept out of its context.
+        answer: tokens of the answer.
+    """
+
+    request: Request
+    point: Point
+    first: bool
+    removed: int
+    answer: int
+
+
+@dataclass(frozen=True)
+class Course:
+    """The course of a session: its requests, and its compactions among them."""
+
+    sent: Sequence[Sent]
+    marks: Sequence[CompactionMark]
+
+    @property
+    def points(self) -> list[Point]:
+        """The context in each request; thinned out if there are more than `MOST_POINTS`."""
+        points = [sent.point for sent in self.sent]
+        beside = {mark.after for mark in self.marks}
+        return thinned(points, {*beside, *(number + 1 for number in beside)})
+
+
+def course_of(
+    stages: Sequence[MeasuredStage], beside: int = 0, kept_out: Mapping[str, int] = NOTHING
+) -> Course:
+    """The course of a session.
+
+    Args:
+        stages: of its history.
+        beside: tokens outside the messages in each request; those that a provider charged beyond
+            our count replace it.
+        kept_out: tokens that a hook kept out of a tool result, by the id of its call.
+    """
+    sent: list[Sent] = []
+    marks: list[CompactionMark] = []
+    removed = before = 0
+    for stage in stages:
+        after = sum(stage.sizes[: stage.stage.carried])
+        removed = max(0, removed + before - after)
+        if began := stage.stage.began:
+            marks.append(_mark(began, len(sent), before + beside, after + beside))
+        left_out = [*_left_out(stage, kept_out)]
+        for new in _sent(stage, len(sent), removed, beside, left_out):
+            sent.append(new)
+            beside = new.point.by_kind.get(BESIDE, 0)
+        removed += sum(left_out)
+        before = sum(stage.sizes)
+    return Course(sent, marks)
+
+
+def _mark(began: Compaction, after: int, counted_before: int, counted_after: int) -> CompactionMark:
+    """A compaction at its place, with its sizes as we counted them where the host told none.
+
+    The sizes of one that only cleared tool results are those of the results (Claude Code 2.1.22).
+    """
+    told = (None, None) if began.cleared else (began.tokens_before, began.tokens_after)
+    before, left = told
+    if before is None and after:
+        before = counted_before
+    sizes = {"tokens_before": before, "tokens_after": counted_after if left is None else left}
+    return CompactionMark(after, replace(began, **sizes))
+
+
+def _sent(
+    stage: MeasuredStage, number: int, removed: int, beside: int, left_out: Sequence[int]
+) -> Iterator[Sent]:
+    """The requests of a stage; each message is added to the sums once."""
+    sums: Tally[str] = Tally()
+    place, first = 0, stage.stage.carried > 0
+    for request in requests_of(stage):
+        number += 1
+        for kinds in stage.by_kind[place : request.messages]:
+            sums.update(kinds)
+        removed += sum(left_out[place : request.messages])
+        place = max(place, request.messages)
+        charged = request.input_tokens
+        by_kind = adding_up_to(sums.total() + beside if charged is None else charged, sums)
+        beside = by_kind.get(BESIDE, 0)
+        yield Sent(
+            request=request,
+            point=Point(number, request.time, by_kind, charged),
+            first=first,
+            removed=removed,
+            answer=_size_of_answer(request, sum(stage.sizes[place : _answered(stage, place)])),
+        )
+        first = False
+
+
+def _left_out(stage: MeasuredStage, kept_out: Mapping[str, int]) -> Iterator[int]:
+    """For each message of a stage: tokens that were kept out of it when it came."""
+    for place, message in enumerate(stage.messages):
+        came = place >= stage.stage.carried
+        yield sum(kept_out.get(result.call_id, 0) for result in message.results) if came else 0
+
+
+def requests_of(stage: MeasuredStage) -> Sequence[Request]:
+    """The requests of a stage, in their order; without a record of them, one for each answer."""
+    of, messages = stage.stage, stage.stage.messages
+    requests = of.requests or answers_among(messages, of.carried, of.times)
+    return [
+        _charged(request, messages[request.messages])
+        if request.input_tokens is None and request.messages < len(messages)
+        else request
+        for request in sorted(requests, key=lambda request: request.messages)
+    ]
+
+
+def _charged(request: Request, answer: Mapping[str, Any]) -> Request:
+    """A request with the tokens in the `usage` of its answer, if the answer has one."""
+    usage = as_object(answer.get("usage"))
+    read = _tokens(usage, "cache_read_input_tokens")
+    written = _tokens(usage, "cache_creation_input_tokens")
+    charged = _tokens(usage, "input_tokens") + read + written
+    if total := _tokens(usage, "prompt_tokens"):  # of OpenAI, which includes cached tokens
+        charged = total
+        read = _tokens(as_object(usage.get("prompt_tokens_details")), "cached_tokens")
+    if not charged:
+        return request
+    return replace(
+        request,
+        input_tokens=charged,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        output_tokens=_tokens(usage, "output_tokens") or _tokens(usage, "completion_tokens"),
+    )
+
+
+def _tokens(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _size_of_answer(request: Request, counted: int) -> int:
+    """Tokens of an answer; streamed answers are often recorded with a placeholder like 1 or 8."""
+    recorded = request.output_tokens
+    return recorded if 2 * recorded >= counted else counted
+
+
+def _answered(stage: MeasuredStage, place: int) -> int:
+    """The end of the answer that begins at `place`."""
+    end = place
+    while end < len(stage.messages) and stage.messages[end].role == "assistant":
+        end += 1
+    return end
+
+
+def thinned(points: Sequence[Point], numbers: set[int], most: int = MOST_POINTS) -> list[Point]:
+    """At most about `most` points: the largest of each span, the first, the last, and `numbers`."""
+    if len(points) <= most:
+        return list(points)
+    kept = {point.number for point in (points[0], points[-1])}
+    kept |= numbers & {point.number for point in points}
+    spans = max(1, most - len(kept))
+    for span in range(spans):
+        start, stop = span * len(points) // spans, (span + 1) * len(points) // spans
+        kept.add(max(points[start:stop], key=lambda point: point.tokens).number)
+    return [point for point in points if point.number in kept]

@@ -1,0 +1,214 @@
+"""A report as a short plain text, for a terminal or a pipe."""
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from math import ceil
+
+from context_compression.display.cells import cells, without_middle, wrapped
+from context_compression.display.plurals import how_many, short_number
+from context_compression.display.strings import in_words
+from context_compression.report.chart import chart
+from context_compression.report.model import Archived, Consumer, Cost, Repeated, Report
+from context_compression.transcripts.history import OURS, Compaction
+
+LISTED = 5
+LABEL = 11
+"""How many columns the names of the parts take."""
+WITHOUT_HOST = {"messages": "a file of messages", OURS: "a recorded session"}
+ADVICE = {
+    "command": "let it print only what is new or fails",
+    "file": "read only the lines that changed",
+    "search": "narrow it, or keep its hits",
+}
+"""What would have avoided a repetition, by its kind."""
+
+
+def text(report: Report, width: int = 80) -> str:
+    """The report in about 40 lines.
+
+    Args:
+        report: the facts.
+        width: how many columns a line has at most.
+    """
+    warnings = (f"{'warning':{LABEL}}{in_words(each)}" for each in report.warnings[:LISTED])
+    sections = (
+        _head(report, width),
+        chain(_now(report), _chart(report, width), _compactions(report)),
+        chain(
+            _consumers("by tool", report.by_tool, width),
+            _consumers("by file", report.by_file, width),
+            _again(report.repeated, width),
+        ),
+        chain(
+            _left(report, width), _cost(report.cost), _evidence(report), _health(report), warnings
+        ),
+    )
+    fitted = ([fit for line in lines for fit in _fitted(line, width)] for lines in sections)
+    return "\n\n".join("\n".join(lines) for lines in fitted if lines)
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    """The line; one that is too long goes on below its beginning."""
+    if cells(line) <= width:
+        return [line]
+    return wrapped(line, width, hanging=0 if line.startswith(" ") else LABEL)
+
+
+def _head(report: Report, width: int) -> Iterator[str]:
+    yield without_middle(in_words(report.title or report.session), width)
+    host = WITHOUT_HOST.get(report.host, report.host)
+    by = ", ".join(filter(None, [host, report.model, report.project]))
+    yield in_words(by)
+    counts = f"{how_many(report.messages, 'message')}, {how_many(report.cost.requests, 'request')}"
+    yield ", ".join([*_when(report), counts, f"session {report.session}"])
+
+
+def _when(report: Report) -> Iterator[str]:
+    if report.began is not None and report.ended is not None:
+        began = time.strftime("%Y-%m-%d %H:%M", time.localtime(report.began))
+        yield f"{began}, {duration(report.ended - report.began)}"
+
+
+def duration(seconds: float) -> str:
+    """`duration(11_520)` -> `"3 h 12 min"`."""
+    minutes = max(1, round(seconds / 60))
+    days, hours = divmod(minutes // 60, 24)
+    if days:
+        return f"{how_many(days, 'day')} {hours} h"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min"
+
+
+def _now(report: Report) -> Iterator[str]:
+    used, window = report.used, report.window
+    percent = f"{100 * used / window:.0f} %" if window else "?"
+    due = "is due" if used >= report.threshold else f"is due from {report.threshold:,} on"
+    yield f"{'now':{LABEL}}{used:,} of {window:,} tokens ({percent}); a compression {due}"
+    shares = sorted(report.by_kind.items(), key=lambda item: -item[1])[:LISTED]
+    if kinds := [f"{kind} {100 * tokens / used:.0f} %" for kind, tokens in shares if tokens]:
+        yield f"{'of it':{LABEL}}{', '.join(kinds)}"
+
+
+def _chart(report: Report, width: int) -> Iterator[str]:
+    """The context over time, and now if it was compacted since the last request."""
+    points, marks = report.points, report.compactions
+    since = points and marks and marks[-1].after >= points[-1].number
+    now = report.used if since else None
+    return chart(points, marks, report.window, report.threshold, width, now)
+
+
+def _compactions(report: Report) -> Iterator[str]:
+    marks = report.compactions
+    if not marks:
+        yield f"{'compacted':{LABEL}}never"
+        return
+    each = (
+        f"after request {mark.after:,} {_sizes(mark.compaction.tokens_before)} → "
+        f"{_sizes(mark.compaction.tokens_after)}"
+        + (f" ({', '.join(how)})" if (how := [*_how(mark.compaction)]) else "")
+        for mark in marks[-LISTED:]
+    )
+    earlier = f"{len(marks) - LISTED:,} earlier; " if len(marks) > LISTED else ""
+    yield f"{'compacted':{LABEL}}{times(len(marks))}: {earlier}{'; '.join(each)}"
+
+
+def _how(compaction: Compaction) -> Iterator[str]:
+    yield from (in_words(value, 40) for value in (compaction.trigger, compaction.by) if value)
+    if compaction.cleared:
+        yield "only tool results"
+
+
+def times(number: int) -> str:
+    """`times(1)` -> `"once"`, `times(2)` -> `"twice"`, `times(3)` -> `"3 times"`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
+
+
+def _sizes(tokens: int | None) -> str:
+    return "?" if tokens is None else short_number(tokens)
+
+
+def _consumers(label: str, consumers: Sequence[Consumer], width: int) -> Iterator[str]:
+    for place, consumer in enumerate(consumers[:LISTED]):
+        calls = f"in {how_many(consumer.calls, 'call')}"
+        facts = f"{label if place == 0 else '':{LABEL}}{consumer.tokens:>9,} tokens {calls:<12}"
+        yield f"{facts} {without_middle(in_words(consumer.name), width - len(facts) - 1)}"
+
+
+def _again(repeated: Sequence[Repeated], width: int) -> Iterator[str]:
+    for place, one in enumerate(repeated[:3]):
+        name = "again" if place == 0 else ""
+        what = without_middle(one.name, width - LABEL)
+        facts = f"{times(one.times)}, {one.again:,} tokens came again: {ADVICE[one.kind]}"
+        yield f"{name:{LABEL}}{what}"
+        yield f"{'':{LABEL}}{facts}"
+
+
+def _left(report: Report, width: int) -> Iterator[str]:
+    if not report.archived_total:
+        yield f"{'archived':{LABEL}}nothing"
+        return
+    back = report.archived_restored
+    came = f"{back:,} of them" if back else "none of them"
+    yield (
+        f"{'archived':{LABEL}}{how_many(report.archived_total, 'original')}, "
+        f"{how_many(report.archived_tokens, 'token')}; {came} came back"
+    )
+    for entry in report.archived[:3]:
+        yield f"{'':{LABEL}}{_item(entry, width)}"
+
+
+def _item(entry: Archived, width: int) -> str:
+    back = f", restored {times(entry.restored)}" if entry.restored else ""
+    facts = f"{entry.tokens:>9,} tokens {entry.ref[:12]}{back}"
+    return f"{facts} {without_middle(entry.what, width - LABEL - len(facts) - 1)}"
+
+
+def _cost(cost: Cost) -> Iterator[str]:
+    if not cost.requests:
+        return
+    how = "as charged" if cost.measured else "estimated"
+    line = f"{'cost':{LABEL}}input {_money(cost.with_us, cost)}, {how}"
+    if cost.without > cost.with_us:
+        line += f"; {_money(cost.without, cost)} if nothing had left"
+    if cost.impossible:
+        line += f", and {how_many(cost.impossible, 'request')} would not have fitted the window"
+    if cost.output_price is None:
+        line += f"; output {short_number(cost.output)}"
+    else:
+        line += f"; output ${cost.output * cost.output_price / 1e6:,.2f}"
+    yield line
+    if cost.input_price is None:
+        yield f"{'':{LABEL}}in tokens of plain input; a cache read counts 0.1, a cache write 1.25"
+
+
+def _money(tokens: int, cost: Cost) -> str:
+    """Weighted tokens, in dollars if the user named a price."""
+    if cost.input_price is None:
+        return short_number(tokens)
+    return f"${tokens * cost.input_price / 1e6:,.2f}"
+
+
+def _evidence(report: Report) -> Iterator[str]:
+    total = sum(each.total for each in report.evidence)
+    if not total:
+        return
+    seen = sum(each.in_context for each in report.evidence)
+    stored = sum(each.restorable for each in report.evidence)
+    lost = sum(each.lost for each in report.evidence)
+    yield (
+        f"{'evidence':{LABEL}}{seen:,} of {total:,} pieces in the context, {stored:,} only in the "
+        f"archive, {lost:,} in neither"
+    )
+    if lost:
+        gone = (f"{each.lost:,} of {each.total:,} {each.name}" for each in report.evidence)
+        several = [text for text, each in zip(gone, report.evidence, strict=True) if each.lost]
+        yield f"{'':{LABEL}}in neither: {', '.join(several)}"
+
+
+def _health(report: Report) -> Iterator[str]:
+    store = report.store
+    if not store.refs and not store.problems:
+        return
+    size = f"{ceil(store.bytes / 1000):,} KB in {in_words(store.folder)}"
+    yield f"{'store':{LABEL}}{store.proven:,} of {store.refs:,} originals proven, {size}"
+    yield from (f"{'problem':{LABEL}}{in_words(problem)}" for problem in store.problems[:LISTED])

@@ -1,0 +1,89 @@
+"""The help: groups, examples, hidden commands, and the nearest name for an unknown one."""
+
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from context_compression.cli import main
+from context_compression.cli.help import GROUPS, OTHERS, commands_in, did_you_mean, in_groups
+
+
+def commands(group: click.Group = main) -> Iterator[click.Command]:
+    for command in group.commands.values():
+        yield command
+        if isinstance(command, click.Group):
+            yield from commands(command)
+
+
+def test_every_command_for_people_is_in_a_group_of_the_help():
+    assert OTHERS not in dict(in_groups(main.commands.values()))
+    assert sum(len(group) for _, group in in_groups(main.commands.values())) == len(
+        [command for command in main.commands.values() if not command.hidden]
+    )
+
+
+def test_a_command_in_no_group_is_listed_nevertheless():
+    groups = dict(in_groups([click.Command("new"), click.Command("status")]))
+
+    assert [command.name for command in groups[OTHERS]] == ["new"]
+
+
+def test_commands_for_programs_are_not_listed_and_work():
+    text = CliRunner().invoke(main, ["--help"]).output
+
+    assert "hook" not in text
+    assert CliRunner().invoke(main, ["hook", "--help"]).exit_code == 0
+    assert "--hooks" not in CliRunner().invoke(main, ["serve", "--help"]).output
+
+
+def test_the_help_of_every_command_ends_with_examples_that_it_understands():
+    for command in commands():
+        if command.hidden:
+            continue
+        lines = commands_in(command.epilog or "")
+        assert lines, f"{command.name} has no example"
+        for arguments in lines:
+            understood(main, arguments)
+
+
+def understood(group: click.Command, arguments: list[str]) -> None:
+    """Fails unless these are commands, options and arguments that exist."""
+    if isinstance(group, click.Group) and arguments and not arguments[0].startswith("-"):
+        assert arguments[0] in group.commands
+        understood(group.commands[arguments[0]], arguments[1:])
+    else:
+        context = click.Context(group, resilient_parsing=True)
+        _, rest, _ = group.make_parser(context).parse_args([*arguments])
+        assert rest == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("stauts", "status"), ("Compress", "compress"), ("instal", "install"), ("zzzzz", None)],
+)
+def test_an_unknown_command_names_the_nearest(typed: str, meant: str | None):
+    done = CliRunner().invoke(main, [typed])
+
+    assert done.exit_code == 2
+    assert f"No such command '{typed}'." in done.output
+    assert ("Did you mean" in done.output) == bool(meant)
+    assert f"Did you mean '{meant}'?" in done.output or meant is None
+
+
+def test_an_unknown_host_names_the_nearest():
+    done = CliRunner().invoke(main, ["doctor", "claude-cod"])
+
+    assert "Did you mean 'claude-code'?" in done.output
+
+
+def test_a_hidden_command_is_never_suggested():
+    assert "hook" not in CliRunner().invoke(main, ["hok"]).output
+    assert did_you_mean("stat", []) == ""
+
+
+def test_groups_name_each_command_once():
+    names = [name for group in GROUPS.values() for name in group]
+
+    assert len(names) == len({*names})

@@ -1,0 +1,378 @@
+"""`sessions` lists the sessions of all hosts and our own; other commands take their numbers."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from opencode_database import Host
+from transcripts import FIXTURES, recordings
+
+from context_compression.cli import main
+from context_compression.doors.conversations import Conversations
+from context_compression.doors.listing import LONGEST_READ, list_sessions
+from context_compression.hosts import Transcript, read
+from context_compression.hosts.reading import glance
+from context_compression.hosts.sessions import HOSTS
+from context_compression.shell.last_listing import listing_file
+from context_compression.transcripts.ends import how_often
+from context_compression.workspace import Workspace
+
+from .conftest import conversation
+
+Run = Callable[..., Result]
+ID = "0000000{}-0000-4000-8000-000000000000"
+CLAUDE_ID, CODEX_ID, SUBAGENT_ID, COPILOT_ID, PI_ID = (ID.format(n) for n in range(1, 6))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder in which nothing is, and a project to work in."""
+    home, project = tmp_path / "home", tmp_path / "home" / "work" / "app"
+    project.mkdir(parents=True)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME",
+                 "OPENCODE_DB", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR",
+                 "COPILOT_HOME", "XDG_STATE_HOME", "CONTEXT_COMPRESSION_DIR",
+                 "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE",
+                 "PI_CODING_AGENT"):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(project)
+    return home
+
+
+@pytest.fixture
+def run(home: Path) -> Run:
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments)
+
+    return run
+
+
+def kept(path: Path, fixture: str, *, minutes: int, **replaced: str) -> Path:
+    """A transcript that a host wrote so many minutes ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = (FIXTURES / fixture).read_text(encoding="utf-8")
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    ago = time.time() - 60 * minutes
+    os.utime(path, (ago, ago))
+    return path
+
+
+def project_of(home: Path) -> str:
+    return str(home / "work" / "app")
+
+
+def claude_file(home: Path, id: str = CLAUDE_ID, folder: str = ".claude") -> Path:
+    name = re.sub(r"[^A-Za-z0-9]", "-", project_of(home))
+    return home / folder / "projects" / name / f"{id}.jsonl"
+
+
+def codex_file(home: Path, id: str = CODEX_ID, folder: str = ".codex") -> Path:
+    return home / folder / "sessions/2026/01/02" / f"rollout-2026-01-02T03-04-05-{id}.jsonl"
+
+
+@pytest.fixture
+def hosts(home: Path) -> Iterator[Path]:
+    """A session of each host, written one after the other; Claude Code's is the newest."""
+    kept(claude_file(home), "claude_code/session.jsonl", minutes=1)
+    kept(codex_file(home), "codex/session.jsonl", minutes=2)
+    gemini = home / ".gemini" / "tmp" / sha256(project_of(home).encode()).hexdigest() / "chats"
+    kept(gemini / "session-2026-01-02T03-04-0000abcd.jsonl", "gemini_cli/session.jsonl", minutes=3)
+    kept(home / f".pi/agent/sessions/--app--/2026_{PI_ID}.jsonl", "pi/session.jsonl", minutes=4)
+    state = home / ".copilot" / "session-state"
+    kept(state / COPILOT_ID / "events.jsonl", "copilot_cli/session.jsonl", minutes=5)
+    data = home / ".local" / "share" / "opencode"
+    data.mkdir(parents=True)
+    host = Host(data / "opencode.db")
+    ago = int((time.time() - 6 * 60) * 1000)
+    host.keep("session", time_updated=ago)
+    host.db.execute(
+        "INSERT INTO session VALUES ('ses_sub', 'ses_cafe', '/work/app', 'Helper', NULL, 1, 2)"
+    )
+    host.db.commit()
+    yield home
+    host.db.close()
+
+
+def listed(run: Run, *options: str) -> list[dict[str, Any]]:
+    done = run("sessions", *options, "--json")
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)["sessions"]
+
+
+def test_the_sessions_of_all_hosts_are_listed_newest_first(hosts: Path, run: Run):
+    sessions = listed(run)
+
+    assert [each["host"] for each in sessions] == [
+        "claude-code", "codex", "gemini-cli", "pi", "copilot-cli", "opencode",
+    ]  # fmt: skip
+    assert [each["number"] for each in sessions] == [1, 2, 3, 4, 5, 6]
+    assert all(each["tokens"] and each["window"] and each["title"] for each in sessions)
+    assert not any(each["problem"] or each["archived"] for each in sessions)
+    assert sessions[5]["subagents"] == 1
+
+
+def test_the_listing_says_what_status_says(hosts: Path, run: Run):
+    for each in listed(run):
+        status = json.loads(run("status", str(each["number"]), "--json").stdout)
+
+        assert status["used_tokens"] == each["tokens"], each["host"]
+        assert status["total_budget"] == each["window"], each["host"]
+        assert status["session"] == each["id"]
+
+
+def test_as_text_a_session_is_a_row(hosts: Path, run: Run):
+    done = run("sessions", "--limit", "2")
+
+    head, first, second, *_ = done.stdout.splitlines()
+    assert head.split() == [
+        "host", "project", "title", "written", "size", "window", "compacted", "archived",
+    ]  # fmt: skip
+    assert first.startswith("1  claude-code ") and " 1 min ago " in first
+    assert second.startswith("2  codex ") and second.rstrip().endswith("%")
+    assert "not listed: 4 older sessions (--all, --limit)" in done.stdout
+    assert "`context-compression status 1`" in done.stdout
+
+
+def test_a_session_of_our_store_is_listed_as_archived(hosts: Path, run: Run):
+    Path("chat.json").write_text(json.dumps(conversation()), encoding="utf-8")
+    run("compress", "chat.json", "--target-tokens", "6000")
+
+    by_id = {each["id"]: each for each in listed(run)}
+
+    assert by_id["chat"]["host"] == "recorded" and by_id["chat"]["archived"]
+    assert by_id["chat"]["compactions"] == 1
+
+
+@pytest.mark.parametrize("option", [["--host", "pi"], ["--host", "recorded"]])
+def test_only_one_host_is_listed_if_asked(hosts: Path, run: Run, option: list[str]):
+    assert {each["host"] for each in listed(run, *option)} <= {option[1]}
+
+
+def test_only_sessions_of_this_folder_are_listed_if_asked(hosts: Path, run: Run):
+    other = claude_file(hosts, ID.format(8))
+    kept(other.parent.with_name("-other") / other.name, "claude_code/session.jsonl", minutes=1)
+
+    assert [each["host"] for each in listed(run, "--here")] == ["claude-code", "gemini-cli"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "folder", "host"),
+    [("CLAUDE_CONFIG_DIR", "c", "claude-code"), ("CODEX_HOME", "x", "codex")],
+)
+def test_the_folder_that_a_variable_names_is_searched(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, folder: str, host: str
+):
+    kept(claude_file(home, folder="c"), "claude_code/session.jsonl", minutes=1)
+    kept(codex_file(home, folder="x"), "codex/session.jsonl", minutes=1)
+    monkeypatch.setenv(variable, str(home / folder))
+
+    assert [each["host"] for each in listed(run)] == [host]
+
+
+def test_subagents_are_counted_and_not_listed(home: Path, run: Run):
+    main_file = kept(claude_file(home), "claude_code/session.jsonl", minutes=1)
+    beside = main_file.with_suffix("") / "subagents" / "agent-1.jsonl"
+    kept(beside, "claude_code/subagent.jsonl", minutes=1)
+    path = codex_file(home, SUBAGENT_ID)
+    kept(path, "codex/session.jsonl", minutes=2)
+    meta, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    row = json.loads(meta)
+    row["payload"]["source"] = {"subagent": {"thread_spawn": {"parent_thread_id": CODEX_ID}}}
+    path.write_text(f"{json.dumps(row)}\n{rest}", encoding="utf-8")
+
+    [only] = listed(run)
+
+    assert (only["host"], only["subagents"]) == ("claude-code", 1)
+    assert "not listed: 1 transcript of their subagents" in run("sessions").stdout
+
+
+def test_a_file_that_cannot_be_read_is_listed_with_the_reason(home: Path, run: Run):
+    path = claude_file(home)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\x00\x01\x02\xff\xfe" * 100)
+
+    [broken] = listed(run)
+
+    assert broken["tokens"] is None and broken["problem"] == "is binary, or not UTF-8 text"
+    assert "is binary" in run("sessions").stdout
+
+
+def test_only_the_listed_sessions_are_read(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch):
+    for number in range(30):
+        kept(claude_file(home, f"{number:08}"), "claude_code/session.jsonl", minutes=number)
+    seen: list[Path] = []
+
+    def reading(path: Path, *, max_bytes: int) -> Transcript:
+        assert max_bytes == LONGEST_READ
+        seen.append(path)
+        return read(path, max_bytes=max_bytes)
+
+    monkeypatch.setattr("context_compression.doors.listing.read", reading)
+    workspace = Workspace.here(cwd=home / "work" / "app", home=home)
+
+    listing = list_sessions(Conversations(workspace), limit=4)
+
+    assert [path.stem for path in seen] == [f"{number:08}" for number in range(4)]
+    assert (len(listing.sessions), listing.older) == (4, 26)
+
+
+LARGE = [path for path in recordings() if path.stat().st_size > 200_000]
+
+
+@pytest.mark.parametrize("packed", LARGE, ids=lambda path: path.name)
+def test_the_ends_of_a_large_transcript_tell_its_size(packed: Path, tmp_path: Path):
+    path = tmp_path / packed.stem
+    with gzip.open(packed) as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    whole, ends = read(path), glance(path)
+    assert ends and whole.usage and ends.usage
+
+    assert ends.usage[0] == whole.usage[0]
+    assert (ends.model, ends.window, ends.session_id) == (
+        whole.model, whole.window, whole.session_id,
+    )  # fmt: skip
+    assert ends.project == whole.project
+    marks = HOSTS[whole.host].compaction_marks
+    assert max(len(ends.compactions), how_often(marks, path)) == len(whole.compactions)
+
+
+def test_a_small_file_has_no_ends(home: Path):
+    assert glance(kept(claude_file(home), "claude_code/session.jsonl", minutes=1)) is None
+
+
+def test_every_command_takes_a_number(hosts: Path, run: Run):
+    sessions = listed(run)
+
+    status = run("status", "2")
+    compressed = run("compress", "2", "--dry-run", "--json")
+    exported = run("export", "2", "--host", "pi", "--json")
+
+    assert status.stderr.startswith(f"2 is the session {sessions[1]['id']} of codex: ")
+    assert status.stdout.startswith(sessions[1]["id"])
+    assert json.loads(compressed.stdout)["session"] == sessions[1]["id"]
+    assert exported.exit_code == 0
+
+
+def test_a_number_keeps_its_session_when_another_one_is_written(hosts: Path, run: Run):
+    second = listed(run)[1]["id"]
+    kept(claude_file(hosts, ID.format(9)), "claude_code/session.jsonl", minutes=0)
+
+    assert json.loads(run("status", "2", "--json").stdout)["session"] == second
+
+
+def test_a_file_of_that_very_name_comes_before_a_number(hosts: Path, run: Run):
+    run("sessions")
+    Path("2").write_text(json.dumps(conversation()), encoding="utf-8")
+
+    status = run("status", "2")
+
+    assert status.stdout.startswith("2: 32 messages")
+    assert "note: 2 is a file of this name, not number 2 of the last listing." in status.stderr
+
+
+def test_an_unknown_number_is_refused_with_what_was_listed(hosts: Path, run: Run):
+    never = run("status", "3")
+    run("sessions")
+    beyond = run("status", "70")
+
+    assert never.exit_code == beyond.exit_code == 2
+    assert "No session has a number yet. Run `context-compression sessions`" in never.stderr
+    assert "No session has the number 70" in beyond.stderr
+    assert "last listed 6 sessions" in beyond.stderr
+
+
+def test_the_beginning_of_an_id_that_is_a_number_is_still_an_id(home: Path, run: Run):
+    Path("12345678.json").write_text(json.dumps(conversation()), encoding="utf-8")
+    run("compress", "12345678.json", "--target-tokens", "6000")
+
+    assert run("status", "1234").stdout.startswith("12345678: ")
+
+
+def test_the_numbers_are_kept_for_this_user_alone(
+    hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(hosts / "state"))
+    before = sorted(Path.cwd().rglob("*"))
+    run("sessions")
+
+    assert listing_file().is_relative_to(hosts / "state")
+    assert stat.S_IMODE(listing_file().stat().st_mode) == 0o600
+    assert sorted(Path.cwd().rglob("*")) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"sessions": [{"number": 1}]}', b"\xff"])
+def test_a_damaged_list_of_numbers_is_none(hosts: Path, run: Run, content: bytes):
+    run("sessions")
+    listing_file().write_bytes(content)
+
+    assert "No session has a number yet" in run("status", "1").stderr
+
+
+def test_where_numbers_cannot_be_kept_the_sessions_are_still_listed(
+    hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    (hosts / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_STATE_HOME", str(hosts / "file"))
+
+    done = run("sessions")
+
+    assert done.exit_code == 0 and "claude-code" in done.stdout
+    assert "warning: the numbers cannot be kept" in done.stderr
+
+
+def test_a_number_of_another_store_says_where_it_is(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    Path("chat.json").write_text(json.dumps(conversation()), encoding="utf-8")
+    run("compress", "chat.json", "--target-tokens", "6000")
+    run("sessions")
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+
+    refused = run("status", "1")
+
+    assert refused.exit_code == 2
+    assert "Session 1, chat, is recorded in another store. Add `--store" in refused.stderr
+
+
+def test_where_no_session_is_found_the_filters_are_named(home: Path, run: Run):
+    assert run("sessions").stdout == "No session was found.\n"
+    assert "Without --host pi and --here" in run("sessions", "--host", "pi", "--here").stdout
+
+
+def test_in_a_host_status_alone_shows_the_current_conversation(
+    hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    listing = run("status")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", CLAUDE_ID)
+
+    current = run("status")
+
+    assert listing.stdout.startswith("Nothing is recorded in ")
+    assert current.stdout.splitlines()[0] == listed(run)[0]["id"] + ": 10 messages"
+    assert "The current conversation. `context-compression sessions` lists all." in current.stderr
+    assert json.loads(run("status", "--json").stdout)["session"] == listed(run)[0]["id"]
+
+
+def test_where_it_is_not_certain_status_alone_lists(
+    hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID.format(8))
+
+    done = run("status")
+
+    assert done.exit_code == 0 and done.stdout.startswith("Nothing is recorded in ")

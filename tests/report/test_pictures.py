@@ -1,0 +1,61 @@
+"""The pictures in `docs/pictures/` that `docs/pictures.py` makes."""
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+LARGEST = 150_000
+"""Bytes of a picture, so that a clone stays small."""
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(DOCS / "pictures.py"))
+
+
+def numbers_in(svg: str) -> list[int]:
+    return [int(each.replace(",", "")) for each in re.findall(r"([\d,]+) tokens</tspan>", svg)]
+
+
+def test_the_picture_of_before_and_after_is_that_of_the_demo(script: dict[str, Any]) -> None:
+    drawn, made = (
+        (DOCS / "pictures" / "before-after.svg").read_text("utf-8"),
+        script["before_after"](),
+    )
+
+    (before, after), (before_now, after_now) = numbers_in(drawn), numbers_in(made)
+    assert before == before_now
+    assert after == pytest.approx(after_now, rel=0.02), "run `python docs/pictures.py`"
+    assert drawn.partition("</style>")[0].partition("<style>")[2] in made
+
+
+def test_every_picture_of_a_report_is_there_and_small(script: dict[str, Any]) -> None:
+    sizes = {
+        "report-light.png": script["WIDE"],
+        "report-dark.png": script["WIDE"],
+        "report-narrow.png": script["NARROW"],
+        "report-original.png": script["OF_TEXTS"],
+    }
+    found = {path.name: path.read_bytes() for path in DOCS.glob("pictures/report-*.png")}
+
+    assert {name: size_of(picture) for name, picture in found.items()} == sizes
+    assert max(map(len, found.values())) < LARGEST
+
+
+def test_the_report_in_the_pictures_has_compactions_and_restored_originals(
+    script: dict[str, Any],
+) -> None:
+    report = script["report"]()
+
+    assert len(report.compactions) >= 2
+    assert any(each.restored for each in report.archived)
+    assert report.warnings == []
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    """Width and height, which a PNG has in its first chunk."""
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
