@@ -76,4 +76,4 @@ def _is_sound(listed: NumberedSession) -> bool:
     texts: tuple[object, ...] = (
         listed.name, listed.id, listed.host, listed.title, listed.store,
     )  # fmt: skip
-    return type(listed.number) is int and all(isinstance(text, str) for text in texts)
+    return type(listed.number) is int and {*map(type, texts)} == {str}
