@@ -184,3 +184,17 @@ def test_a_real_bash_completes(offered: Offered, recorded: str, tmp_path: Path):
 
     assert done.stdout.split() == [recorded]
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "id", ["$(touch x)", "`id`", "a\nplain,evil", "a\x1b[31m", "\ud800", "a b"]
+)
+def test_nothing_that_a_shell_would_read_is_offered(offered: Offered, id: str):
+    listing_file().parent.mkdir(parents=True)
+    row = {"number": 1, "name": "x", "id": id, "host": "pi", "title": id, "store": ""}
+    listing_file().write_text(json.dumps({"version": 1, "sessions": [row]}))
+
+    found = offered("status", "")
+
+    assert list(found) == ["1"]
+    assert not set(found["1"] or "") & set("\n\x1b\ud800")

@@ -1,6 +1,7 @@
 """What `report` prints, writes and leaves alone. The command runs in this process."""
 
 import json
+import os
 import stat
 import tempfile
 import webbrowser
@@ -142,3 +143,18 @@ def test_the_facts_are_json_for_programs(used: Desk, run: Run):
     assert facts["session"] == "chat"
     assert sum(facts["by_kind"].values()) == facts["used"]
     assert facts["compactions"][0]["compaction"]["by"] == "context-compression"
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_the_conversation_the_store_and_no_file_are_never_overwritten(
+    used: Desk, snapshot: Snapshot, run: Run, force: tuple[str, ...]
+):
+    os.mkfifo(used.folder / "pipe")
+    os.symlink("chat.json", used.folder / "link.html")
+    before = snapshot(used.folder)
+    events = next(used.store.rglob("events.jsonl"))
+
+    for name in ("chat.json", "link.html", str(events), str(used.store / "r.html"), "pipe", ""):
+        run("chat.json", "--html", name, *force, fails=True)
+
+    assert snapshot(used.folder) == before

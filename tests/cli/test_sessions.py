@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -376,3 +377,79 @@ def test_where_it_is_not_certain_status_alone_lists(
     done = run("status")
 
     assert done.exit_code == 0 and done.stdout.startswith("Nothing is recorded in ")
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"number": [1]}, {"number": True}, {"title": None}, {"title": [1]}, {"host": {}},
+        {"store": 5}, {"name": None},
+    ],
+)  # fmt: skip
+def test_a_tampered_number_is_no_number(run: Run, about: dict[str, Any]):
+    good = {"number": 1, "name": "x.jsonl", "id": "x", "host": "pi", "title": "t", "store": ""}
+    listing_file().parent.mkdir(parents=True)
+    listing_file().write_text(json.dumps({"version": 1, "sessions": [{**good, **about}]}))
+
+    done = run("status", "1")
+
+    assert done.exit_code == 2
+    assert "Run `context-compression sessions`" in done.stderr
+
+
+def test_numbers_that_others_may_have_written_do_not_count(hosts: Path, run: Run):
+    assert len(listed(run)) == 6
+    assert run("status", "1").exit_code == 0
+
+    listing_file().chmod(0o666)
+
+    assert "No session has a number yet" in run("status", "1").stderr
+
+    listing_file().unlink()
+    os.mkfifo(listing_file())
+
+    assert "No session has a number yet" in run("status", "1").stderr
+
+
+def test_a_number_too_long_to_be_one_is_an_unknown_name(run: Run):
+    assert "No session '999" in run("status", "9" * 5_000).stderr
+
+
+def test_broken_sessions_of_opencode_hide_no_other(hosts: Path, run: Run):
+    outside = hosts / "outside.jsonl"
+    outside.write_text('{"role": "user", "content": "nobody may list this"}\n')
+    columns = "(id, directory, title, time_updated)"
+    rows: list[tuple[object, ...]] = [
+        (str(outside), "/x", "absolute", 1), ("../../../../outside.jsonl", "/x", "above", 1),
+        ("", "/x", "empty", 1), ("a\0b", "/x", "NUL", 1), (b"\xff", "/x", "bytes", 1),
+        (None, "/x", "none", 1), ("soon", "/x", "no number", "soon"), ("never", "/x", "null", None),
+        ("odd", b"\xff", b"\xff", 1), ("broken", "/x", "broken", 1),
+    ]  # fmt: skip
+    path = hosts / ".local/share/opencode/opencode.db"
+    db = sqlite3.connect(path)
+    db.executemany(f"INSERT INTO session {columns} VALUES (?, ?, ?, ?)", rows)
+    db.execute("INSERT INTO message VALUES ('m', 'broken', 1, 1, '{}')")
+    db.execute("INSERT INTO message VALUES (?, 'broken', NULL, 'x', '[]')", (b"\xff",))
+    db.commit()
+    db.close()
+
+    found = {each["id"]: each for each in listed(run) if each["host"] == "opencode"}
+
+    assert found.keys() >= {"ses_cafe", "odd"}
+    assert not {"absolute", "above", "empty", "NUL", "no number"} & {
+        each["title"] for each in found.values()
+    }
+    assert "nobody may list this" not in str(found)
+
+
+def test_a_session_that_fails_unexpectedly_hides_no_other(
+    hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(path: Path) -> Transcript | None:
+        if path.suffix == ".jsonl" and ".codex" in path.parts:
+            raise TypeError("odd")
+        return glance(path)
+
+    monkeypatch.setattr("context_compression.doors.listing.glance", fail)
+
+    assert [bool(each["problem"]) for each in listed(run)] == [False, True, *[False] * 4]

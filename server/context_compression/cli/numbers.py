@@ -19,6 +19,7 @@ from context_compression.shell.last_listing import NumberedSession, last_listing
 from context_compression.store.files import replace_file, to_json
 
 LONGEST_TITLE = 60
+MOST_DIGITS = 9  # of a number; a longer one is a name
 LIST = "`context-compression sessions`"
 
 
@@ -50,7 +51,7 @@ def name_of(given: str, options: Options) -> str:
     Raises:
         Refused: no session has this number.
     """
-    if not (given.isascii() and given.isdigit()):
+    if not (given.isascii() and given.isdigit() and len(given) <= MOST_DIGITS):
         return given
     listed = last_listing()
     session = listed.get(int(given))

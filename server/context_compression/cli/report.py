@@ -80,10 +80,12 @@ def report(
     """
     from context_compression.report.building import Prices, report_of
 
-    path = _checked(file, force) if file else None
+    path = _checked(file, force) if file is not None else None
     conversations = options.conversations(*([session] if session else []))
     with working(READING, READING, COUNTING, COMPARING):
         opened = _opened(conversations, session, model)
+        if path:
+            _refuse_to_lose(path, opened)
         facts = report_of(opened, Prices(input_price, output_price))
     doubts = conversations.workspace.doubts(opened.session.settings)
     facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))])
@@ -150,12 +152,34 @@ def _checked(file: str, force: bool) -> Path:
     path = place(file)
     if path.is_dir():
         raise Refused(f"{one_line(path)} is a folder. Name a file in it.")
+    if path.exists() and not path.is_file():
+        raise Refused(f"{one_line(path)} is a device or a pipe. Name a file.")
     if os.path.lexists(path) and not (force or _is_report(path)):
         raise Refused(
             f"{one_line(path)} exists and is not a report of context-compression. Choose another "
             "name, or add --force to overwrite it."
         )
     return path
+
+
+def _refuse_to_lose(path: Path, opened: Opened) -> None:
+    """Refuse a page in place of the conversation itself, or of anything in the store.
+
+    Raises:
+        Refused: the message says which it is; --force does not help.
+    """
+    store = opened.session.store.folder.resolve()
+    if path.resolve().is_relative_to(store):
+        raise Refused(
+            f"{one_line(path)} lies in {one_line(store)}, where the originals are kept. Name "
+            "another file."
+        )
+    transcript = opened.transcript.path if opened.transcript else None
+    if transcript and transcript.exists() and path.exists() and path.samefile(transcript):
+        raise Refused(
+            f"{one_line(path)} is the conversation itself, which is never changed. Name another "
+            "file."
+        )
 
 
 def _write(facts: "Report", path: Path) -> None:

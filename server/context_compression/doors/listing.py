@@ -17,6 +17,7 @@ from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.ends import how_often
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.workspace import Opened
+from context_compression.workspace.guard import in_our_words
 
 RECORDED = "recorded"
 """Stands for the host of a session that a program recorded with this package."""
@@ -125,7 +126,8 @@ def _found(conversations: Conversations, hosts: set[str]) -> tuple[list[_Found],
     problems: list[str] = []
     for host in HOSTS.values():
         try:
-            candidates = host.sessions(workspace.environ, workspace.home)
+            with in_our_words():
+                candidates = host.sessions(workspace.environ, workspace.home)
         except ContextCompressionError as error:
             problems.append(f"The sessions of {host.title} cannot be listed: {error}")
             continue
@@ -168,9 +170,10 @@ def _read(each: _Found, conversations: Conversations) -> ListedSession:
         subagents=host.subagents(candidate) if host else 0,
     )
     try:
-        if host is None:
-            return _with_record(about, conversations)
-        return _with_transcript(about, host, conversations)
+        with in_our_words():  # one session that nobody foresaw does not hide the others
+            if host is None:
+                return _with_record(about, conversations)
+            return _with_transcript(about, host, conversations)
     except ContextCompressionError as error:
         return replace(about, problem=in_few_words(error, candidate.path))
 

@@ -4,6 +4,7 @@ A completion never fails and prints nothing else: where something cannot be read
 to complete. Modules are imported when they are used, because the user waits.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 MOST = 200
 """How many refs are offered."""
+PLAIN = re.compile(r"[\w.:=@%+/-]+")
+"""What a shell takes as it is. A shell may insert a value unquoted, and would run `$(…)` in it."""
 
 
 def _completing(candidates: Callable[[click.Context], Mapping[str, str]]) -> Complete:
@@ -38,11 +41,11 @@ def _completing(candidates: Callable[[click.Context], Mapping[str, str]]) -> Com
 
 
 def items(candidates: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
-    """The candidates that begin with what was typed, with their help."""
+    """The candidates that begin with what was typed, with help; none a shell would read."""
     return [
         CompletionItem(value, help=_shown(help))
         for value, help in candidates.items()
-        if value.startswith(incomplete)
+        if value.startswith(incomplete) and PLAIN.fullmatch(value)
     ]
 
 

@@ -1,6 +1,7 @@
 """The line on Claude Code's screen, made from what it passes on stdin and from our archive."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -147,6 +148,25 @@ def test_whatever_it_is_passed_it_ends_well_with_a_line_at_most(
 
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert ended.stdout.count(b"\n") <= 1 and len(ended.stdout) < 100
+
+
+def test_gigantic_numbers_stay_on_a_line_of_80(tmp_path: Path) -> None:
+    for used, window in ((10**200, 1), (10**200, 10**200), (1, 10**300), (10**30, 1)):
+        line = status_line(event(tmp_path, used, window), PLAIN, tmp_path)
+        assert line.startswith("context ") and len(line) <= 80
+
+    digits = PLAIN | {"COLUMNS": "9" * 5_000, "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "9" * 5_000}
+    assert status_line(event(tmp_path), digits, tmp_path) == status_line(
+        event(tmp_path), PLAIN, tmp_path
+    )
+
+
+def test_settings_that_are_a_pipe_or_a_device_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    os.mkfifo(tmp_path / ".claude.json")
+    os.symlink("/dev/zero", tmp_path / ".claude" / "settings.json")
+
+    assert "compacts at 167K" in status_line(event(tmp_path), PLAIN, tmp_path)
 
 
 def test_a_damaged_log_costs_only_what_is_damaged(archived: Workspace) -> None:

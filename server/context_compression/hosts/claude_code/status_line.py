@@ -21,6 +21,9 @@ WIDTHS = range(32, 81)  # characters of the line; the first part needs at most 3
 MARGIN = 4  # characters of the terminal's width that Claude Code keeps for itself
 LONGEST_EVENT = 1_000_000  # bytes of what Claude Code passes on stdin, which is about 2,000
 LARGEST_LOG = 50_000_000  # bytes; a longer one would take a tenth of a second to read
+LARGEST_SETTINGS = 10_000_000  # bytes; Claude Code's own file holds the history of prompts
+LARGEST_COUNT = 10**9  # tokens; more would not fit on the line
+MOST_DIGITS = 9  # of a number among the environment variables
 SESSION_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 FOR_SUMMARY, KEPT_FREE = 20_000, 13_000
@@ -168,18 +171,23 @@ def _object(value: Any) -> Json:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return min(max(0, value), LARGEST_COUNT)
 
 
 def _number(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() else 0
+    if not text or not text.isascii() or not text.isdigit():
+        return 0
+    return int(text) if len(text) <= MOST_DIGITS else LARGEST_COUNT
 
 
 def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+    with suppress(OSError, ValueError):
+        if path.is_file():  # and no pipe or device, which might never end
+            with path.open("rb") as file:
+                return file.read(LARGEST_SETTINGS)
+    return b""
 
 
 def main() -> None:

@@ -16,8 +16,9 @@ from context_compression.hosts.opencode.live import Object, StoredMessage, not_r
 from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
 from context_compression.transcripts.candidates import LISTED, CandidateConversation
-from context_compression.transcripts.lines import LONGEST, parse, too_large
+from context_compression.transcripts.lines import LONGEST, parse, string, too_large
 from context_compression.transcripts.reading import MAX_BYTES
+from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def title_of(database: Path, session: str | None) -> str:
     """
     query = "SELECT title FROM session WHERE id = ?"
     row = looking(database, lambda db: db.execute(query, (session,)).fetchone())
-    return (row["title"] or "") if row else ""
+    return string(dict(row), "title") if row else ""
 
 
 def _only_session(database: Path, db: "sqlite3.Connection") -> str:
@@ -227,7 +228,11 @@ def sessions_where(
     *,
     most: int = LISTED,
 ) -> list[CandidateConversation]:
-    """The newest sessions that meet an SQL condition; `most` of them at most, or `ALL`."""
+    """The newest sessions that meet an SQL condition; `most` of them at most, or `ALL`.
+
+    SQLite keeps values of any type in any column. A session whose id could not be the last part of
+    a path, or that has no time, is left out.
+    """
     rows = db.execute(
         f"SELECT id, title, directory, time_updated FROM session WHERE {where} "  # our own words
         f"ORDER BY time_updated DESC LIMIT {most}",
@@ -236,10 +241,16 @@ def sessions_where(
     return [
         CandidateConversation(
             database / row["id"],
-            row["time_updated"] / 1000,
-            row["title"] or "",
+            written_at,
+            string(row, "title"),
             id=row["id"],
-            project=row["directory"] or "",
+            project=string(row, "directory"),
         )
-        for row in rows
+        for row in map(dict, rows)
+        if is_file_name(row["id"]) and (written_at := seconds(row["time_updated"])) is not None
     ]
+
+
+def is_file_name(id: object) -> bool:
+    """Whether an id names an entry of a folder, and nothing outside of it."""
+    return isinstance(id, str) and id not in ("", "..") and Path(id).name == id and "\0" not in id
