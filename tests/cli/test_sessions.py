@@ -294,6 +294,16 @@ def test_an_unknown_number_is_refused_with_what_was_listed(hosts: Path, run: Run
     assert "last listed 6 sessions" in beyond.stderr
 
 
+def test_a_listing_without_sessions_leaves_the_numbers_of_the_last_one(hosts: Path, run: Run):
+    run("sessions")
+    Path("empty").mkdir()
+    assert (
+        "No session was found" in run("--store", "empty", "sessions", "--host", "recorded").stdout
+    )
+
+    assert run("status", "1").exit_code == 0
+
+
 def test_the_beginning_of_an_id_that_is_a_number_is_still_an_id(home: Path, run: Run):
     Path("12345678.json").write_text(json.dumps(conversation()), encoding="utf-8")
     run("compress", "12345678.json", "--target-tokens", "6000")

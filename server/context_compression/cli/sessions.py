@@ -56,7 +56,8 @@ def sessions(
             only_here=here,
             limit=None if everything else limit,
         )
-    remember(listing, str(conversations.workspace.store.folder))
+    if listing.sessions:  # else the numbers of the last listing stay
+        remember(listing, str(conversations.workspace.store.folder))
     if as_json:
         write_json(as_record(listing))
         return
