@@ -138,7 +138,7 @@ def test_as_text_a_session_is_a_row(hosts: Path, run: Run):
 
     head, first, second, *_ = done.stdout.splitlines()
     assert head.split() == [
-        "host", "project", "title", "written", "size", "window", "compacted", "archived",
+        "host", "project", "title", "written", "size", "window", "compacted",
     ]  # fmt: skip
     assert first.startswith("1  claude-code ") and " 1 min ago " in first
     assert second.startswith("2  codex ") and second.rstrip().endswith("%")
