@@ -98,7 +98,9 @@ def sizes(messages: Sequence[Mapping[str, Any]]) -> list[int]:
 def before_after() -> str:
     """The demo's context before and after a compression, as SVG."""
     messages = demo()
-    result = compress(messages, target_tokens=TARGET, model=MODEL)
+    with TemporaryDirectory() as folder:  # with a store, as the demo and the command have
+        session = Session(Path(folder) / ".compression", "demo", model=MODEL)
+        result = compress(messages, target_tokens=TARGET, store=session)
     rows = {"before": sizes(messages), "after": sizes(result.messages)}
     whole = sum(rows["before"])
     words = " and ".join(f"{sum(parts):,} tokens {name}" for name, parts in rows.items())

@@ -20,6 +20,7 @@ PROMPT = "$ context-compression "
 COMMAND = re.compile(rf"(?ms)^{re.escape(PROMPT)}(.*?)\n(.*?)(?=^{re.escape(PROMPT)}|\Z)")
 CHANGES = {  # from one run to the next, and from one machine to the next
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ": "2026-11-26T12:00:00Z",
+    r"\d{4}-\d\d-\d\d \d\d:\d\d\b": "2026-11-26 12:00",
     r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b": (
         "11316592-82ab-447e-b41f-4be60cc8e39b"
     ),

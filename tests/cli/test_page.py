@@ -109,6 +109,14 @@ def test_a_long_path_loses_its_middle_and_a_sentence_is_wrapped():
     ]
 
 
+def test_rows_that_take_one_line_are_cut():
+    rows = [("claude-code", "/home/ana/work/a-project", "Find out why the build fails", "3 h ago")]
+
+    shown = lines([Table(rows, left=3, flexible=(1, 2), head=False, one_line=True)], 50)
+
+    assert shown == ["claude-code  /home/…roject  Find out why…  3 h ago"]
+
+
 def test_sentences_of_a_table_go_under_their_rows_where_they_have_no_room():
     rows = [("setting", "value", "meaning"), ("keep_recent", "10", "newest turns " * 5)]
 

@@ -139,7 +139,7 @@ def test_as_text_a_session_is_a_row(hosts: Path, run: Run):
 
     head, first, second, *_ = done.stdout.splitlines()
     assert head.split() == [
-        "host", "project", "title", "written", "size", "window", "compacted", "archived",
+        "host", "project", "title", "written", "size", "window", "compacted",
     ]  # fmt: skip
     assert first.startswith("1  claude-code ") and " 1 min ago " in first
     assert second.startswith("2  codex ") and second.rstrip().endswith("%")
@@ -293,6 +293,16 @@ def test_an_unknown_number_is_refused_with_what_was_listed(hosts: Path, run: Run
     assert "No session has a number yet. Run `context-compression sessions`" in never.stderr
     assert "No session has the number 70" in beyond.stderr
     assert "last listed 6 sessions" in beyond.stderr
+
+
+def test_a_listing_without_sessions_leaves_the_numbers_of_the_last_one(hosts: Path, run: Run):
+    run("sessions")
+    Path("empty").mkdir()
+    assert (
+        "No session was found" in run("--store", "empty", "sessions", "--host", "recorded").stdout
+    )
+
+    assert run("status", "1").exit_code == 0
 
 
 def test_the_beginning_of_an_id_that_is_a_number_is_still_an_id(home: Path, run: Run):

@@ -33,6 +33,15 @@ def test_the_picture_of_before_and_after_is_that_of_the_demo(script: dict[str, A
     assert drawn.partition("</style>")[0].partition("<style>")[2] in made
 
 
+def test_the_picture_has_the_numbers_of_the_readme() -> None:
+    drawn = numbers_in((DOCS / "pictures" / "before-after.svg").read_text("utf-8"))
+    readme = (DOCS.parent / "README.md").read_text("utf-8")
+    before, after = (f"{each:,}" for each in drawn)
+
+    assert f"from {before} to {after} tokens" in readme
+    assert f"{before} tokens before, {after} after" in readme
+
+
 def test_every_picture_of_a_report_is_there_and_small(script: dict[str, Any]) -> None:
     sizes = {
         "report-light.png": script["WIDE"],

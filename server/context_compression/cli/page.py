@@ -17,6 +17,8 @@ Span: TypeAlias = tuple[str, Style]
 GAP = "  "
 NARROWEST = 12
 """A text column of a table is not made narrower; then the table becomes a list of records."""
+SHORTEST = 8
+"""The same where rows take one line."""
 PROSE = 34
 """The same for a column of sentences; then they go under their rows."""
 LONGEST = 10_000  # characters of a line
@@ -58,6 +60,7 @@ class Table:
             spaces. Default: the last one that is flush left.
         prose: whether the last column holds sentences, which may go under their rows.
         head: whether the first row is a head.
+        one_line: whether cells that do not fit are cut, so that every row takes one line.
         long: whether a terminal shows only as many rows as fit on a screen.
     """
 
@@ -66,6 +69,7 @@ class Table:
     flexible: tuple[int, ...] | None = None
     prose: bool = False
     head: bool = True
+    one_line: bool = False
     long: bool = False
 
 
@@ -171,7 +175,7 @@ def _narrowed(widths: Sequence[int], over: int, table: Table) -> list[int] | Non
     flexible = (table.left - 1,) if table.flexible is None else table.flexible
     for _ in range(over):
         widest = max(flexible, key=narrow.__getitem__)
-        if narrow[widest] <= NARROWEST:
+        if narrow[widest] <= (SHORTEST if table.one_line else NARROWEST):
             return None
         narrow[widest] -= 1
     return narrow
@@ -181,7 +185,7 @@ def _rows(
     rows: Sequence[Sequence[str]], widths: Sequence[int], table: Table, styles: Sequence[Style]
 ) -> Iterator[list[Span]]:
     for row, style in zip(rows, styles, strict=True):
-        cut = [_fitted(cell, width) for cell, width in zip(row, widths, strict=True)]
+        cut = [_fitted(cell, width, table) for cell, width in zip(row, widths, strict=True)]
         for number in range(max(map(len, cut))):
             parts = [lines[number] if number < len(lines) else "" for lines in cut]
             line = GAP.join(
@@ -191,10 +195,12 @@ def _rows(
             yield [(line.rstrip(), style)]
 
 
-def _fitted(cell: str, width: int) -> list[str]:
+def _fitted(cell: str, width: int, table: Table) -> list[str]:
     """The lines of a cell: sentences are wrapped, a path or a name is shortened in the middle."""
     if cells(cell) <= width:
         return [cell]
+    if table.one_line and " " in cell:
+        return [without_end(cell, width)]
     return wrapped(cell, width) if " " in cell else [without_middle(cell, width)]
 
 

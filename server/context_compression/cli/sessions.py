@@ -56,7 +56,8 @@ def sessions(
             only_here=here,
             limit=None if everything else limit,
         )
-    remember(listing, str(conversations.workspace.store.folder))
+    if listing.sessions:  # else the numbers of the last listing stay
+        remember(listing, str(conversations.workspace.store.folder))
     if as_json:
         write_json(as_record(listing))
         return
@@ -83,8 +84,11 @@ def as_text(listing: Listing, home: Path) -> Page:
     rows = [
         (str(number), *_cells(each, home, now)) for number, each in enumerate(listing.sessions, 1)
     ]
+    head = HEAD
+    if not any(each.archived for each in listing.sessions):  # room for titles
+        head, rows = HEAD[:-1], [row[:-1] for row in rows]
     return [
-        Table([HEAD, *rows], left=4, flexible=(2, 3)),
+        Table([head, *rows], left=4, flexible=(2, 3), one_line=True),
         "",
         *_not_listed(listing),
         f"`{PROGRAM} status 1` shows more of the first one; compress and export take a number, too",
