@@ -279,3 +279,12 @@ def test_evidence_that_is_in_neither_place_is_not_called_lost() -> None:
 
     assert ">in neither<" in html
     assert ">lost<" not in html
+
+
+def test_the_key_numbers_are_those_of_all_originals_and_not_of_the_listed_ones() -> None:
+    all_ = replace(sample_report(), archived_tokens=987_000, archived_restored=654)
+
+    html = page(all_)
+
+    assert "originals, 987K tokens" in html
+    assert ">654<" in html
