@@ -1,4 +1,4 @@
-"""A real browser, started once."""
+"""A real browser."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,9 +10,13 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, without a window."""
+    """The system's Chromium, without a window.
+
+    Playwright keeps an event loop running in this thread meanwhile, beside which no asynchronous
+    test can run. So it ends with the module.
+    """
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         pytest.skip(f"no browser: none of {', '.join(PROGRAMS)} is installed")

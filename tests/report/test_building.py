@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def compacted(**recorded: Any) -> History:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    yield Session(tmp_path / "store", "made", settings={"token_budget": 2_750}, summarizer=None)
+    yield Session(tmp_path / "store", "made", settings={"token_budget": 2_720}, summarizer=None)
 
 
 def test_a_point_tells_the_charged_tokens_by_kind(session: Session):
@@ -165,6 +166,30 @@ def test_sizes_of_a_compaction_of_tool_results_alone_are_those_of_the_context(se
     assert mark.compaction.tokens_before > 2_700
 
 
+def test_a_compaction_frees_what_the_provider_no_longer_charged(session: Session):
+    """Results that were cleared may have come before the file begins, so we cannot count them."""
+    whole = [*reading(1, "done"), ANSWER, ASKED, ANSWER]
+    stages = [
+        Stage(whole[:3], requests=[Request(2, input_tokens=2_000)]),
+        Stage(
+            whole,
+            carried=3,
+            requests=[Request(4, input_tokens=1_200)],
+            began=Compaction(by="claude-code", cleared=True),
+        ),
+    ]
+
+    report = build_report(replace(compacted(), stages=stages), session)
+
+    [mark] = report.compactions
+    before, after = mark.compaction.tokens_before, mark.compaction.tokens_after
+    assert before is not None
+    assert after is not None
+    assert 2_000 < before < 2_050
+    assert 1_150 < after < 1_200
+    assert report.cost.without == 2_000 + 1_200 + before - after
+
+
 def test_a_file_that_is_read_twice_came_again_but_for_its_new_lines(session: Session):
     report = build_report(compacted(), session)
 
@@ -189,7 +214,7 @@ def test_a_request_that_would_not_have_fitted_is_counted_as_impossible(session: 
 
     assert (cost.requests, cost.measured, cost.impossible) == (3, True, 1)
     assert cost.with_us == 1_000 + 2_700 + 1_250
-    assert cost.without == 1_000 + 2_700 + 2_750
+    assert cost.without == 1_000 + 2_700 + 2_720
 
 
 def test_messages_that_a_compaction_left_are_counted_once(session: Session):
@@ -213,7 +238,7 @@ def test_without_us_a_request_holds_what_a_hook_kept_out(session: Session):
     after = build_report(compacted(), session).cost
 
     assert after.with_us == before.with_us
-    assert after.without == before.without + 50  # up to the window
+    assert after.without == before.without + 20  # up to the window
     assert (after.impossible, before.impossible) == (2, 1)
 
 

@@ -221,7 +221,11 @@ def test_a_request_says_what_was_charged_where_that_differs() -> None:
     ("with_us", "without", "says"),
     [
         (50, 100, "The input cost 50 % less than without compaction."),
-        (108, 100, "The input cost 8 % more than without compaction."),
+        (
+            108,
+            100,
+            "The input cost 8 % more than without compaction. A request after a compaction writes",
+        ),
         (100, 100, "Compaction changed nothing in the cost."),
     ],
 )
@@ -263,3 +267,24 @@ def test_thinning_keeps_the_largest_request_and_those_beside_a_compaction() -> N
     numbers = {request.point.number for request in drawn.requests}
     assert {1, 1_234, 1_235, 2_001, 4_000, 4_001, 5_000} <= numbers
     assert len(numbers) <= 500
+
+
+def test_what_the_developer_says_has_the_colour_of_the_system() -> None:
+    assert by_class({"developer text": 7}) == by_class({"system text": 7})
+
+
+def test_evidence_that_is_in_neither_place_is_not_called_lost() -> None:
+    """The host's own file may still hold it."""
+    html = page(sample_report())
+
+    assert ">in neither<" in html
+    assert ">lost<" not in html
+
+
+def test_the_key_numbers_are_those_of_all_originals_and_not_of_the_listed_ones() -> None:
+    all_ = replace(sample_report(), archived_tokens=987_000, archived_restored=654)
+
+    html = page(all_)
+
+    assert "originals, 987K tokens" in html
+    assert ">654<" in html

@@ -1,10 +1,13 @@
 """The short text of a report, and its chart."""
 
+from dataclasses import replace
+
 import pytest
+from sample_reports import sample_report
 
 from context_compression.report.chart import chart
 from context_compression.report.model import CompactionMark, Point
-from context_compression.report.text import duration, times
+from context_compression.report.text import duration, text, times
 from context_compression.transcripts.history import Compaction
 
 
@@ -65,3 +68,11 @@ def test_numbers_of_times_are_told_in_words():
         "3 times",
         "1,200 times",
     ]
+
+
+def test_the_text_says_that_a_session_without_compaction_would_have_cost_less():
+    report = sample_report()
+
+    shown = text(replace(report, cost=replace(report.cost, with_us=220_000, without=204_000)))
+
+    assert "204K if nothing had left" in " ".join(shown.split())

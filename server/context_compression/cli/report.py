@@ -46,7 +46,7 @@ price = click.FloatRange(min=0)
         ("report chat.jsonl --html r.html", "a page to keep"),
     ),
 )
-@click.argument("session", required=False, type=CONVERSATION)
+@click.argument("conversation", required=False, type=CONVERSATION, metavar="[SESSION]")
 @click.option(
     "--html", "--output", "file", metavar="FILE", help="Write the report as a page for a browser."
 )
@@ -62,7 +62,7 @@ price = click.FloatRange(min=0)
 @click.pass_obj
 def report(
     options: Options,
-    session: str | None,
+    conversation: str | None,
     file: str | None,
     opens: bool,
     force: bool,
@@ -81,9 +81,9 @@ def report(
     from context_compression.report.building import Prices, report_of
 
     path = _checked(file, force) if file is not None else None
-    conversations = options.conversations(*([session] if session else []))
+    conversations = options.conversations(*filter(None, [conversation]))
     with working(READING, READING, COUNTING, COMPARING):
-        opened = _opened(conversations, session, model)
+        opened = _opened(conversations, conversation, model)
         if path:
             _refuse_to_lose(path, opened)
         facts = report_of(opened, Prices(input_price, output_price))

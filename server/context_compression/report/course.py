@@ -66,18 +66,31 @@ def course_of(
     sent: list[Sent] = []
     marks: list[CompactionMark] = []
     removed = before = 0
-    for stage in stages:
-        after = sum(stage.sizes[: stage.stage.carried])
-        removed = max(0, removed + before - after)
+    for place, stage in enumerate(stages):
+        requests = requests_of(stage)
+        after = sum(stage.sizes[: stage.stage.carried]) + _beside(stage, requests[:1], beside)
+        if place:
+            removed = max(0, removed + before - after)
         if began := stage.stage.began:
-            marks.append(_mark(began, len(sent), before + beside, after + beside))
+            marks.append(_mark(began, len(sent), before or beside, after))
         left_out = [*_left_out(stage, kept_out)]
-        for new in _sent(stage, len(sent), removed, beside, left_out):
-            sent.append(new)
-            beside = new.point.by_kind.get(BESIDE, 0)
+        sent += _sent(stage, requests, len(sent), removed, max(0, beside), left_out)
         removed += sum(left_out)
-        before = sum(stage.sizes)
+        beside = _beside(stage, requests[-1:], beside)
+        before = sum(stage.sizes) + beside
     return Course(sent, marks)
+
+
+def _beside(stage: MeasuredStage, requests: Sequence[Request], known: int) -> int:
+    """Tokens that a request was charged beyond our count of its messages; else `known`.
+
+    A compaction changes them, too: its host may bring back files that its transcript does not
+    hold, or clear results that were in the context before the file begins.
+    """
+    for request in requests:
+        if request.input_tokens is not None:
+            return request.input_tokens - sum(stage.sizes[: request.messages])
+    return known
 
 
 def _mark(began: Compaction, after: int, counted_before: int, counted_after: int) -> CompactionMark:
@@ -94,12 +107,17 @@ def _mark(began: Compaction, after: int, counted_before: int, counted_after: int
 
 
 def _sent(
-    stage: MeasuredStage, number: int, removed: int, beside: int, left_out: Sequence[int]
+    stage: MeasuredStage,
+    requests: Sequence[Request],
+    number: int,
+    removed: int,
+    beside: int,
+    left_out: Sequence[int],
 ) -> Iterator[Sent]:
     """The requests of a stage; each message is added to the sums once."""
     sums: Tally[str] = Tally()
     place, first = 0, stage.stage.carried > 0
-    for request in requests_of(stage):
+    for request in requests:
         number += 1
         for kinds in stage.by_kind[place : request.messages]:
             sums.update(kinds)

@@ -168,10 +168,10 @@ def _cost(cost: Cost) -> Iterator[str]:
         return
     how = "as charged" if cost.measured else "estimated"
     line = f"{'cost':{LABEL}}input {_money(cost.with_us, cost)}, {how}"
-    if cost.without > cost.with_us:
+    if cost.without != cost.with_us or cost.impossible:
         line += f"; {_money(cost.without, cost)} if nothing had left"
     if cost.impossible:
-        line += f", and {how_many(cost.impossible, 'request')} would not have fitted the window"
+        line += f", but {how_many(cost.impossible, 'request')} would not have fitted the window"
     if cost.output_price is None:
         line += f"; output {short_number(cost.output)}"
     else:

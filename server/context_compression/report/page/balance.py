@@ -13,7 +13,7 @@ from context_compression.report.page.sections import (
     table,
 )
 
-PARTS = {"kept": "in the context", "archived": "can be restored", "lost": "lost"}
+PARTS = {"kept": "in the context", "archived": "can be restored", "lost": "in neither"}
 MILLION = 1_000_000
 
 
@@ -27,7 +27,7 @@ def money(report: Report) -> Markup:
     note = (
         f"All input of {how_many(cost.requests, 'request')}, in tokens at the price of plain "
         f"input: a cache write counts 1.25, a cache read 0.1. From {source}. “Without” is the "
-        "same session if nothing had left the context."
+        "same session if nothing had left the context, each request counted up to the window."
     )
     most = max(cost.with_us, cost.without)
     priced = cost.input_price is not None
@@ -57,6 +57,7 @@ def _verdict(cost: Cost) -> str:
         first = f"The input cost {percent(saved, cost.without)} less than without compaction."
     elif saved < 0:
         first = f"The input cost {percent(-saved, cost.without)} more than without compaction."
+        first += " A request after a compaction writes its context into the cache anew."
     else:
         first = "Compaction changed nothing in the cost."
     if not cost.impossible:
@@ -69,7 +70,7 @@ def evidence(report: Report) -> Markup:
     """The section of evidence by class."""
     note = (
         "Pieces that later work may need, found by code: is each still in the context, only in the "
-        "archive, or in neither? What is lost here may still be in the host's own file."
+        "archive, or in neither? What is in neither may still be in the host's own file."
     )
     title = "Evidence"
     if not any(row.total for row in report.evidence):

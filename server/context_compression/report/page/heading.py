@@ -46,9 +46,6 @@ def title_of(report: Report) -> str:
 def key_numbers(report: Report) -> Markup:
     """The numbers that say how the session stands."""
     peak = max((sum(by_class(point.by_kind)) for point in report.points), default=report.used)
-    restored = sum(original.restored for original in report.archived)
-    archived = sum(original.tokens for original in report.archived)
-    part = "" if report.archived_total <= len(report.archived) else "at least "
     tiles = [
         _tile(
             "In the context now",
@@ -66,9 +63,11 @@ def key_numbers(report: Report) -> Markup:
         _tile(
             "Archived",
             number(report.archived_total),
-            f"originals, {part}{short(archived)} tokens" if archived else "originals",
+            f"originals, {short(report.archived_tokens)} tokens"
+            if report.archived_tokens
+            else "originals",
         ),
-        _tile("Restored", number(restored), "times an original came back"),
+        _tile("Restored", number(report.archived_restored), "originals that came back"),
         _saving(report.cost),
     ]
     title = element("h2", "Key numbers", class_="unseen", id="numbers-title")

@@ -22,6 +22,7 @@ KINDS = {
 _CLASS_OF = {
     "system prompt, tools and the like": "system",
     "system text": "system",
+    "developer text": "system",
     "host text": "system",
     **{label: kind for kind, label in KINDS.items()},
 }
