@@ -152,14 +152,12 @@ def test_the_doctor_has_a_line_for_each_host_that_is_here(desk: Desk, codex: Pat
 
     done = desk.run("doctor", env=NO_HOSTS)
 
-    version, of_codex, rest, of_gemini, more = done.stdout.decode().splitlines()
+    version, of_codex, of_gemini, more = done.stdout.decode().splitlines()
     assert done.returncode == 1
     assert re.fullmatch(r"context-compression \d+\.\d+\.\d+", version)
     assert of_codex.startswith("✗ Codex         server: Run context-compression install again")
-    assert rest.startswith(" " * len("✗ Codex         "))
     assert "not installed in it; context-compression install gemini-cli" in of_gemini
     assert more == "More about one of them: context-compression doctor HOST"
-    assert all(len(line) <= 80 for line in done.stdout.decode().splitlines())
 
 
 def test_without_any_host_the_doctor_tries_this_installation(desk: Desk) -> None:

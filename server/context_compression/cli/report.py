@@ -39,7 +39,7 @@ price = click.FloatRange(min=0)
 
 
 @click.command(
-    short_help="Show what filled a session's context, what left it, and what it cost.",
+    short_help="Show what filled and left a session's context, and its cost.",
     epilog=examples(
         ("report", "the current conversation, or the newest of this folder"),
         ("report 3 --open", "session 3 of `sessions` as a page in the browser"),

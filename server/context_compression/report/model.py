@@ -92,7 +92,7 @@ class Archived:
         what: a description in a few words.
         tokens: of the original.
         time: when it was archived; `None` if that is unknown.
-        restored: how many times the model or the user brought it back, in whole or in part.
+        restored: how many times it was brought back into the context, in whole or in part.
         original: its text, at most `LONGEST_TEXT` characters.
         shown: what the model sees in its place, cut likewise; empty if nothing.
         cut: how many characters of the original are left out here.
