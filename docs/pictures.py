@@ -3,8 +3,8 @@
     python docs/pictures.py        # needs Chromium, and playwright from `.[test]`
 
 The demo's conversation is played again with a window of 48,000 tokens, so that it is compressed a
-few times. Its times are set, so the pictures differ only where the report does. A test holds
-`before-after.svg` to the conversation.
+few times. It is also written as a session of each host (`host_sessions.py`). Its times are set, so
+the pictures differ only where the report does. A test holds `before-after.svg` to the conversation.
 """
 
 import json
@@ -18,10 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from host_sessions import HOSTS, TITLE, write
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from context_compression import compress
 from context_compression.conversation.formats import parse
+from context_compression.hosts.history import history
 from context_compression.report.building import build_report
 from context_compression.report.html import page
 from context_compression.report.model import Report
@@ -34,12 +36,15 @@ from context_compression.tokens.usage import breakdown
 FOLDER = Path(__file__).parent / "pictures"
 MODEL = "claude-sonnet-4-5"
 WINDOW = 48_000
+WINDOW_OF_HOSTS = 80_000  # tokens; wider, because hosts compact by hand here
 TARGET = 20_000  # tokens; the demo compresses to as many
 BEGAN = 1_790_000_000.0
 MINUTE = 60
 PROJECT = "/home/ada/context-compression"
-WIDE, NARROW, OF_TEXTS = (1200, 1000), (400, 900), (1000, 700)
+WIDE, NARROW, OF_TEXTS, OF_HOSTS = (1200, 1000), (400, 900), (1000, 700), (1200, 900)
 """Sizes of pictures, in pixels."""
+SCROLLED = 14
+"""Pixels by which the pages of hosts are scrolled, so that the axis of times is whole."""
 OPENED = 1
 """The place of the original in the list whose text is shown."""
 
@@ -80,7 +85,7 @@ def settled(report: Report) -> Report:
         report,
         session="demo",
         project=PROJECT,
-        title="A strategy for repeated lines in build logs",
+        title=TITLE,
         began=BEGAN,
         ended=at(len(points)),
         points=points,
@@ -88,6 +93,18 @@ def settled(report: Report) -> Report:
         archived=archived,
         store=replace(report.store, folder=f"{PROJECT}/.compression"),
     )
+
+
+def report_of(host: str) -> Report:
+    """The report of the demo's conversation as a session of a host, which we only read."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "session.jsonl"
+        write(host, parse(demo()).messages, path, project=PROJECT, began=BEGAN)
+        settings = {"token_budget": WINDOW_OF_HOSTS}
+        session = Session(Path(folder) / ".compression", "demo", settings=settings)
+        report = build_report(history(path), session)
+    store = replace(report.store, folder=f"{PROJECT}/.compression")
+    return replace(report, session="demo", title=TITLE, store=store)
 
 
 def sizes(messages: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -158,22 +175,34 @@ def _colour(kind: str, css: str) -> str:
     return found[1]
 
 
-def take(browser: Browser, html: Path) -> None:
-    """Takes the pictures of a page."""
+def opened(
+    browser: Browser, html: str, size: tuple[int, int], mode: Literal["light", "dark"] = "light"
+) -> Page:
+    """A page in a tab of this size."""
+    view: ViewportSize = {"width": size[0], "height": size[1]}
+    tab = browser.new_page(viewport=view, color_scheme=mode, reduced_motion="reduce")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        path.write_text(html, encoding="utf-8")
+        tab.goto(path.as_uri())
+    return tab
 
-    def opened(mode: Literal["light", "dark"], width: int, height: int) -> Page:
-        size: ViewportSize = {"width": width, "height": height}
-        tab = browser.new_page(viewport=size, color_scheme=mode, reduced_motion="reduce")
-        tab.goto(html.as_uri())
-        return tab
 
-    opened("light", *WIDE).screenshot(path=FOLDER / "report-light.png")
-    opened("dark", *WIDE).screenshot(path=FOLDER / "report-dark.png")
-    opened("light", *NARROW).screenshot(path=FOLDER / "report-narrow.png")
-    tab = opened("light", *OF_TEXTS)
+def take(browser: Browser) -> None:
+    """Takes the pictures of pages."""
+    html = page(report())
+    opened(browser, html, WIDE).screenshot(path=FOLDER / "report-light.png")
+    opened(browser, html, WIDE, "dark").screenshot(path=FOLDER / "report-dark.png")
+    opened(browser, html, NARROW).screenshot(path=FOLDER / "report-narrow.png")
+    tab = opened(browser, html, OF_TEXTS)
     tab.locator(".refs button").nth(OPENED).click()
     tab.locator("#originals").evaluate("node => node.scrollIntoView()")
     tab.screenshot(path=FOLDER / "report-original.png")
+    for host in HOSTS:
+        tab = opened(browser, page(report_of(host)), OF_HOSTS)
+        tab.mouse.wheel(0, SCROLLED)
+        tab.wait_for_function(f"scrollY == {SCROLLED}")
+        tab.screenshot(path=FOLDER / f"report-{host}.png")
 
 
 def main() -> None:
@@ -181,13 +210,11 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / "before-after.svg").write_text(before_after(), encoding="utf-8")
     program = shutil.which("chromium") or shutil.which("google-chrome")
-    with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        html = Path(folder) / "report.html"
-        html.write_text(page(report()), encoding="utf-8")
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )
-        take(browser, html)
+        take(browser)
         browser.close()
 
 

@@ -2,6 +2,8 @@
 
 import re
 import runpy
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,14 @@ LARGEST = 150_000
 """Bytes of a picture, so that a clone stays small."""
 
 
+HOSTS = ["claude-code", "codex", "gemini-cli", "opencode", "pi", "copilot-cli"]
+
+
 @pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(DOCS / "pictures.py"))
+def script() -> Iterator[dict[str, Any]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.path", [str(DOCS), *sys.path])  # as `python docs/pictures.py` has it
+        yield runpy.run_path(str(DOCS / "pictures.py"))
 
 
 def numbers_in(svg: str) -> list[int]:
@@ -48,6 +55,7 @@ def test_every_picture_of_a_report_is_there_and_small(script: dict[str, Any]) ->
         "report-dark.png": script["WIDE"],
         "report-narrow.png": script["NARROW"],
         "report-original.png": script["OF_TEXTS"],
+        **{f"report-{host}.png": script["OF_HOSTS"] for host in HOSTS},
     }
     found = {path.name: path.read_bytes() for path in DOCS.glob("pictures/report-*.png")}
 
@@ -63,6 +71,24 @@ def test_the_report_in_the_pictures_has_compactions_and_restored_originals(
     assert len(report.compactions) >= 2
     assert any(each.restored for each in report.archived)
     assert report.warnings == []
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_picture_of_a_host_is_of_its_session_with_a_compaction(
+    script: dict[str, Any], host: str
+) -> None:
+    report = script["report_of"](host)
+
+    assert report.host == host
+    assert [mark.compaction.by for mark in report.compactions] == [host]
+    assert report.messages == len(script["demo"]())
+    assert report.warnings == []
+
+
+def test_the_page_shows_the_picture_of_each_host() -> None:
+    text = (DOCS / "report.md").read_text("utf-8")
+
+    assert [host for host in HOSTS if f"(pictures/report-{host}.png)" not in text] == []
 
 
 def size_of(png: bytes) -> tuple[int, int]:
