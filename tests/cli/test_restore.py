@@ -15,7 +15,7 @@ def test_a_search_shows_refs_lines_and_what_stands_beside_them(used: Desk) -> No
     assert re.match(r"1 of 1 archived text or message; `context-compression restore", first)
     assert re.fullmatch(r"[0-9a-f]{12}  read result, chat, 1 of 1 word", hit)
     assert lines[0].split()[:4] == ["assistant", "I", "read", "it."]
-    assert lines[1].split() == ["43", *"src/part_3/file_42.py: value_3_42 = 42".split()]
+    assert lines[1].strip() == "43   src/part_3/file_42.py: value_3_42 = 42"
     ref = hit[:12]
     assert b"value_3_42 = 42" in used.does("restore", ref).stdout
 
