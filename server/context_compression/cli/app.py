@@ -138,7 +138,11 @@ def warn(opened: Opened) -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--store", metavar="DIR", help="The folder that keeps everything.")
+@click.option(
+    "--store",
+    metavar="DIR",
+    help="The folder that keeps everything. Default: .compression/ of the project.",
+)
 @click.option(
     "--allow", metavar="DIR", multiple=True, help="A folder that agents may read. Repeatable."
 )

@@ -66,6 +66,7 @@ SHOWN_ON_SCREEN = 600
     default=8765,
     show_default=True,
     type=click.IntRange(0, 65535),
+    metavar="PORT",
     help="Port for HTTP; 0 takes a free one.",
 )
 @click.option(
@@ -161,7 +162,12 @@ def statusline() -> None:
     ),
 )
 @click.option(
-    "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
+    "--limit",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Summaries to show.",
 )
 @click.option(
     "--session",

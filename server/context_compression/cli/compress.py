@@ -97,8 +97,9 @@ def compress(
 ) -> None:
     """Print CONVERSATION, compacted and valid for its provider; the report goes to stderr.
 
-    CONVERSATION is a transcript or a file of messages (also as .gz), which is never changed, or the
-    id of a session (its first four characters are enough). The store keeps the originals.
+    CONVERSATION is a transcript or a file of messages (also as .gz), which is never changed, the id
+    of a session (its first four characters are enough), or its number from `sessions`. The store
+    keeps the originals.
     """
     if (plan_id is None) != (summary is None) or (plan_id and (dry_run or undo)):
         raise click.UsageError(

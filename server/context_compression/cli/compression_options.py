@@ -36,7 +36,11 @@ OPTIONS = (
         help="Keep a message in full: by its index, or by a text in it. Repeatable.",
     ),
     click.option("--focus", help="What the remaining work is about."),
-    click.option("--model", help="The conversation's model, for token counts and window size."),
+    click.option(
+        "--model",
+        metavar="MODEL",
+        help="The conversation's model, for token counts and window size.",
+    ),
     click.option("--summary-model", metavar="MODEL", help="Claude model that writes a summary."),
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE",

@@ -11,7 +11,7 @@ from context_compression.cli.app import Options, as_json
 from context_compression.cli.compression_options import RequestedCompression, compression_options
 from context_compression.cli.help import examples
 from context_compression.cli.numbers import CONVERSATION
-from context_compression.cli.page import Fact, Line
+from context_compression.cli.page import Line
 from context_compression.cli.terminal import say, show, write_json
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
@@ -38,9 +38,9 @@ def export(
 ) -> None:
     """Write CONVERSATION, compacted, as a new session of a host; print the command to resume it.
 
-    CONVERSATION is a transcript or a file of messages, which is never changed, or the id of a
-    session. A session is compressed only if --target-tokens is given. The new session belongs to
-    this folder, whose store keeps the originals for context_restore.
+    CONVERSATION is a transcript or a file of messages, which is never changed, the id of a session,
+    or its number from `sessions`. A session is compressed only if --target-tokens is given. The new
+    session belongs to this folder, whose store keeps the originals for context_restore.
     """
     requested = RequestedCompression.of(options, conversation, **compression)
     session, transcript = requested.opened.session, requested.opened.transcript
@@ -78,5 +78,6 @@ def export(
             }
         )
         return
-    say(*page, *exported.notes, Fact("written", str(exported.path)), "", "To resume it, run:")
+    say(*page, *exported.notes, "", "Written to:", Line(str(exported.path), "command"))
+    say("", "To resume it, run:")
     show(Line(exported.command, "command"))

@@ -57,7 +57,9 @@ price = click.FloatRange(min=0)
     "--input-price", type=price, metavar="USD", help="Per million input tokens, for amounts."
 )
 @click.option("--output-price", type=price, metavar="USD", help="Per million output tokens.")
-@click.option("--model", help="The session's model, for token counts and window size.")
+@click.option(
+    "--model", metavar="MODEL", help="The session's model, for token counts and window size."
+)
 @as_json
 @click.pass_obj
 def report(

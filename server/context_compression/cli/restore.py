@@ -56,7 +56,12 @@ NO_NUMBER = "…"
     help="Search only this session. Default: all sessions.",
 )
 @click.option(
-    "--limit", default=5, show_default=True, type=click.IntRange(1, 60), help="Hits to show."
+    "--limit",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, 60),
+    metavar="N",
+    help="Hits to show.",
 )
 @as_json
 @click.pass_obj

@@ -35,7 +35,12 @@ LONGEST_PROJECT = 32
 )
 @click.option("--all", "everything", is_flag=True, help="List all sessions.")
 @click.option(
-    "--limit", default=NEWEST, show_default=True, type=click.IntRange(1), help="Sessions to list."
+    "--limit",
+    default=NEWEST,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Sessions to list.",
 )
 @click.option("--host", type=click.Choice([*HOSTS, RECORDED]), help="Only sessions of this host.")
 @click.option("--here", is_flag=True, help="Only sessions of this folder.")

@@ -28,7 +28,9 @@ from context_compression.workspace.own_sessions import KEPT_IN
     ),
 )
 @click.argument("conversation", required=False, type=CONVERSATION)
-@click.option("--model", help="The conversation's model, for token counts and window size.")
+@click.option(
+    "--model", metavar="MODEL", help="The conversation's model, for token counts and window size."
+)
 @as_json
 @click.pass_obj
 def status(options: Options, conversation: str | None, model: str | None, as_json: bool) -> None:
