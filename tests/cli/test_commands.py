@@ -205,7 +205,7 @@ def test_status_tells_how_often_the_host_compacted_a_transcript(desk: Desk):
     page = desk.does("status", "s.jsonl").stdout.decode()
     (compaction,) = desk.json("status", "s.jsonl")["host_compactions"]
 
-    assert re.search(r"compacted 1 time by Pi, last 9\.0K → 300 tokens, .+ ago", page), page
+    assert re.search(r"compacted once by Pi, last 9\.0K → 300 tokens, .+ ago", page), page
     assert compaction.pop("time") == 1793527200.0
     assert compaction == {
         "trigger": "", "by": "pi", "tokens_before": 9_010, "tokens_after": 300, "cleared": False

@@ -8,7 +8,7 @@ def test_compactions_are_told_by_who_made_them_and_how_the_last_one_went():
     told = in_words([Compaction(by=OURS), Compaction(by="claude-code"), LAST], now=8_200)
 
     assert told == (
-        "compacted 1 time by context-compression and 2 times by Claude Code, "
+        "compacted once by context-compression and twice by Claude Code, "
         "last 156K → 38K tokens, auto, 2 hours ago"
     )
 
@@ -19,8 +19,8 @@ def test_results_that_were_cleared_are_told_apart():
     told = in_words([LAST, cleared], now=1_060)
 
     assert told == (
-        "compacted 1 time by Claude Code, last 156K → 38K tokens, auto, 1 minute ago; "
-        "old tool results cleared 1 time by Claude Code, last at 50K tokens"
+        "compacted once by Claude Code, last 156K → 38K tokens, auto, 1 minute ago; "
+        "old tool results cleared once by Claude Code, last at 50K tokens"
     )
 
 

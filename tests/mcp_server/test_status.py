@@ -268,6 +268,6 @@ async def test_it_says_how_often_the_host_compacted_the_conversation(tmp_path: P
     async with connected(workspace) as client:
         answer = await ask(client, "context_status", conversation=str(path))
 
-    told = "compacted 1 time by Claude Code, last 96K → 5.0K tokens, auto"
+    told = "compacted once by Claude Code, last 96K → 5.0K tokens, auto"
     assert answer.facts["host_compactions"] == told
     assert agrees(answer)

@@ -20,6 +20,11 @@ def short_number(number: int) -> str:
     return f"{number / 1_000:.0f}K" if number < 999_500 else f"{number / 1_000_000:.2f}M"
 
 
+def times(number: int) -> str:
+    """`times(1)` -> `"once"`, `times(2)` -> `"twice"`, `times(3)` -> `"3 times"`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
+
+
 def texts_and_messages(number: int) -> str:
     """`texts_and_messages(1)` -> `"1 text or message"`, `(5)` -> `"5 texts and messages"`."""
     return f"{number:,} {'text or message' if number == 1 else 'texts and messages'}"

@@ -3,16 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from context_compression.display.plurals import how_many, short_number
+from context_compression.display.plurals import short_number, times
 from context_compression.hosts.claude_code import about as claude_code
 from context_compression.hosts.codex import about as codex
+from context_compression.hosts.copilot_cli import about as copilot_cli
 from context_compression.hosts.gemini_cli import about as gemini_cli
 from context_compression.hosts.opencode import about as opencode
 from context_compression.hosts.pi import about as pi
 from context_compression.transcripts.candidates import age
 from context_compression.transcripts.history import Compaction
 
-TITLES = {host.NAME: host.TITLE for host in (claude_code, codex, gemini_cli, opencode, pi)}
+TITLES = {
+    host.NAME: host.TITLE for host in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi)
+}
 
 
 def in_words(compactions: Sequence[Compaction], now: float) -> str:
@@ -35,7 +38,7 @@ def in_words(compactions: Sequence[Compaction], now: float) -> str:
 
 def _by(compactions: Sequence[Compaction]) -> str:
     counts = Counter(compaction.by for compaction in compactions)
-    parts = [f"{how_many(n, 'time')} by {TITLES.get(by, by)}" for by, n in counts.items()]
+    parts = [f"{times(n)} by {TITLES.get(by, by)}" for by, n in counts.items()]
     return " and ".join(parts)
 
 

@@ -6,7 +6,7 @@ from itertools import chain
 from math import ceil
 
 from context_compression.display.cells import cells, without_middle, wrapped
-from context_compression.display.plurals import how_many, short_number
+from context_compression.display.plurals import how_many, short_number, times
 from context_compression.display.strings import in_words
 from context_compression.report.chart import chart
 from context_compression.report.model import Archived, Consumer, Cost, Repeated, Report
@@ -116,11 +116,6 @@ def _how(compaction: Compaction) -> Iterator[str]:
     yield from (in_words(value, 40) for value in (compaction.trigger, compaction.by) if value)
     if compaction.cleared:
         yield "only tool results"
-
-
-def times(number: int) -> str:
-    """`times(1)` -> `"once"`, `times(2)` -> `"twice"`, `times(3)` -> `"3 times"`."""
-    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def _sizes(tokens: int | None) -> str:
