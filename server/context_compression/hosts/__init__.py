@@ -19,6 +19,7 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
     sessions.py          the sessions of all hosts
     history.py           whole conversations of all hosts, with what compactions took out
     compaction_words.py  the compactions that led to a conversation, in words
+    titles.py            how people call the hosts
     current.py           the live transcript of the host that started us
     events.py            the answers to hosts' hooks
     serving.py           the answers of a process that a host keeps

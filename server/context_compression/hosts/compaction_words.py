@@ -4,18 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from context_compression.display.plurals import short_number, times
-from context_compression.hosts.claude_code import about as claude_code
-from context_compression.hosts.codex import about as codex
-from context_compression.hosts.copilot_cli import about as copilot_cli
-from context_compression.hosts.gemini_cli import about as gemini_cli
-from context_compression.hosts.opencode import about as opencode
-from context_compression.hosts.pi import about as pi
+from context_compression.hosts.titles import TITLES
 from context_compression.transcripts.candidates import age
 from context_compression.transcripts.history import Compaction
-
-TITLES = {
-    host.NAME: host.TITLE for host in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi)
-}
 
 
 def in_words(compactions: Sequence[Compaction], now: float) -> str:

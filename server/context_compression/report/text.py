@@ -8,6 +8,7 @@ from math import ceil
 from context_compression.display.cells import cells, without_middle, wrapped
 from context_compression.display.plurals import how_many, short_number, times
 from context_compression.display.strings import in_words
+from context_compression.hosts.titles import TITLES
 from context_compression.report.chart import chart
 from context_compression.report.model import Archived, Consumer, Cost, Repeated, Report
 from context_compression.transcripts.history import OURS, Compaction
@@ -15,7 +16,7 @@ from context_compression.transcripts.history import OURS, Compaction
 LISTED = 5
 LABEL = 11
 """How many columns the names of the parts take."""
-WITHOUT_HOST = {"messages": "a file of messages", OURS: "a recorded session"}
+SOURCES = {**TITLES, "messages": "a file of messages", OURS: "a recorded session"}
 ADVICE = {
     "command": "let it print only what is new or fails",
     "file": "read only the lines that changed",
@@ -57,7 +58,7 @@ def _fitted(line: str, width: int) -> list[str]:
 
 def _head(report: Report, width: int) -> Iterator[str]:
     yield without_middle(in_words(report.title or report.session), width)
-    host = WITHOUT_HOST.get(report.host, report.host)
+    host = SOURCES.get(report.host, report.host)
     by = ", ".join(filter(None, [host, report.model, report.project]))
     yield in_words(by)
     counts = f"{how_many(report.messages, 'message')}, {how_many(report.cost.requests, 'request')}"
@@ -113,7 +114,8 @@ def _compactions(report: Report) -> Iterator[str]:
 
 
 def _how(compaction: Compaction) -> Iterator[str]:
-    yield from (in_words(value, 40) for value in (compaction.trigger, compaction.by) if value)
+    by = TITLES.get(compaction.by, compaction.by)
+    yield from (in_words(value, 40) for value in (compaction.trigger, by) if value)
     if compaction.cleared:
         yield "only tool results"
 

@@ -1,17 +1,14 @@
 """The head of the page: which session it is, and its key numbers."""
 
 from context_compression.display.plurals import how_many, short_number
+from context_compression.hosts.titles import TITLES
 from context_compression.report.model import Cost, Report
 from context_compression.report.page.kinds import by_class
 from context_compression.report.page.markup import Markup, Piece, element, name, span
 from context_compression.report.page.sections import MOST, bar, facts, number, percent
 from context_compression.transcripts.history import OURS
 
-HOSTS = {
-    "claude-code": "Claude Code", "codex": "Codex", "copilot-cli": "Copilot CLI",
-    "gemini-cli": "Gemini CLI", "opencode": "opencode", "pi": "Pi",
-    "messages": "a file of messages",
-}  # fmt: skip
+HOSTS = {**TITLES, "messages": "a file of messages"}
 
 
 LONGEST_TITLE = 160
