@@ -3,6 +3,7 @@
 `pytest tests/test_docs_commands.py --update-examples` writes the page anew.
 """
 
+import os
 import re
 import shlex
 import shutil
@@ -38,6 +39,8 @@ def test_each_command_prints_what_the_page_says(
     with recording.open("rb") as source, (project / "chat.jsonl").open("wb") as copy:
         shutil.copyfileobj(source, copy)
     monkeypatch.chdir(project)
+    for name in [*os.environ]:  # of whoever runs the tests
+        monkeypatch.delenv(name)
     for name, value in {"HOME": str(home), "PATH": "/usr/bin:/bin", "COLUMNS": "100"}.items():
         monkeypatch.setenv(name, value)
     said = PAGE.read_text(encoding="utf-8")
