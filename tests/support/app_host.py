@@ -6,10 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from shutil import which
 from typing import Any, cast
 
-import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextResourceContents
 from playwright.async_api import Frame, Page, async_playwright
@@ -80,11 +78,14 @@ class AppHost:
 
 
 @asynccontextmanager
-async def app_host(client: Client, *, width: int = 640) -> AsyncGenerator[AppHost]:
-    """A host with an open browser; the test is skipped where there is none."""
-    chromium = which("chromium")
-    if chromium is None:
-        pytest.skip("no browser: there is no chromium on the PATH")
+async def app_host(client: Client, chromium: str, *, width: int = 640) -> AsyncGenerator[AppHost]:
+    """A host with an open browser.
+
+    Args:
+        client: of our server.
+        chromium: the path of the browser.
+        width: of the page, in pixels.
+    """
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
