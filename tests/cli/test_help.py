@@ -1,5 +1,6 @@
 """The help: groups, examples, hidden commands, and the nearest name for an unknown one."""
 
+import shlex
 from collections.abc import Iterator
 
 import click
@@ -7,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from context_compression.cli import main
-from context_compression.cli.help import GROUPS, OTHERS, commands_in, did_you_mean, in_groups
+from context_compression.cli.help import GROUPS, OTHERS, PROGRAM, did_you_mean, in_groups
 
 
 def commands(group: click.Group = main) -> Iterator[click.Command]:
@@ -87,3 +88,9 @@ def test_groups_name_each_command_once():
     names = [name for group in GROUPS.values() for name in group]
 
     assert len(names) == len({*names})
+
+
+def commands_in(epilog: str) -> list[list[str]]:
+    """The arguments of the examples that `examples` made."""
+    rows = [line.strip() for line in epilog.splitlines() if line.startswith(f"  {PROGRAM} ")]
+    return [shlex.split(row.partition(" > ")[0])[1:] for row in rows]

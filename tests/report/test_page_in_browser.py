@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 # the package has no types
-from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
+from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]  # none
 from playwright.sync_api import Browser, Page
 from sample_reports import FIRST_REF, SECOND_REF, empty_report, long_report, points, sample_report
 

@@ -1,6 +1,5 @@
 """The help: groups of commands, examples, its width, and the nearest name for an unknown one."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TextIO
@@ -45,12 +44,6 @@ def examples(*lines: tuple[str, str]) -> str:
     """The end of a command's help, from its examples and what each does."""
     pairs = ((f"  {PROGRAM} {command}", f"      {does}") for command, does in lines)
     return "\n".join(["\b", "Examples:", *chain.from_iterable(pairs)])
-
-
-def commands_in(epilog: str) -> list[list[str]]:
-    """The arguments of the examples that `examples` made."""
-    rows = [line.strip() for line in epilog.splitlines() if line.startswith(f"  {PROGRAM} ")]
-    return [shlex.split(row.partition(" > ")[0])[1:] for row in rows]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -22,7 +22,6 @@ NEWEST = 20
 """How many sessions are listed unless the user asks for more."""
 HEAD = ("", "host", "project", "title", "written", "size", "window", "compacted", "archived")
 LONGEST_TITLE = 40
-LONGEST_PROJECT = 32
 
 
 @click.command(

@@ -35,7 +35,5 @@ class Later(Sequence[T]):
     def __eq__(self, other: object) -> bool:
         return is_array(other) and [*self] == [*other]
 
-    __hash__ = None  # type: ignore[assignment]  # as of a list
-
     def __repr__(self) -> str:
         return repr(self._items)
