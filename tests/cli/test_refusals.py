@@ -337,3 +337,17 @@ def test_where_nobody_listens_it_ends_with_words_or_the_answer(desk: Desk, close
 @pytest.mark.parametrize("text", ["--1", "9" * 5000, "²"])
 def test_a_pin_that_is_no_index_is_a_text(text: str):
     assert pin(text) == text
+
+
+@pytest.mark.parametrize("command", ["status", "doctor", "install claude-code", "sessions"])
+def test_a_url_as_the_store_is_refused_before_anything_is_written(
+    desk: Desk, command: str, snapshot: Snapshot
+):
+    url = "postgresql://someone:a-password@host/db"
+    before = snapshot(desk.folder)
+
+    told = refused(desk.run("--store", url, *command.split()))
+
+    assert "this is a URL: postgresql://…" in told
+    assert "a-password" not in told
+    assert snapshot(desk.folder) == before

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from context_compression import Session
+from context_compression import Session, compress
+from context_compression.errors import StoreError
 from context_compression.store import Store
 from context_compression.store.location import main_worktree, store_folder_for
 
@@ -140,3 +141,30 @@ def test_the_user_may_have_a_folder_for_each_project_among_his_own_data(
     assert places[0].parent == home / "data/context-compression"
     assert places[0].name.startswith("main-")
     assert not places[0].exists()
+
+
+URLS = ["postgresql://someone:a-password@host/db", "s3://bucket/archive", "file:///tmp/archive"]
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_url_is_refused_and_its_password_is_not_repeated(
+    url: str, kind: type[str] | type[Path], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+
+    for opening in (
+        lambda: Store(kind(url)),
+        lambda: Session(kind(url), "a"),
+        lambda: compress([{"role": "user", "content": "Hi."}], store=kind(url)),
+        lambda: Store.find(home, home=home, environ={"CONTEXT_COMPRESSION_DIR": url}),
+    ):
+        with pytest.raises(StoreError, match=r"this is a URL: [a-z0-9]+://… Pass the path") as told:
+            opening()
+        assert "a-password" not in str(told.value)
+    assert [*home.iterdir()] == []
+
+
+@pytest.mark.parametrize("drive", ["C:/work", "C:\\work", "notes: today", "./a:/b"])
+def test_a_path_that_only_looks_a_little_like_a_url_is_a_folder(drive: str) -> None:
+    assert Store(drive).folder == Path(drive)

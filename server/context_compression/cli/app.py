@@ -15,6 +15,7 @@ from context_compression.cli.terminal import is_at_terminal, say, speak_utf8
 from context_compression.display.strings import harmless, one_line
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
+from context_compression.store.location import folder_named
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.guard import in_our_words
 
@@ -153,7 +154,9 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
 
     Without a command, serve the tools to an agent over stdio; on a terminal, print this help.
     """
-    for folder in (store or "", *allow):
+    if store:
+        folder_named(store)
+    for folder in allow:
         if "\0" in folder:
             raise click.UsageError(
                 f"{folder!r} contains a NUL character, which no folder name can. Remove it."

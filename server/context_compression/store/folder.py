@@ -11,7 +11,7 @@ from context_compression.errors import NotOurs, StoreError
 from context_compression.setting_names import with_own_names
 from context_compression.store import disk_usage, files, pruning
 from context_compression.store.catalog import Catalog
-from context_compression.store.location import INDEX, store_folder_for
+from context_compression.store.location import INDEX, folder_named, store_folder_for
 from context_compression.store.log import SessionLog
 from context_compression.store.root_folder import LOCK_SECONDS, holding, when_made
 from context_compression.store.search import SearchResult, SearchScope, search
@@ -36,13 +36,9 @@ class Store:
         """The store at `folder`. The first write creates the folder.
 
         Raises:
-            StoreError: `folder` contains a NUL character.
+            StoreError: `folder` is a URL, or contains a NUL character.
         """
-        if "\0" in str(folder):
-            raise StoreError(
-                f"{str(folder)!r} holds a NUL character, which no folder's name may hold."
-            )
-        self.folder = Path(folder)
+        self.folder = folder_named(folder)
         self._config = self.folder / "config.json"
         self._summary_file = SummaryFile(self.folder)
         self._logs: dict[str, SessionLog] = {}

@@ -5,9 +5,12 @@ done.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+
+from context_compression.errors import StoreError
 
 NAME = ".compression"
 """The name of the store folder."""
@@ -22,6 +25,26 @@ LONGEST_POINTER = 10_000
 BACK = ("gitdir", "commondir")
 """Files in git's folder for a linked worktree. They name the worktree's `.git` and the repository.
 """
+
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+"""Matches the beginning of a URL, also of one that a `Path` took for a path: `postgresql:/host`.
+A scheme has two letters at least, so a drive such as `C:/` is none."""
+
+
+def folder_named(place: str | Path) -> Path:
+    """The folder that a program or a user names as a store.
+
+    Raises:
+        StoreError: the name is a URL, which may hold a password, or has a NUL character.
+    """
+    if "\0" in str(place):
+        raise StoreError(f"{str(place)!r} holds a NUL character, which no folder's name may hold.")
+    if url := URL.match(str(place)):
+        raise StoreError(
+            f"A store is a folder, and this is a URL: {url[1]}://… Pass the path of a folder; if "
+            "its name looks like a URL, the absolute path."
+        )
+    return Path(place)
 
 
 def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
@@ -41,12 +64,15 @@ def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> 
         start: the folder in which the work is done.
         home: the user's home folder.
         environ: the environment variables.
+
+    Raises:
+        StoreError: `CONTEXT_COMPRESSION_DIR` is a URL.
     """
     start, home = start.resolve(), home.resolve()
     if named := environ.get("CONTEXT_COMPRESSION_DIR"):
         if named == USER:
             return _among_user_data(_root(start, home))
-        first, *rest = Path(named).parts
+        first, *rest = folder_named(named).parts
         place = home.joinpath(*rest) if first == "~" else start / named
         return place if not _leads_away(start, named) else home / NAME
     root = _root(start, home)
