@@ -38,7 +38,7 @@ def test_what_was_appended_comes_back_in_another_store(log: SessionLog) -> None:
     log.append(said("one"), said("two"))
     log.append(said("three"))
 
-    events = Store(log.root).session("s1").events()
+    events = Store(log.folder.parents[1]).session("s1").events()
 
     assert [said("one"), said("two"), said("three")] == events.items
     assert events.warnings == []
@@ -66,7 +66,7 @@ def test_the_first_line_says_whose_file_it_is_and_in_which_format(log: SessionLo
 
 
 def test_folders_and_files_are_the_users_alone(log: SessionLog) -> None:
-    store = Store(log.root)
+    store = Store(log.folder.parents[1])
     log.append(said("hello"))
     log.write_originals(1, NOON, ["x"])
     log.write_offloaded("c3f9", "text")
@@ -76,16 +76,16 @@ def test_folders_and_files_are_the_users_alone(log: SessionLog) -> None:
 
     modes = {
         (path.is_dir(), stat.S_IMODE(path.stat().st_mode))
-        for path in [log.root, *log.root.rglob("*")]
+        for path in [log.folder.parents[1], *log.folder.parents[1].rglob("*")]
     }
 
     assert {(True, 0o700), (False, 0o600)} == modes
-    assert (log.root / ".gitignore").read_text("utf-8") == "*\n"
+    assert (log.folder.parents[1] / ".gitignore").read_text("utf-8") == "*\n"
 
 
 def test_a_file_that_grew_is_read_on_from_where_reading_stopped(log: SessionLog) -> None:
     log.append(said("one"))
-    other = Store(log.root).session("s1")
+    other = Store(log.folder.parents[1]).session("s1")
     before = other.events()
 
     log.append(said("two"))
@@ -98,7 +98,7 @@ def test_a_file_that_grew_is_read_on_from_where_reading_stopped(log: SessionLog)
 
 def test_a_file_that_became_another_is_read_anew(log: SessionLog) -> None:
     log.append(said("one"))
-    other = Store(log.root).session("s1")
+    other = Store(log.folder.parents[1]).session("s1")
     other.events()
 
     log.remove()
@@ -314,7 +314,7 @@ def test_the_ledger_keeps_its_entries_in_order(log: SessionLog) -> None:
     log.append_ledger([])
     log.append_ledger([{"kind": "type", "type": "session"}])
 
-    kinds = [entry["kind"] for entry in Store(log.root).session("s1").ledger()]
+    kinds = [entry["kind"] for entry in Store(log.folder.parents[1]).session("s1").ledger()]
 
     assert kinds == ["path", "error", "type"]
 
@@ -342,7 +342,7 @@ def test_an_append_inside_the_compressions_lock_goes_through(log: SessionLog) ->
 
 
 def test_only_one_compression_at_a_time(log: SessionLog) -> None:
-    other = Store(log.root).session("s1")
+    other = Store(log.folder.parents[1]).session("s1")
 
     with (
         log.locked(),
@@ -351,7 +351,7 @@ def test_only_one_compression_at_a_time(log: SessionLog) -> None:
     ):
         pass
 
-    with other.locked(timeout=0), Store(log.root).session("s2").locked(timeout=0):
+    with other.locked(timeout=0), Store(log.folder.parents[1]).session("s2").locked(timeout=0):
         pass
 
 
@@ -360,8 +360,8 @@ def test_only_one_compression_at_a_time(log: SessionLog) -> None:
 )
 def test_an_id_or_ref_cannot_lead_out_of_the_folder(log: SessionLog, id: str) -> None:
     uses: list[Callable[[str], object]] = [
-        Store(log.root).session,
-        Store(log.root).delete,
+        Store(log.folder.parents[1]).session,
+        Store(log.folder.parents[1]).delete,
         log.offloaded_path,
         log.read_originals,
         lambda ref: log.write_offloaded(ref, "text"),
@@ -372,7 +372,7 @@ def test_an_id_or_ref_cannot_lead_out_of_the_folder(log: SessionLog, id: str) ->
         with pytest.raises(StoreError, match="does not begin with a dot"):
             use(id)
 
-    assert not log.root.exists()
+    assert not log.folder.parents[1].exists()
 
 
 json_values = st.recursive(
@@ -406,6 +406,8 @@ def test_every_json_value_comes_back_as_it_went_in(values: list[Any]) -> None:
 def test_writing_leaves_no_temporary_files(log: SessionLog) -> None:
     log.write_originals(1, NOON, ["x"])
     log.write_offloaded("c3f9", "x")
-    Store(log.root).update_config(lambda _: {"a": 1})
+    Store(log.folder.parents[1]).update_config(lambda _: {"a": 1})
 
-    assert [path for path in log.root.rglob("*") if path.name.startswith(".new-")] == []
+    assert [
+        path for path in log.folder.parents[1].rglob("*") if path.name.startswith(".new-")
+    ] == []

@@ -76,7 +76,7 @@ def archive(ctx: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     """Delete SESSION (its id, or the first four characters) and all its originals permanently."""
-    from context_compression.store import disk_usage, pruning
+    from context_compression.store import pruning
 
     conversations = options.conversations()
     store, id = conversations.workspace.store, conversations.session_named(session)
@@ -84,7 +84,7 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
         raise Refused(
             f"No session {session!r} is recorded. `context-compression archive` lists all."
         )
-    refs, size = len(store.session(id).refs()), disk_usage.sizes(store, [id])[id]
+    refs, size = len(store.session(id).refs()), store.sizes([id])[id]
     with working("looking for sessions that refer to it"):
         others = pruning.referring(store, id)
     say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')}. They cannot be restored afterwards.")
@@ -153,12 +153,10 @@ def current(workspace: Workspace) -> list[str]:
 
 def _as_record(workspace: Workspace) -> Record:
     """The archive, for programs; sizes in bytes."""
-    from context_compression.store import disk_usage
-
     store = workspace.store
     old = store.prunable(QUIET_DAYS * DAY, keep=current(workspace))
-    ids, shares = store.sessions(), disk_usage.index_shares(store)
-    sizes = disk_usage.sizes(store, ids)
+    ids, shares = store.sessions(), store.index_shares()
+    sizes = store.sizes(ids)
     sessions: list[Record] = []
     for id in counted(MEASURING, ids):
         state = Session(store, id).state()
@@ -177,9 +175,9 @@ def _as_record(workspace: Workspace) -> Record:
             }
         )
     left = sum(path.lstat().st_size for path in old.left_over if path.exists())
-    index = disk_usage.unassigned_index_bytes(store)
+    index = store.unassigned_index_bytes()
     return {
-        "store": str(store.folder),
+        "store": store.name,
         "sessions": sessions,
         "bytes": sum(sizes.values()) + left + index,
         "index_beside": index,
@@ -246,9 +244,7 @@ def _written(store: Store, id: str) -> str | None:
 
 
 def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[Block]:
-    from context_compression.store import disk_usage
-
-    sizes = disk_usage.sizes(store, going)
+    sizes = store.sizes(going)
     rows = [
         (id, text_output.when(_written(store, id)), in_units(size)) for id, size in sizes.items()
     ]

@@ -170,10 +170,10 @@ def _refuse_to_overwrite(requested: RequestedCompression, output: Path | None) -
     """Refuses an output file that is the conversation itself, by any path, or is in the store."""
     if output is None:
         return
-    store = requested.workspace.store.folder.resolve()
-    if output.resolve().is_relative_to(store):
+    store = requested.workspace.store
+    if store.has_file(output):
         raise Refused(
-            f"{output} lies in {store}, where the originals are kept. Name another file. "
+            f"{output} lies in {store.name}, where the originals are kept. Name another file. "
             "Nothing was done."
         )
     if output.exists() and _holds(output, requested):

@@ -66,7 +66,7 @@ def name_of(given: str, options: Options) -> str:
         if len(given) >= SHORTEST_ID and any(id.startswith(given) for id in ids):
             return given
         raise Refused(_unknown(given, len(listed)))
-    if session.store and session.store != str(store.folder):
+    if session.store and session.store != store.name:
         raise Refused(
             f"Session {given}, {session.id}, is recorded in another store. Add `--store "
             f"{session.store}` before the name of the command."

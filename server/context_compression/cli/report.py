@@ -170,10 +170,10 @@ def _refuse_to_lose(path: Path, opened: Opened) -> None:
     Raises:
         Refused: the message says which it is; --force does not help.
     """
-    store = opened.session.store.folder.resolve()
-    if path.resolve().is_relative_to(store):
+    store = opened.session.store
+    if store.has_file(path):
         raise Refused(
-            f"{one_line(path)} lies in {one_line(store)}, where the originals are kept. Name "
+            f"{one_line(path)} lies in {one_line(store.name)}, where the originals are kept. Name "
             "another file."
         )
     transcript = opened.transcript.path if opened.transcript else None

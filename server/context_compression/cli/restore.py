@@ -119,7 +119,7 @@ def _print(
     if log is None:
         raise UnknownRef(
             f"Nothing is archived under {one_line(repr(ref))}{too_short_note(ref)} in "
-            f"{store.folder}. `context-compression status` lists the sessions, and "
+            f"{store.name}. `context-compression status` lists the sessions, and "
             "`context-compression status ID` lists the refs of one."
         )
     # the log notes only originals that a model has read again

@@ -61,7 +61,7 @@ def sessions(
             limit=None if everything else limit,
         )
     if listing.sessions:  # else the numbers of the last listing stay
-        remember(listing, str(conversations.workspace.store.folder))
+        remember(listing, conversations.workspace.store.name)
     if as_json:
         write_json(as_record(listing))
         return

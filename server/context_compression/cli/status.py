@@ -92,6 +92,6 @@ def _list_recorded(workspace: Workspace, as_json: bool) -> None:
     store = workspace.store
     recorded = json_output.sessions(store, store.sessions())
     if as_json:
-        write_json({"store": str(store.folder), "sessions": recorded})
+        write_json({"store": store.name, "sessions": recorded})
     else:
-        show(*text_output.sessions(store.folder, recorded))
+        show(*text_output.sessions(store.name, recorded))

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from context_compression.cli.json_output import Record
@@ -210,11 +209,11 @@ def _newest(refs: Mapping[str, str]) -> Table:
     return Table([head, *list(refs.items())[-LISTED:]], left=2)
 
 
-def sessions(folder: Path, records: Sequence[Record]) -> Page:
+def sessions(store: str, records: Sequence[Record]) -> Page:
     """The recorded sessions, as a table."""
     if not records:
         return [
-            f"Nothing is recorded in {folder} yet.",
+            f"Nothing is recorded in {store} yet.",
             "`context-compression status FILE` shows how full a transcript is; "
             "`context-compression compress FILE` compacts it.",
         ]
@@ -229,7 +228,7 @@ def sessions(folder: Path, records: Sequence[Record]) -> Page:
         for about in records
     ]
     head = ("session", "last written", "messages", "compressions", "tokens saved")
-    return [str(folder), "", Table([head, *rows], left=2, flexible=(0,), long=True)]
+    return [store, "", Table([head, *rows], left=2, flexible=(0,), long=True)]
 
 
 def when(time: str | None) -> str:

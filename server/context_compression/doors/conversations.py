@@ -171,7 +171,8 @@ class Conversations:
 
     def _recorded(self, path: Path) -> str | None:
         """The id of the session in our store whose log is at `path`; `None` if there is none."""
-        log = self._store.folder.resolve() / "sessions" / path.parent.name / "events.jsonl"
+        folder = self._store.backend.folder
+        log = folder and folder.resolve() / "sessions" / path.parent.name / "events.jsonl"
         return path.parent.name if path == log else None
 
     def session_for(

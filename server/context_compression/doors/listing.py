@@ -146,7 +146,7 @@ def _recorded(conversations: Conversations, kept_by_hosts: set[str]) -> Iterator
         log = store.session(id)
         if id not in kept_by_hosts and id[:8] not in kept_by_hosts and (stamp := log.stamp):
             written_at = stamp[1] / 1e9
-            yield _Found(written_at, CandidateConversation(log.folder, written_at, id=id))
+            yield _Found(written_at, CandidateConversation(log.place, written_at, id=id))
 
 
 def _belongs(each: _Found, conversations: Conversations, only_here: bool) -> bool:
@@ -181,10 +181,10 @@ def _read(each: _Found, conversations: Conversations) -> ListedSession:
 def _with_record(about: ListedSession, conversations: Conversations) -> ListedSession:
     """The session with what our record says about it."""
     opened = conversations.open(about.id)
-    state = opened.session.state()
+    state, folder = opened.session.state(), conversations.workspace.store.backend.folder
     return replace(
         about,
-        project=str(conversations.workspace.store.folder.parent),
+        project=str(folder.parent) if folder else "",
         title=first_words(parse(state.recorded).messages),
         tokens=_size(opened),
         window=opened.session.settings.token_budget,

@@ -54,7 +54,7 @@ def next_steps(opened: Opened, result: Result, *, messages_passed: bool, replace
         return "The session continues with the compacted context; undo takes the compression back."
     kept = (
         f"{history_kept(opened)} The compacted context is kept in session {session.id} of "
-        f"{session.store.folder}.{earlier}"
+        f"{session.store.name}.{earlier}"
     )
     export = f"`context-compression export {session.id} --host HOST`"
     if not of_host(opened):

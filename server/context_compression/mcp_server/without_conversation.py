@@ -22,7 +22,6 @@ from context_compression.mcp_server.newest_refs import newest_refs
 from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings
 from context_compression.store import Store
-from context_compression.store.disk_usage import size_of
 from context_compression.transcripts.access import HOW_TO_ALLOW
 from context_compression.workspace.own_sessions import CHECKPOINT, KEPT_IN
 
@@ -41,7 +40,7 @@ def status_without_conversation(
     store = call.workspace.store
     ids = store.sessions()
     kept = _newest_checkpoints(store, detailed=detailed)
-    sizes = {"sessions": len(ids), "bytes": size_of(store.folder)}
+    sizes = {"sessions": len(ids), "bytes": store.size_of()}
     held = f"archived here: {how_many(len(ids), 'session')}, {how_many(sizes['bytes'], 'byte')}"
     held = held if ids else "nothing is archived here yet"
     settings, reads_files = call.workspace.settings(), call.workspace.reads_files()
@@ -53,7 +52,7 @@ def status_without_conversation(
             ref: one_line(what) for ref, what in islice(newest_refs(store, ids), REFS[detailed])
         },
         "settings": _settings(settings, all_of_them=detailed),
-        "store": str(store.folder),
+        "store": store.name,
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
         "to_read_other_files": None if reads_files else HOW_TO_ALLOW,
         "calls_that_help": _calls(ids, has_checkpoint=bool(kept), reads_files=reads_files),
@@ -75,7 +74,7 @@ def status_of_own_session(call: Call, id: str, *, detailed: bool) -> CallToolRes
         "newest_refs": {
             ref: one_line(what) for ref, what in islice(refs.items(), REFS[True] if detailed else 5)
         },
-        "store": str(store.folder),
+        "store": store.name,
         "warnings": [*call.workspace.doubts()],
     }
     return answer(headline, {"session": id, "refs_total": len(refs)}, facts)

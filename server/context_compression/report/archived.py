@@ -195,7 +195,7 @@ def health_of(session: Session, originals: Originals) -> StoreHealth:
     if (missing := originals.total - proven) and not problems:
         problems.append(f"{how_many(missing, 'original')} cannot be read back")
     return StoreHealth(
-        folder=str(session.store.folder),
+        folder=session.store.name,
         bytes=session.store.size_of(session.id),
         refs=originals.total,
         proven=proven,

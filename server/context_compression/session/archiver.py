@@ -110,7 +110,7 @@ class Archiver:
             }
         )
         removed, warnings = self._log.remove_offloaded(covered_previews(messages, result))
-        files = (str(self._log.offloaded_path(ref)) for ref in removed)
+        files = map(self._log.offloaded_path, removed)
         notes = (*replaced, *warnings, *state.warnings, *self._store.doubts)
         return Kept((*files,), facts.get("first_kept_index"), notes)
 
@@ -214,9 +214,7 @@ class Archiver:
 
         Entries of a killed compression, in the ledger and among the summaries, never count.
         """
-        names = (path.stem for path in self._log.folder.glob("compact-*.json"))
-        numbers = (name.rpartition("-")[2] for name in names)
-        return max(*self._state.numbers, *map(int, filter(str.isdecimal, numbers)), 0) + 1
+        return max(*self._state.numbers, self._log.last_archived()) + 1
 
     def _remember(
         self,

@@ -11,7 +11,7 @@ from context_compression.session.pacing import Event, Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.threads import acquired, in_thread, same_signature_as
 from context_compression.session.triggers import Error, after_refusal, before_request
-from context_compression.store.session_folder import FITTING_SECONDS
+from context_compression.store.log import FITTING_SECONDS
 from context_compression.summaries.summarizer import Summarizer
 
 

@@ -118,7 +118,7 @@ class Compressor:
 
         A compression that is refused or not due writes nothing, not even an empty folder.
         """
-        if self.summarizer or self.conversation.store.folder.exists():
+        if self.summarizer or self.conversation.store.exists:
             return None
         begin(0, 2)
         result = preview(self.conversation, planned.messages, **planned.options)

@@ -27,7 +27,7 @@ def history_of(session: Session) -> History:
     state = session.state()
     origin = state.origin
     return History(
-        path=session.log.folder,
+        path=session.log.place,
         host=origin.get("host", OURS),
         session_id=session.id,
         stages=list(_stages(state)),

@@ -31,13 +31,15 @@ def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
             return None
         return value if isinstance(value, str) else None
 
+    folder = store.backend.folder
+
     def counts(entry: Mapping[str, Any]) -> bool:  # entries of a killed compression do not count
         number = entry.get("n", 0)
         return isinstance(number, int) and number in state.numbers
 
     return Archive(
         restorable=True,
-        path=partial(offloaded_path, log.root.name, log.id),
+        path=partial(offloaded_path, folder.name, log.id) if folder else None,
         restored=restored_refs(state),
         refs=state.refs,
         previews=state.previews,

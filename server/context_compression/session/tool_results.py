@@ -84,7 +84,7 @@ def offload_result(
         texts = ArchivedTexts(log, state)
         archive = Archive(
             True,
-            lambda ref: str(log.offloaded_path(ref)),
+            log.offloaded_path if session.store.backend.folder else None,
             restored_refs(state),
             ref_of=texts.ref_of,
         )
@@ -138,5 +138,5 @@ def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
 
 def _reads_the_store(call: ToolCall, session: RecordedConversation) -> bool:
     """Whether the call reads our store, which restores an original on purpose."""
-    folder = str(session.store.folder)
-    return any(folder in text or FOLDER in text for text in strings_in(call.arguments))
+    store = session.store.name
+    return any(store in text or FOLDER in text for text in strings_in(call.arguments))

@@ -1,46 +1,61 @@
-"""The store folder `.compression/`: plain files that a person can read without this package.
+"""The store: what all sessions keep, by default in plain files in the folder `.compression/`.
 
-This package writes, reads and searches the files of all sessions. The package `session` gives the
-events of a session their meaning. The store keeps JSON values and does not know strategies or
-hosts.
+This package writes, reads and searches it. The package `session` gives the events of a session
+their meaning. The store keeps JSON values and does not know strategies or hosts.
 
-    folder              `Store`: the folder as an object
-
-    catalog             finds the owner of a ref, and the logs that have grown, in large stores
+    store               `Store`: settings, summaries and sessions, wherever they are kept
     pruning             what may be deleted
-    sessions            the sessions of a store, and which of them archived a ref
-    disk_usage          the disk space of the sessions and the index
-    search/             search over all sessions; see its own docstring
 
     log                 `SessionLog`, one session: its events, originals, refs, ledger
-    session_folder      the folder of one session: locks, offloaded texts, removal
+    file_backend        `FileBackend`: keeps all of it in one folder
+
+    catalog             finds the owner of a ref, and the logs that have grown, in large stores
+    owners              which of several sessions archived a ref
+    sessions            the sessions of a store in a folder
+    search/             search over all sessions; see its own docstring
+
+    session_files       `SessionFiles`, the files of one session
+    session_folder      its folder: offloaded texts, appends, removal
     verification        checks the archive of a session for damage
 
     originals           files with the messages that a compression archived
     ref_list            the list of all refs of a store, and of the logs that have grown
     ref_entries         finds the entries of refs in a log without parsing the complete log
     json_lines          append-only files of JSON lines
-    summaries           the file `summaries.json`
+    summaries           the document with the summaries
     trust               whether the settings and prompts in a folder are applied
 
     root_folder         a private folder with an id and locks
     files               atomic writes, JSON, and errors that say what to do
     checksums           a checksum at the end of each line
+    disk_usage          the disk space of files and folders
     events              reads the messages and refs in single events of a log
     location            where the store for a working folder is
     names               checks file names that come from outside
     short_refs          completes shortened refs
 
+    backend             `Backend`, the interface to the engine that keeps a store
+    hits                the result of a search
+
 A module imports only modules below it; import-linter checks the exact layers.
 """
 
 from context_compression.moved import held_elsewhere
-from context_compression.store.folder import Store
-from context_compression.store.json_lines import Events
+from context_compression.store.backend import Backend, Events
 from context_compression.store.log import SessionLog
 from context_compression.store.search import Hit, Neighbour, SearchResult
 from context_compression.store.search.patterns import Pattern
+from context_compression.store.store import Store
 
-__all__ = ["Events", "Hit", "Neighbour", "Pattern", "SearchResult", "SessionLog", "Store"]
+__all__ = [
+    "Backend",
+    "Events",
+    "Hit",
+    "Neighbour",
+    "Pattern",
+    "SearchResult",
+    "SessionLog",
+    "Store",
+]
 
 __getattr__ = held_elsewhere(__name__)

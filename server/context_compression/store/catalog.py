@@ -14,12 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from time import monotonic, time_ns
-from typing import TypeAlias
 
 from context_compression.errors import StoreError
-from context_compression.store.log import SessionLog
+from context_compression.store.backend import Owner, RefOwner, Stamp
+from context_compression.store.owners import owner_of
 from context_compression.store.ref_list import Mark, RefList
-from context_compression.store.sessions import log_stamp, newest_first, owner_of, session_folders
+from context_compression.store.sessions import log_stamp, newest_first, session_folders
 
 REF = re.compile(r"[0-9a-fA-F]{4,64}")
 FEW_TO_READ = 30
@@ -30,9 +30,6 @@ SETTLED_NS = 2_000_000_000
 """A folder that was changed longer ago than this, in ns, has another time after the next change."""
 SECONDS = 60.0
 """How long a larger store relies on the list."""
-
-Stamp: TypeAlias = tuple[int, int]
-"""Size in bytes and modification time in ns of a log."""
 
 
 class Catalog:
@@ -50,10 +47,8 @@ class Catalog:
         self._folders = frozenset[str]()
         self._listed = frozenset[str]()
 
-    def owner(
-        self, ref: str, log_of: Callable[[str], SessionLog], *, by_list: bool
-    ) -> SessionLog | None:
-        """The newest session that archived a ref; see `sessions.owner_of` for the errors.
+    def owner(self, ref: str, log_of: Callable[[str], Owner], *, by_list: bool) -> Owner | None:
+        """The newest session that archived a ref; see `owners.owner_of` for the errors.
 
         Args:
             ref: complete, or its first four or more digits.
@@ -69,7 +64,7 @@ class Catalog:
         for ids in (listed, names if read_all else ()):
             logs = [*map(log_of, newest_first(self._root, ids))]
             by_bytes = owner_of(ref, logs, lambda log: log.about(ref))
-            if log := by_bytes or owner_of(ref, logs, SessionLog.refs):
+            if log := by_bytes or owner_of(ref, logs, lambda log: log.refs()):
                 return log
         return None
 
@@ -82,7 +77,7 @@ class Catalog:
             return self._known_stamps()
 
     def _listed_with(
-        self, ref: str, names: Collection[str], log_of: Callable[[str], SessionLog]
+        self, ref: str, names: Collection[str], log_of: Callable[[str], RefOwner]
     ) -> Collection[str]:
         """The sessions that may have archived a ref, by the list."""
         with self._lock:
@@ -122,7 +117,7 @@ class Catalog:
         return frozenset()
 
 
-def _refs_of(log: SessionLog) -> Iterable[str] | None:
+def _refs_of(log: RefOwner) -> Iterable[str] | None:
     """All refs of a session; `None` if its log cannot be read."""
     with suppress(StoreError):
         return log.refs()

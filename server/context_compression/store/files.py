@@ -240,7 +240,7 @@ def check_version(header: dict[str, Any], path: Path) -> None:
         )
 
 
-def damaged(path: Path, problem: str) -> StoreDamaged:
+def damaged(path: Path | str, problem: str) -> StoreDamaged:
     """The error for a damaged file, with advice. `problem` is for example "is not JSON"."""
     return StoreDamaged(
         f"{path} {problem}. Correct it by hand, or move it away to start again; it was left as it "

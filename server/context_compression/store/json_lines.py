@@ -9,12 +9,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from context_compression.display.plurals import how_many
 from context_compression.store import files
+from context_compression.store.backend import Events
 from context_compression.store.checksums import object_in_line, was_changed, with_checksum
 
 HEAD_BYTES = 4096
@@ -25,15 +26,6 @@ ENDING_BYTES = 64
 """How many last bytes a later read compares to check that the file has only grown since."""
 SHOWN_CHARS = 60
 """How many characters of an unreadable line its warning quotes."""
-
-
-@dataclass(frozen=True)
-class Events:
-    """The lines of a file, oldest first. The dicts belong to the cache and must not be changed."""
-
-    items: list[dict[str, Any]]
-    warnings: list[str] = field(default_factory=list[str])
-    """one sentence for each line that could not be read"""
 
 
 NOTHING = Events([])

@@ -5,7 +5,6 @@ compacted context contains fewer refs, so pruning keeps too much rather than too
 """
 
 import os
-import re
 import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -15,30 +14,36 @@ from pathlib import Path
 from typing import Protocol
 
 from context_compression.errors import StoreError
-from context_compression.store import files
-from context_compression.store.disk_usage import MeasuredStore, size_of, sizes
+from context_compression.store.backend import LOCK_SECONDS, Backend, Stamp
+from context_compression.store.disk_usage import size_of
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS
 from context_compression.store.log import SessionLog
-from context_compression.store.originals import PATTERN
-from context_compression.store.root_folder import LOCK_SECONDS, LOCKS
+from context_compression.store.root_folder import LOCKS
 
 LEFTOVER_SECONDS = 3_600.0
 """Leftover files younger than this are kept: a process may still be writing them."""
 LOCK_ENDINGS = (".log", ".refs", ".compression", ".fitting")
 """Endings of the lock files that are pruned with their session."""
-REF_DIGITS = 12
-_HEX = re.compile(rb"[0-9a-f]{12,}")
 
 
-class PrunableStore(MeasuredStore, Protocol):
+class PrunableStore(Protocol):
     """The part of a `Store` that pruning uses."""
 
+    @property
+    def backend(self) -> Backend:
+        """What keeps it."""
+        ...
+
+    def sessions(self) -> list[str]:
+        """The ids of all sessions."""
+        ...
+
+    def session(self, id: str) -> SessionLog:
+        """The log of a session."""
+        ...
+
     def delete(
-        self,
-        id: str,
-        *,
-        timeout: float = LOCK_SECONDS,
-        if_stamp: tuple[int, int] | None = None,
+        self, id: str, *, timeout: float = LOCK_SECONDS, if_stamp: Stamp | None = None
     ) -> None:
         """Deletes a session."""
         ...
@@ -69,8 +74,8 @@ def prunable(
     ids = store.sessions()
     old = [id for id in ids if id not in keep and _age(store.session(id), now) >= older_than]
     going, kept = _unreferred(store, ids, old) if old else ([], {})
-    over = tuple(leftovers(store, now))
-    size = sum(sizes(store, going).values()) + sum(map(size_of, over))
+    over = tuple(leftovers(store.backend.folder, now))
+    size = sum(store.backend.sizes(going).values()) + sum(map(size_of, over))
     return Prunable(tuple(going), kept, over, size)
 
 
@@ -90,36 +95,37 @@ def prune(
     return Prunable(tuple(gone), kept, tuple(removed), candidates.bytes)
 
 
-def referring(store: MeasuredStore, id: str) -> list[str]:
+def referring(store: PrunableStore, id: str) -> list[str]:
     """The other sessions that refer to a ref of session `id` and did not archive it themselves."""
     refs = _own_refs(store.session(id))
     return [
         other
         for other in store.sessions()
-        if other != id and _quoted(store.session(other)) & refs - _own_refs(store.session(other))
+        if other != id and store.backend.quoted(other) & refs - _own_refs(store.session(other))
     ]
 
 
-def leftovers(store: MeasuredStore, now: float | None = None) -> Iterator[Path]:
+def leftovers(folder: Path | None, now: float | None = None) -> Iterator[Path]:
     """Files and folders left by a killed process, last changed at least `LEFTOVER_SECONDS` ago."""
     now = time.time() if now is None else now
-    for path in _suspects(store.folder):
+    for path in _suspects(folder) if folder else ():
         with suppress(OSError):
             if now - path.lstat().st_mtime >= LEFTOVER_SECONDS:
                 yield path
 
 
-def remove_empty_index(store: MeasuredStore) -> None:
+def remove_empty_index(store: PrunableStore) -> None:
     """Delete the search index of a store without sessions; the next search creates it again."""
-    if os.path.lexists(store.folder / INDEX) and not store.sessions():
+    folder = store.backend.folder
+    if folder and os.path.lexists(folder / INDEX) and not store.sessions():
         from context_compression.store.search import index_file  # imports sqlite3
 
         with suppress(StoreError):  # it stays, and `archive` shows its size
-            index_file.remove(store.folder)
+            index_file.remove(folder)
 
 
 def _unreferred(
-    store: MeasuredStore, ids: Collection[str], old: Collection[str]
+    store: PrunableStore, ids: Collection[str], old: Collection[str]
 ) -> tuple[list[str], dict[str, str]]:
     """The old sessions that can go, and for each old session that stays, one that refers to it."""
     refs = {id: _own_refs(store.session(id)) for id in ids}
@@ -127,7 +133,7 @@ def _unreferred(
     staying = [id for id in ids if id not in old]
     while staying:
         by = staying.pop()
-        quoted = _quoted(store.session(by)) - refs[by]
+        quoted = store.backend.quoted(by) - refs[by]
         for id in old:
             if id not in kept and quoted & refs[id]:
                 kept[id] = by
@@ -139,19 +145,6 @@ def _own_refs(log: SessionLog) -> set[str]:
     with suppress(StoreError):
         return {*log.refs()}
     return set()
-
-
-def _quoted(log: SessionLog) -> set[str]:
-    """All digits in a log and its originals that could be a ref."""
-    quoted: set[str] = set()
-    for path in (log.folder / "events.jsonl", *log.folder.glob(PATTERN)):
-        with suppress(OSError, StoreError):
-            for run in _HEX.findall(files.ordinary(path).read_bytes()):
-                digits = run.decode()
-                starts = range(len(digits) - REF_DIGITS + 1)
-                quoted.update(digits[at : at + REF_DIGITS] for at in starts)
-                quoted.add(digits)
-    return quoted
 
 
 def _suspects(folder: Path) -> Iterator[Path]:

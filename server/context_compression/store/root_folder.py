@@ -10,14 +10,13 @@ from secrets import token_hex
 from filelock import FileLock, Timeout
 
 from context_compression.errors import StoreDamaged, StoreError
+from context_compression.store.backend import LOCK_SECONDS
 from context_compression.store.files import ordinary, replace_file, sync_name, writing
 
 LOCKS = ".locks"
 """The folder for data of this machine: locks, and the random id of the store."""
 LONGEST_ID = 200
 """How many bytes of an id are read."""
-LOCK_SECONDS = 30.0
-"""Seconds to wait for a lock."""
 
 
 @contextmanager

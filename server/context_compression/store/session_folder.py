@@ -1,7 +1,7 @@
 """The folder of one session: its locks, its offloaded texts, and how it is deleted.
 
-There are two locks: a short one around each append, and the long one of `SessionFolder.locked`,
-which a compression holds from start to end. Both are outside the session's folder, so that the
+There are two locks: a short one around each append, and the long one of `SessionLog.locked`, which
+a compression holds from start to end. Both are outside the session's folder, so that the
 folder can be deleted.
 """
 
@@ -15,15 +15,14 @@ from typing import Any
 from context_compression.conversation.refs import is_ref
 from context_compression.errors import StoreError
 from context_compression.store import files
+from context_compression.store.backend import LOCK_SECONDS, Events
 from context_compression.store.events import refs_in
-from context_compression.store.json_lines import Events, LineFile
+from context_compression.store.json_lines import LineFile
 from context_compression.store.names import checked_name
 from context_compression.store.ref_list import noting, remove
-from context_compression.store.root_folder import LOCK_SECONDS, holding, make_folder
+from context_compression.store.root_folder import holding, make_folder
 
-FITTING_SECONDS = 600.0
-"""How many seconds a request waits for another one of the same conversation, which may be waiting
-for a summary."""
+COMPRESSING = "another process is compressing this conversation"
 EVENTS = "session"
 """The kind of the file of events."""
 
@@ -36,32 +35,6 @@ class SessionFolder:
         self.id = checked_name(id, "A session's id")
         self.root = root
         self.folder = root / "sessions" / id
-
-    def locked(self, timeout: float = LOCK_SECONDS) -> AbstractContextManager[None]:
-        """Keeps other threads and processes from compressing this conversation.
-
-        They can still append. The lock is not reentrant: a thread that already holds it waits like
-        any other.
-
-        Args:
-            timeout: seconds to wait before `StoreError` is raised.
-        """
-        busy = "another process is compressing this conversation"
-        return holding(self.root, f"{self.id}.compression", busy, timeout)
-
-    def fitting(self, timeout: float = FITTING_SECONDS) -> AbstractContextManager[None]:
-        """Keeps other threads and processes from following another history meanwhile.
-
-        Args:
-            timeout: seconds to wait before `StoreError` is raised.
-        """
-        busy = "another request of this conversation is made smaller"
-        return holding(self.root, f"{self.id}.fitting", busy, timeout)
-
-    def archiving(self) -> AbstractContextManager[None]:
-        """Keeps other threads and processes from creating refs in this conversation."""
-        busy = "another process is archiving in this conversation"
-        return holding(self.root, f"{self.id}.refs", busy)
 
     def offloaded_path(self, ref: str) -> Path:
         """Where the text of `ref` is, or would be."""
@@ -107,7 +80,10 @@ class SessionFolder:
         with files.writing(self.folder):
             if not self.folder.exists() and not gone.exists():
                 return
-            with self.locked(timeout), self._writing():
+            with (
+                holding(self.root, f"{self.id}.compression", COMPRESSING, timeout),
+                self._writing(),
+            ):
                 before()
                 if gone.exists():  # an earlier deletion was killed
                     shutil.rmtree(gone)

@@ -1,10 +1,10 @@
-"""The file `summaries.json`: the summaries and checkpoints that all sessions kept."""
+"""The document `summaries`: the summaries and checkpoints that all sessions kept."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, cast
 
 from context_compression.store import files
+from context_compression.store.backend import SUMMARIES, Backend
 
 FIELDS = frozenset(
     {
@@ -22,31 +22,31 @@ FIELDS = frozenset(
 """The fields of a summary whose types are checked, see `_fits`. Other fields are not checked."""
 
 
-class SummaryFile:
-    """The file `summaries.json` of a store. Writers must hold a lock; readers need none."""
+class Summaries:
+    """The document with the summaries of a store. Writers must hold a lock; readers need none."""
 
-    def __init__(self, folder: Path) -> None:
-        """The file in the store at `folder`; nothing is read yet."""
-        self._path = folder / "summaries.json"
+    def __init__(self, backend: Backend) -> None:
+        """The summaries in a backend; nothing is read yet."""
+        self._backend = backend
 
     def read(self) -> list[dict[str, Any]]:
-        """The summaries as they are in the file, oldest first; `[]` if there is no file.
+        """The summaries as they are in the document, oldest first; `[]` if there is none.
 
         Raises:
-            StoreDamaged: the file is damaged.
+            StoreDamaged: the document is damaged.
             StoreTooNew: a newer version wrote it.
         """
-        entries = files.read_document(self._path).get("summaries", [])
+        entries = self._backend.read_document(SUMMARIES).get("summaries", [])
+        place = self._backend.place_of_document(SUMMARIES)
         if not isinstance(entries, list):
-            raise files.damaged(self._path, 'has no list of "summaries"')
+            raise files.damaged(place, 'has no list of "summaries"')
         if not all(isinstance(entry, dict) for entry in cast("list[Any]", entries)):
-            raise files.damaged(self._path, "holds a summary that is not a JSON object")
+            raise files.damaged(place, "holds a summary that is not a JSON object")
         return cast("list[dict[str, Any]]", entries)
 
     def write(self, entries: list[dict[str, Any]]) -> None:
         """Replace all summaries."""
-        document = {"version": files.FORMAT, "summaries": entries}
-        files.replace_file(self._path, files.to_json(document, indent=2) + b"\n")
+        self._backend.write_document(SUMMARIES, {"summaries": entries})
 
     def problems(self) -> Iterator[str]:
         """A sentence for each summary with a field of a wrong type."""

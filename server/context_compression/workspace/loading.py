@@ -31,7 +31,7 @@ def load(place: Place, environ: Mapping[str, str] | None, values: Mapping[str, A
     if not settings.names_a_model or Settings.layered(None, environ, values).names_a_model:
         return settings
     warn(
-        f"{store.folder / 'config.json'} asks for summaries by a model; no file may do that alone. "
+        f"{store.place_of_settings} asks for summaries by a model; no file may do that alone. "
         "That is left out. Pass summary_model, or set CONTEXT_COMPRESSION_SUMMARY_MODEL.",
         stacklevel=3,
     )

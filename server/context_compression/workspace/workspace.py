@@ -79,7 +79,8 @@ class Workspace:
             opened = Store.find(cwd, home=home, environ=environ)
         guarded = _guarded_settings(environ)
         allowed = (*guarded.allowed_paths, *allow)
-        roots = (*_project(cwd, home), opened.folder, *map(Path, allowed))
+        own = [opened.backend.folder] if opened.backend.folder else []
+        roots = (*_project(cwd, home), *own, *map(Path, allowed))
         access = Access(roots, guarded.read_host_transcripts)
         if allow:
             overrides["allowed_paths"] = allowed
@@ -121,8 +122,7 @@ class Workspace:
 
     def reads_files(self) -> bool:
         """Whether files outside the store may be read."""
-        store = self.store.folder.resolve()
-        return any(not root.is_relative_to(store) for root in self.access.roots)
+        return not all(map(self.store.has_file, self.access.roots))
 
     def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
         """Whether the user has named a model for summaries, or a summarizer that calls one."""

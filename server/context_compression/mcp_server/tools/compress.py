@@ -176,7 +176,7 @@ def _session_of_plan(call: Call, plan_id: str, model: str | None) -> str | None:
     for id in call.conversations.recorded():
         if plan_id in Session(store, id).state().plans:
             return id
-    raise PlanError(no_plan(plan_id, f"any conversation recorded in {store.folder}"))
+    raise PlanError(no_plan(plan_id, f"any conversation recorded in {store.name}"))
 
 
 def _writer(call: Call, arguments: CompressArguments, settings: Settings) -> SummaryWriter:
@@ -256,7 +256,7 @@ async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallTool
         return answer(
             f"{kept}; context_summary brings it into any chat",
             {"tokens": tokens, "ref": ref},
-            {"created_at": now, "store": str(store.folder)},
+            {"created_at": now, "store": store.name},
         )
 
     return await call.in_thread("keeping the checkpoint", work)

@@ -123,7 +123,7 @@ def _shown(workspace: Workspace, names: Collection[str]) -> CallToolResult:
         name: {"value": value, "from": origins[name], "meaning": meanings[name]}
         for name, value in values.items()
     }
-    file = str(workspace.store.folder / "config.json")
+    file = workspace.store.place_of_settings
     facts = {**_due(settings), "config_file": file, "warnings": [*workspace.doubts()]}
     return answer("\n".join(lines), {"settings": shown}, facts)
 
@@ -160,7 +160,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
         if name in asked
     ]
     facts = {
-        "config_file": str(workspace.store.folder / "config.json"),
+        "config_file": workspace.store.place_of_settings,
         "warnings": [*workspace.doubts()],
         **(_due(workspace.settings()) if asked & DECIDE_WHEN else {}),
         "note": _without_hooks(call, changed),

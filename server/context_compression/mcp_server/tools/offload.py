@@ -101,7 +101,7 @@ def _archived(call: Call, what: str, text: str, *, with_preview: bool = False) -
     facts = {
         "lines": text.count("\n") + 1,
         "tokens": tokens,
-        "store": str(store.folder),
+        "store": store.name,
         "restore": f'context_restore(ref="{ref}") brings it back; with lines="10-40" or '
         'query="words" only those lines',
         "preview": fenced(preview) if preview else None,

@@ -104,7 +104,7 @@ def _answer(
     facts = {
         "session": session.id,
         "transcript": f"{transcript.path} ({transcript.host})" if transcript else None,
-        "store": str(session.store.folder),
+        "store": session.store.name,
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
         "due_from_tokens": used.threshold_tokens,
         "compression_is": status.due.reason,

@@ -25,13 +25,12 @@ from them.
     patterns         regular expressions, limited in time
     query            words, names, and the limits of a query
     function_words   the words of a question that say little
-    results          hits, and the messages next to them
 
 A module imports only modules below it. The first search imports `sqlite3`.
 """
 
 from context_compression.moved import held_elsewhere
-from context_compression.store.search.results import Hit, Neighbour, SearchResult
+from context_compression.store.hits import Hit, Neighbour, SearchResult
 from context_compression.store.search.run import SearchScope, search
 
 __all__ = ["Hit", "Neighbour", "SearchResult", "SearchScope", "search"]

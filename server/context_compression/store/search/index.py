@@ -15,13 +15,13 @@ from typing import Any
 
 from context_compression.errors import ContextCompressionError
 from context_compression.store.json_lines import JsonLine
-from context_compression.store.log import SessionLog
 from context_compression.store.search import tables
 from context_compression.store.search.documents import BATCH_BYTES, IndexedDocument, documents
 from context_compression.store.search.indexed_session import IndexedSession, stamp_of
 from context_compression.store.search.messages import ConversationReader
 from context_compression.store.search.sources import Stamps
 from context_compression.store.search.spans import OriginalsFile, Span, checksum, events_in
+from context_compression.store.session_files import SessionFiles
 
 FEW_BYTES = 2**16
 """If fewer bytes of a log contain nothing to index, they are read again later, not noted as read.
@@ -38,7 +38,7 @@ class Index:
         """The index in a database, for the store at `root`."""
         self._do = database.execute
         self._root = root
-        self._log_of: Callable[[str], SessionLog] = partial(SessionLog, root)
+        self._log_of: Callable[[str], SessionFiles] = partial(SessionFiles, root)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a query returns."""
@@ -66,7 +66,7 @@ class Index:
                 for statement in () if self._is_made() else tables.TABLES:  # perhaps made meanwhile
                     self._do(statement)
 
-    def catch_up(self, stamps: Stamps, log_of: Callable[[str], SessionLog]) -> None:
+    def catch_up(self, stamps: Stamps, log_of: Callable[[str], SessionFiles]) -> None:
         """Add the new events of all logs of the store.
 
         Args:
@@ -92,7 +92,7 @@ class Index:
                     with suppress(ContextCompressionError):  # it must not hide the others
                         self._read_all(log, [*known.get(log.id, ())])
 
-    def forget(self, logs: Iterable[SessionLog]) -> None:
+    def forget(self, logs: Iterable[SessionFiles]) -> None:
         """Remove all documents of these sessions, and their bytes from the file."""
         with self.transaction("IMMEDIATE"):
             for log in logs:
@@ -116,7 +116,7 @@ class Index:
             raise sqlite3.DatabaseError("it is of another version")
         return version == tables.VERSION
 
-    def _read_together(self, logs: Sequence[SessionLog]) -> bool:
+    def _read_together(self, logs: Sequence[SessionFiles]) -> bool:
         """Read small logs in one transaction; whether all of them were read to their ends."""
         if len(logs) < 2:
             return False
@@ -127,7 +127,7 @@ class Index:
         except ContextCompressionError:  # nothing was changed
             return False
 
-    def _read_all(self, log: SessionLog, stamp: list[int]) -> None:
+    def _read_all(self, log: SessionFiles, stamp: list[int]) -> None:
         """Read a log to its end, in batches.
 
         Args:
@@ -138,7 +138,7 @@ class Index:
             with self.transaction("IMMEDIATE"):
                 stamp = self._read_on(log)
 
-    def _read_on(self, log: SessionLog) -> list[int]:
+    def _read_on(self, log: SessionFiles) -> list[int]:
         """Add one batch; returns the log's stamp if it is read completely, else `[]`."""
         stamp = [*(log.stamp or ())]
         self._do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
@@ -160,7 +160,7 @@ class Index:
         return stamp
 
     def _add(
-        self, id: int, log: SessionLog, lines: Iterable[JsonLine], reader: ConversationReader
+        self, id: int, log: SessionFiles, lines: Iterable[JsonLine], reader: ConversationReader
     ) -> bool:
         """Add the messages and documents of some lines; returns whether there were any."""
         originals = lru_cache(1)(partial(OriginalsFile, log))
@@ -204,7 +204,7 @@ class Index:
         [(kind,)] = self.rows("SELECT id FROM kinds WHERE about = ?", about)
         return kind, number
 
-    def _file(self, id: int, log: SessionLog, name: str) -> int:
+    def _file(self, id: int, log: SessionFiles, name: str) -> int:
         """The id of a file of originals; `LookupError` if the file was changed."""
         query = "SELECT id, stamp FROM files WHERE log = ? AND name = ?"
         for file, stamp in self.rows(query, id, name):
@@ -214,7 +214,7 @@ class Index:
         add = "INSERT INTO files (log, name, stamp) VALUES (?, ?, ?)"
         return self._do(add, (id, name, stamp_of(log, name))).lastrowid or 0
 
-    def _clear(self, id: int, log: SessionLog) -> None:
+    def _clear(self, id: int, log: SessionFiles) -> None:
         """Remove the documents of a session. Removing words needs the words, so texts are read."""
         lexicon = tables.lexicon()
         session = IndexedSession(self.rows, id, log)
@@ -237,9 +237,9 @@ def _data_of(line: JsonLine, span: Span) -> bytes:
     return b"" if span.file else line.data[start : start + span.length]
 
 
-def _batches(logs: Iterable[SessionLog], stamps: Stamps) -> Iterator[list[SessionLog]]:
+def _batches(logs: Iterable[SessionFiles], stamps: Stamps) -> Iterator[list[SessionFiles]]:
     """The logs in groups that have at most `BATCH_BYTES` together; a larger log is alone."""
-    batch: list[SessionLog] = []
+    batch: list[SessionFiles] = []
     left = BATCH_BYTES
     for log in logs:
         size, _ = stamps[log.id]
@@ -255,6 +255,6 @@ def _batches(logs: Iterable[SessionLog], stamps: Stamps) -> Iterator[list[Sessio
 def _is_gone(root: Path, name: str) -> bool:
     """Whether a store has no session of this name, or the name is invalid."""
     try:
-        return not SessionLog(root, name).exists
+        return not SessionFiles(root, name).exists
     except ContextCompressionError:
         return True

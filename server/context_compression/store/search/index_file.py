@@ -15,9 +15,9 @@ from typing import TypeVar
 from context_compression.errors import StoreUnwritable
 from context_compression.store import files
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS
-from context_compression.store.log import SessionLog
 from context_compression.store.search.index import Index
 from context_compression.store.search.sources import Stamps
+from context_compression.store.session_files import SessionFiles
 
 BUSY_SECONDS = 10.0
 """How long SQLite waits for other processes."""
@@ -43,7 +43,7 @@ T = TypeVar("T")
 def using(
     folder: Path,
     stamps: Stamps,
-    log_of: Callable[[str], SessionLog],
+    log_of: Callable[[str], SessionFiles],
     work: Callable[[Index], T],
 ) -> T:
     """Update the index of a store, and return the result of `work`.
@@ -79,7 +79,7 @@ def forget(folder: Path, names: Sequence[str]) -> None:
         return
     try:
         with _opened(folder) as index:
-            index.forget([SessionLog(folder, name) for name in names])
+            index.forget([SessionFiles(folder, name) for name in names])
     except (*DAMAGED, OSError):
         remove(folder)
 
@@ -109,7 +109,7 @@ def remove(folder: Path) -> None:
 def _using(
     folder: Path,
     stamps: Stamps,
-    log_of: Callable[[str], SessionLog],
+    log_of: Callable[[str], SessionFiles],
     work: Callable[[Index], T],
 ) -> T:
     with _opened(folder) as index:

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from context_compression.conversation.messages import Message
 from context_compression.errors import ContextCompressionError
-from context_compression.store.log import SessionLog
 from context_compression.store.search import tables
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.messages import (
@@ -22,6 +21,7 @@ from context_compression.store.search.messages import (
 )
 from context_compression.store.search.spans import Span, message_from
 from context_compression.store.search.spellings import Spellings, lacks
+from context_compression.store.session_files import SessionFiles
 
 QUOTE = ord('"')
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class IndexedSession:
     """
 
     def __init__(
-        self, rows: Callable[..., list[tuple[Any, ...]]], id: int, log: SessionLog
+        self, rows: Callable[..., list[tuple[Any, ...]]], id: int, log: SessionFiles
     ) -> None:
         """The session with the given id.
 
@@ -167,7 +167,7 @@ class IndexedSession:
             return read(self.log.part(span.file, span.start, span.length), span)
 
 
-def stamp_of(log: SessionLog, file: str) -> str:
+def stamp_of(log: SessionFiles, file: str) -> str:
     """The stamp of a file of originals, which changes with the file; "" for the log itself."""
     return str(log.stamp_of(file)) if file else ""
 

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import groupby, islice
 from typing import Any
 
+from context_compression.store.hits import Neighbour
 from context_compression.store.search import tables
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.fits import Fit, Fits, paths, phrase_of
@@ -13,7 +14,6 @@ from context_compression.store.search.index import Index
 from context_compression.store.search.messages import CallLabel, RecordedMessage
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.search.query import Query
-from context_compression.store.search.results import Neighbour
 from context_compression.store.search.sources import CandidateDocument
 from context_compression.store.search.spellings import Spellings
 

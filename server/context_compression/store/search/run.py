@@ -10,14 +10,14 @@ from pathlib import Path
 
 from context_compression.errors import StoreUnwritable
 from context_compression.evidence.ledger.outcomes import reported_errors
-from context_compression.store.log import SessionLog
+from context_compression.store.hits import Hit, SearchResult
 from context_compression.store.search.excerpt import BEST_LINES, best_lines
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.search.query import Query, shortened
 from context_compression.store.search.ranking import ranked
-from context_compression.store.search.results import Hit, SearchResult
 from context_compression.store.search.scan import Scan
 from context_compression.store.search.sources import CandidateDocument, CandidateSource, Stamps
+from context_compression.store.session_files import SessionFiles
 
 MOST_RANKED = 60
 """How many candidates are ranked together."""
@@ -31,7 +31,7 @@ class SearchScope:
 
     Attributes:
         folder: of the store.
-        stamps: size and time of the log of each session, as `SessionLog.stamp`, the newest first.
+        stamps: size and time of the log of each session, as `SessionFiles.stamp`, the newest first.
         log_of: returns the log of a session.
         session: search only the session with this id; `None` for all.
         may_index: whether an index may be opened and written. It is `False` for a folder that
@@ -40,7 +40,7 @@ class SearchScope:
 
     folder: Path
     stamps: Stamps
-    log_of: Callable[[str], SessionLog]
+    log_of: Callable[[str], SessionFiles]
     session: str | None
     may_index: bool
 

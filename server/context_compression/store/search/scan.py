@@ -7,21 +7,21 @@ from functools import lru_cache, partial
 from itertools import islice
 
 from context_compression.errors import ContextCompressionError
+from context_compression.store.hits import Neighbour
 from context_compression.store.json_lines import Mark
-from context_compression.store.log import SessionLog
 from context_compression.store.search.documents import BATCH_BYTES, IndexedDocument, documents
 from context_compression.store.search.messages import CallLabel, ConversationReader, RecordedMessage
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.search.query import Query, weight_of
-from context_compression.store.search.results import Neighbour
 from context_compression.store.search.sources import CandidateDocument
 from context_compression.store.search.spans import OriginalsFile, events_in
+from context_compression.store.session_files import SessionFiles
 
 
 class Scan:
     """All documents of some sessions, in memory; see `sources.CandidateSource` for the methods."""
 
-    def __init__(self, logs: Sequence[SessionLog], session: str | None) -> None:
+    def __init__(self, logs: Sequence[SessionFiles], session: str | None) -> None:
         """Reads all sessions; sessions that cannot be read are omitted.
 
         Args:
@@ -103,7 +103,7 @@ class Scan:
             return Neighbour(ref, message.role, message.glimpse)
         return None
 
-    def _read(self, log: SessionLog) -> None:
+    def _read(self, log: SessionFiles) -> None:
         messages = self._recorded[log.id] = []
         by_ref: dict[str, RecordedMessage] = {}
         refs: set[str] = set()

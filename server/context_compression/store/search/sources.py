@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from context_compression.store.hits import Neighbour
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.messages import CallLabel
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.search.query import Query
-from context_compression.store.search.results import Neighbour
 
 Stamps: TypeAlias = Mapping[str, tuple[int, int]]
 """The size in bytes of each session's log, and its modification time in ns; the newest first."""

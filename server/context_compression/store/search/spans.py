@@ -17,9 +17,9 @@ from context_compression.errors import ContextCompressionError
 from context_compression.store import files
 from context_compression.store.events import messages_in
 from context_compression.store.json_lines import JsonLine
-from context_compression.store.log import SessionLog
 from context_compression.store.originals import MESSAGE_END, MESSAGE_START
 from context_compression.store.search.messages import Event, full_text, parse_message
+from context_compression.store.session_files import SessionFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Span:
 class OriginalsFile:
     """A file of originals in memory: its messages, and the span of each of them."""
 
-    def __init__(self, log: SessionLog, name: str) -> None:
+    def __init__(self, log: SessionFiles, name: str) -> None:
         """Reads the file; `StoreDamaged` if it is missing or damaged."""
         self.name = name
         self.messages = log.read_originals(name)

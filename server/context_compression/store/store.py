@@ -1,6 +1,5 @@
-"""The folder `.compression/` as an object: its settings, prompts, summaries and sessions."""
+"""`Store`: settings, prompts, summaries and sessions, wherever they are kept."""
 
-import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
@@ -9,41 +8,39 @@ from typing import Any
 
 from context_compression.errors import NotOurs, StoreError
 from context_compression.setting_names import with_own_names
-from context_compression.store import disk_usage, files, pruning
-from context_compression.store.catalog import Catalog
-from context_compression.store.location import INDEX, folder_named, store_folder_for
+from context_compression.store import files, pruning
+from context_compression.store.backend import CONFIG, LOCK_SECONDS, Backend, Stamp
+from context_compression.store.file_backend import FileBackend
+from context_compression.store.hits import SearchResult
+from context_compression.store.location import store_folder_for
 from context_compression.store.log import SessionLog
-from context_compression.store.root_folder import LOCK_SECONDS, holding, when_made
-from context_compression.store.search import SearchResult, SearchScope, search
-from context_compression.store.sessions import has_compression, newest_first, session_folders
-from context_compression.store.summaries import SummaryFile, usable_part, without_repeats
-from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, settings_and_prompts
+from context_compression.store.summaries import Summaries, usable_part, without_repeats
 
 
 class Store:
-    """One `.compression/` folder. Several threads and processes may use it at once.
+    """What all sessions of a project or a user keep. Several threads and processes may use it.
 
-    Every method that reads or writes in the folder raises `NotOurs` if the folder belongs to
-    another user or other users may write to it. It raises `StoreUnwritable` if the disk refuses a
-    write.
+    Every method that reads or writes raises `NotOurs` if the store must not be used: its folder
+    belongs to another user, or other users may write to it. It raises `StoreUnwritable` if a write
+    is refused.
 
         store = Store(".compression")
         store.sessions()                               # ["deploy", "refactoring"]
         store.search("timeout path:src/app").hits[0].ref
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        """The store at `folder`. The first write creates the folder.
+    def __init__(self, place: str | Path | Backend) -> None:
+        """The store at a place. The first write creates it.
+
+        Args:
+            place: the path of a folder, or a backend.
 
         Raises:
-            StoreError: `folder` is a URL, or contains a NUL character.
+            StoreError: the path is a URL, or contains a NUL character.
         """
-        self.folder = folder_named(folder)
-        self._config = self.folder / "config.json"
-        self._summary_file = SummaryFile(self.folder)
+        self.backend = FileBackend(place) if isinstance(place, str | Path) else place
+        self._summaries = Summaries(self.backend)
         self._logs: dict[str, SessionLog] = {}
-        self._catalog = Catalog(self.folder)
-        self._known_folders: KnownFolders | None = None
 
     @classmethod
     def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
@@ -57,27 +54,51 @@ class Store:
         A folder that a program names with `Store(folder)` is always trusted. The list of the user's
         folders is kept in `home`.
         """
-        store = cls(folder)
-        store._known_folders = KnownFolders(home)
-        when_made(store.folder, store._known_folders.add_made)
-        return store
+        return cls(FileBackend(folder, home))
+
+    @property
+    def name(self) -> str:
+        """What people are shown for the store, such as its path."""
+        return self.backend.name
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the store.
+
+        Raises:
+            StoreError: it is kept somewhere else.
+        """
+        return self._files.folder
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written here."""
+        folder = self.backend.folder
+        return folder is None or folder.exists()
+
+    def has_file(self, path: Path) -> bool:
+        """Whether a path is that of the store's folder, or leads into it."""
+        folder = self.backend.folder
+        return folder is not None and path.resolve().is_relative_to(folder.resolve())
+
+    @property
+    def place_of_settings(self) -> str:
+        """What people are shown for the place of the settings."""
+        return self.backend.place_of_document(CONFIG)
 
     @property
     def is_ours(self) -> bool:
-        """Whether the user made or trusts this folder, or a program named it."""
-        return self._known_folders is None or self._known_folders.owns(self.folder)
+        """Whether the user made or trusts this store, or a program named it."""
+        return not isinstance(self.backend, FileBackend) or self.backend.is_ours
 
     @property
     def not_applied(self) -> str:
         """Why settings and prompts here are not applied; "" if they are, or none exist.
 
         Raises:
-            StoreError: the folder cannot be read.
+            StoreError: the store cannot be read.
         """
-        check_owner(self.folder)
-        known = self._known_folders
-        reason = known.reason_not_applied(self.folder) if known else ""
-        return f"Settings and prompts in {self.folder} are not applied: {reason}." if reason else ""
+        return self.backend.not_applied
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -86,7 +107,7 @@ class Store:
 
     def speaking(self) -> list[Path]:
         """The existing files with settings and prompts: `config.json` and `prompts/*.md`."""
-        return settings_and_prompts(self.folder)
+        return self._files.speaking()
 
     def trust(self) -> None:
         """Apply the settings and prompts as they are in this folder now, from now on.
@@ -94,46 +115,40 @@ class Store:
         Raises:
             StoreError: the folder cannot be read, or the list in the home folder cannot be written.
         """
-        check_owner(self.folder)
-        if self._known_folders:
-            from context_compression.store.search import index_file  # imports sqlite3
-
-            index_file.remove(self.folder)  # its author may also have made a journal for it
-            self._known_folders.trust(self.folder)
+        self._files.trust()
 
     def prompt(self, name: str) -> str | None:
-        """The user's instruction for summaries in `prompts/<name>.md`.
+        """The user's instruction for summaries of this name.
 
-        `None` if the file does not exist, or prompts are not applied.
+        `None` if there is none, or prompts are not applied.
 
         Raises:
-            StoreDamaged: the file cannot be read, is a link, or is not UTF-8.
+            StoreDamaged: it cannot be read, or is not UTF-8.
         """
-        path = self.folder / PROMPTS / f"{name}.md"
-        return None if self.not_applied else files.read_text(path)
+        return None if self.not_applied else self.backend.prompt(name)
 
     def read_config(self) -> dict[str, Any]:
-        """The values of `config.json` by our names; `{}` without a file, or if not applied.
+        """The settings by our names; `{}` if there are none, or they are not applied.
 
         Raises:
-            StoreDamaged: the file is not a JSON object.
+            StoreDamaged: they are not a JSON object.
             StoreTooNew: a newer version wrote it.
         """
         not_applied = self.not_applied
-        values = files.read_document(self._config)
+        values = self.backend.read_document(CONFIG)
         values.pop("version", None)
         return {} if not_applied else with_own_names(values)
 
     def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-        """Replace the values of `config.json` with what `change` returns for them.
+        """Replace the settings with what `change` returns for them.
 
         No other process writes in between. Returns the new values.
 
             store.update_config(lambda values: {**values, "token_budget": 100_000})
 
         Raises:
-            NotOurs: settings in this folder are not applied.
-            StoreDamaged: the file is damaged; it is not overwritten.
+            NotOurs: settings in this store are not applied.
+            StoreDamaged: the old settings are damaged; they are not overwritten.
             StoreTooNew: a newer version wrote it.
         """
         with self._locked():
@@ -141,24 +156,21 @@ class Store:
             if reason := self.not_applied:
                 raise NotOurs(f"{reason} Nothing was changed.")
             values = change(config)
-            document = {"version": files.FORMAT, **values}
-            files.replace_file(self._config, files.to_json(document, indent=2) + b"\n")
-            if self._known_folders:
-                self._known_folders.renew_trust(self.folder)
+            self.backend.write_document(CONFIG, values)
         return values
 
     def add_summary(self, entry: Mapping[str, Any]) -> None:
-        """Append a summary to `summaries.json`.
+        """Add a summary to those of the store.
 
         Args:
             entry: JSON values; `entry["session"]` is the id of the session. If a compression wrote
                 the summary, `entry["n"]` is its number.
 
         Raises:
-            StoreDamaged: the file is damaged; it is not overwritten.
+            StoreDamaged: the summaries are damaged; they are not overwritten.
         """
         with self._locked():
-            self._summary_file.write([*self._read_summaries(), dict(entry)])
+            self._summaries.write([*self._summaries.read(), dict(entry)])
 
     def summaries(
         self, *, session: str | None = None, limit: int | None = None
@@ -173,9 +185,9 @@ class Store:
             limit: how many at most; `None` for all.
 
         Raises:
-            StoreDamaged: the file is damaged.
+            StoreDamaged: the summaries are damaged.
         """
-        entries = [usable_part(entry) for entry in reversed(self._read_summaries())]
+        entries = [usable_part(entry) for entry in reversed(self._summaries.read())]
         if session is not None:
             entries = [entry for entry in entries if entry.get("session") == session]
         return list(islice(without_repeats(filter(self._counts, entries)), limit))
@@ -186,26 +198,19 @@ class Store:
         Raises:
             StoreError: `id` is not 1 to 128 letters, digits, `.`, `_`, `-`, or begins with a dot.
         """
-        check_owner(self.folder)
-        files.no_link(self.folder / "sessions")
+        self.backend.check()
         return self._log(id)
-
-    def _log(self, id: str) -> SessionLog:
-        """As `session`, without a check of the folder."""
-        if id not in self._logs:
-            self._logs[id] = SessionLog(self.folder, id)
-        return self._logs[id]
 
     def sessions(self) -> list[str]:
         """The ids of all sessions that have recorded events, the most recently written first."""
-        return newest_first(self.folder, self._session_folders())
+        return self.backend.sessions()
 
     def delete(
         self,
         id: str,
         *,
         timeout: float = LOCK_SECONDS,
-        if_stamp: tuple[int, int] | None = None,
+        if_stamp: Stamp | None = None,
     ) -> None:
         """Delete a session, its archive and its summaries; they cannot be restored.
 
@@ -219,23 +224,16 @@ class Store:
         """
         log = self.session(id)
 
-        def forget() -> None:
+        def unchanged() -> None:
             if if_stamp is not None and log.stamp != if_stamp:
                 raise StoreError(f"Something was recorded in {id} meanwhile; it was not deleted.")
-            if os.path.lexists(self.folder / INDEX):
-                from context_compression.store.search import index_file  # imports sqlite3
 
-                if self.is_ours:
-                    index_file.forget(self.folder, [id])
-                else:
-                    index_file.remove(self.folder)
-
-        log.remove(timeout, forget)  # the index needs the texts to remove their words
+        log.remove(timeout, unchanged)
         self._logs.pop(id, None)
         if self.summaries(session=id):
             with self._locked():
-                entries = self._read_summaries()
-                self._summary_file.write([entry for entry in entries if entry.get("session") != id])
+                entries = self._summaries.read()
+                self._summaries.write([entry for entry in entries if entry.get("session") != id])
 
     def prunable(
         self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
@@ -259,17 +257,22 @@ class Store:
         """
         return pruning.prune(self, older_than, keep, now)
 
-    def size_of(self, id: str) -> int:
-        """Bytes of all files of a session; 0 if the session does not exist."""
-        return disk_usage.folder_size(self.session(id).folder)
+    def sizes(self, ids: Collection[str]) -> dict[str, int]:
+        """The bytes of each of these sessions, with its share of the search index."""
+        return self.backend.sizes(ids)
+
+    def size_of(self, id: str | None = None) -> int:
+        """The bytes of a session, 0 if it does not exist; of the whole store for `None`."""
+        return self.backend.size(id)
 
     def index_shares(self) -> dict[str, int]:
         """The approximate bytes of the search index for each session; `{}` without an index."""
-        if not self.is_ours or not os.path.lexists(self.folder / INDEX):
-            return {}
-        from context_compression.store.search import index_file  # imports sqlite3
+        return self.backend.index_shares() if isinstance(self.backend, FileBackend) else {}
 
-        return index_file.shares(self.folder)
+    def unassigned_index_bytes(self) -> int:
+        """Bytes of the search index that `sizes` assigns to no session."""
+        files = self.backend if isinstance(self.backend, FileBackend) else None
+        return files.unassigned_index_bytes() if files else 0
 
     def locate(self, ref: str) -> SessionLog | None:
         """The newest session that archived a ref; `None` if no session did.
@@ -281,8 +284,7 @@ class Store:
             UnknownRef: several refs begin with these digits, or two sessions archived different
                 originals under the ref, which does not happen by chance.
         """
-        check_owner(self.folder)
-        return self._catalog.owner(ref, self._log, by_list=self.is_ours)
+        return self.backend.owner(ref, self._log)
 
     def search(
         self,
@@ -307,23 +309,25 @@ class Store:
         Raises:
             StoreError: the pattern is invalid or takes too long.
         """
-        check_owner(self.folder)
-        files.no_link(self.folder / "sessions")
-        scope = SearchScope(self.folder, self._catalog.stamps(), self._log, session, self.is_ours)
-        return search(scope, query, pattern=pattern, limit=limit, skip=skip)
+        return self.backend.search(query, pattern=pattern, session=session, limit=limit, skip=skip)
 
     def verify(self) -> list[str]:
-        """One sentence for each problem with the folder; `[]` if there are none."""
+        """One sentence for each problem with the store; `[]` if there are none."""
         problems: list[str] = []
         with files.collecting(problems):
             self.read_config()
         with files.collecting(problems):
-            check_owner(self.folder)
-            problems += self._summary_file.problems()
+            problems += self._summaries.problems()
         with files.collecting(problems):
-            for id in self._session_folders():
-                problems += SessionLog(self.folder, id).problems()
+            for id in self.backend.all_sessions():
+                problems += self._log(id).problems()
         return problems
+
+    def _log(self, id: str) -> SessionLog:
+        """As `session`, without a check of the store."""
+        if id not in self._logs:
+            self._logs[id] = SessionLog(self.backend, id)
+        return self._logs[id]
 
     def _counts(self, summary: Mapping[str, Any]) -> bool:
         """Whether the compression of a summary completed; `True` if the log cannot be read."""
@@ -332,14 +336,18 @@ class Store:
                 return has_compression(self.session(str(summary.get("session"))), summary["n"])
         return True
 
-    def _session_folders(self) -> list[str]:
-        check_owner(self.folder)
-        return session_folders(self.folder)
-
-    def _read_summaries(self) -> list[dict[str, Any]]:
-        check_owner(self.folder)
-        return self._summary_file.read()
-
     def _locked(self) -> AbstractContextManager[None]:
-        check_owner(self.folder)
-        return holding(self.folder, "store", "another process is writing to the store")
+        return self.backend.lock("store", "another process is writing to the store")
+
+    @property
+    def _files(self) -> FileBackend:
+        if isinstance(self.backend, FileBackend):
+            return self.backend
+        raise StoreError(f"{self.name} is not a folder, and this needs a store in a folder.")
+
+
+def has_compression(log: SessionLog, n: int) -> bool:
+    """Whether compression number `n` completed in a session, or the session has no events."""
+    events = log.events().items
+    ended = (event.get("n") for event in events if event.get("type") == "compression")
+    return not events or n in ended
