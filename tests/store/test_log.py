@@ -294,19 +294,19 @@ def test_offloaded_text_is_written_to_the_byte(log: SessionLog) -> None:
 
     path = log.write_offloaded("c3f9a1", text)
 
-    assert text.encode("utf-8", "surrogatepass") == path.read_bytes()
-    assert log.folder / "offloaded" / "c3f9a1.txt" == log.offloaded_path("c3f9a1") == path
+    assert text.encode("utf-8", "surrogatepass") == Path(path).read_bytes()
+    assert str(log.folder / "offloaded" / "c3f9a1.txt") == log.offloaded_path("c3f9a1") == path
 
 
 def test_removing_offloaded_files_names_what_could_not_be_removed(log: SessionLog) -> None:
     log.write_offloaded("aaaa", "text")
-    log.offloaded_path("bbbb").mkdir()
+    Path(log.offloaded_path("bbbb")).mkdir()
 
     removed, warnings = log.remove_offloaded(["aaaa", "bbbb", "cccc"])
 
     assert removed == ["aaaa"]
-    assert [str(log.offloaded_path("bbbb"))] == [warning.split(" ")[0] for warning in warnings]
-    assert not log.offloaded_path("aaaa").exists()
+    assert [log.offloaded_path("bbbb")] == [warning.split(" ")[0] for warning in warnings]
+    assert not Path(log.offloaded_path("aaaa")).exists()
 
 
 def test_the_ledger_keeps_its_entries_in_order(log: SessionLog) -> None:

@@ -11,7 +11,7 @@ from context_compression.store.backend import CONFIG, LOCK_SECONDS, Events, Kind
 from context_compression.store.catalog import Catalog
 from context_compression.store.hits import SearchResult
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS, folder_named
-from context_compression.store.root_folder import holding, when_made
+from context_compression.store.root_folder import holding, make_folder, when_made
 from context_compression.store.search import SearchScope, search
 from context_compression.store.session_files import SessionFiles
 from context_compression.store.sessions import newest_first, session_folders
@@ -199,6 +199,7 @@ class FileBackend:
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
         """Replace `<name>.json`, with the version of the format."""
         data = files.to_json({"version": files.FORMAT, **document}, indent=2)
+        make_folder(self.folder)
         files.replace_file(self._document(name), data + b"\n")
         if self._known and name == CONFIG:
             self._known.renew_trust(self.folder)

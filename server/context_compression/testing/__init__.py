@@ -7,6 +7,7 @@ randomness. The other packages do not import this one.
     openai_dialects.py  the same for the dialects related to OpenAI's
     steps.py            a step of the model, as values
     messages_api.py     Anthropic's Messages API with a script, on loopback
+    backends.py         what each engine of a store must do
 """
 
 from collections.abc import Iterable, Sequence
