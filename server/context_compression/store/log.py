@@ -163,6 +163,12 @@ class SessionLog:
         numbers = (name.rpartition("-")[2] for name in names)
         return max(map(int, filter(str.isdecimal, numbers)), default=0)
 
+    def completed(self, n: int) -> bool:
+        """Whether compression number `n` completed here, or there are no events."""
+        events = self.events().items
+        ended = (event.get("n") for event in events if event.get("type") == "compression")
+        return not events or n in ended
+
     def read_originals(self, name: str) -> list[Any]:
         """The messages of `write_originals`; `StoreDamaged` if missing or damaged."""
         return self.backend.read_originals(self.id, name)

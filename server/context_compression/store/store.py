@@ -206,11 +206,7 @@ class Store:
         return self.backend.sessions()
 
     def delete(
-        self,
-        id: str,
-        *,
-        timeout: float = LOCK_SECONDS,
-        if_stamp: Stamp | None = None,
+        self, id: str, *, timeout: float = LOCK_SECONDS, if_stamp: Stamp | None = None
     ) -> None:
         """Delete a session, its archive and its summaries; they cannot be restored.
 
@@ -333,7 +329,7 @@ class Store:
         """Whether the compression of a summary completed; `True` if the log cannot be read."""
         with suppress(StoreError):
             if "n" in summary:
-                return has_compression(self.session(str(summary.get("session"))), summary["n"])
+                return self.session(str(summary.get("session"))).completed(summary["n"])
         return True
 
     def _locked(self) -> AbstractContextManager[None]:
@@ -344,10 +340,3 @@ class Store:
         if isinstance(self.backend, FileBackend):
             return self.backend
         raise StoreError(f"{self.name} is not a folder, and this needs a store in a folder.")
-
-
-def has_compression(log: SessionLog, n: int) -> bool:
-    """Whether compression number `n` completed in a session, or the session has no events."""
-    events = log.events().items
-    ended = (event.get("n") for event in events if event.get("type") == "compression")
-    return not events or n in ended
