@@ -6,17 +6,20 @@ Then only the new messages are read and counted.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from context_compression.compression.result import Result
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
 from context_compression.conversation.messages import Message, is_array, is_object
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation
+from context_compression.session import lasting
 from context_compression.session.arrivals import may_shorten, shortened
 from context_compression.session.compressing import PlannedCompression
 from context_compression.session.following import message_events, new_events, shared_messages
+from context_compression.session.in_memory import InMemory
 from context_compression.session.log_events import has_rewind
 from context_compression.session.pacing import Pace
 from context_compression.session.recorded import RecordedConversation
@@ -40,6 +43,22 @@ class Followed:
     history: Sequence[Any] = ()
     places: Sequence[int] = ()
     ours: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a program sends for its history.
+
+    Attributes:
+        messages: the messages to send.
+        origins: for each of them the index in the history of the message that it is or stands for;
+            `None` for one that a compression wrote.
+        result: of the compression that ran for this request; `None` if none did.
+    """
+
+    messages: list[Any]
+    origins: Sequence[int | None] = ()
+    result: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -74,15 +93,26 @@ class Counted:
     beside: int
 
 
+def check_list(history: Any) -> None:
+    """Refuse a history that is not a list.
+
+    Raises:
+        InvalidConversation: it is not.
+    """
+    if not is_array(history):
+        parse(history)  # its error says what to pass
+
+
 class Fitting:
     """Follows the histories that a program passes to one session.
 
     Attributes:
-        warnings: one sentence for each kind of message that was passed through unread.
+        memory: makes the requests while the store cannot be used.
     """
 
     def __init__(self, conversation: RecordedConversation, pace: Pace) -> None:
-        self.warnings: list[str] = []
+        self.memory = InMemory(conversation)
+        self._warnings: list[str] = []
         self._conversation, self._pace = conversation, pace
         self._format: Format | None = None
         self._counted: Counted | None = None
@@ -90,14 +120,13 @@ class Fitting:
         self._unread: dict[int, Any] = {}
         self._kinds: set[str] = set()
 
-    def follow(self, history: Sequence[Any]) -> PlannedCompression | None:
-        """Update the record to a history; returns the compression that is due then.
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each kind of message that was passed through unread, and each failure."""
+        return [*self._warnings, *self.memory.warnings]
 
-        Raises:
-            InvalidConversation: the history is not a list.
-        """
-        if not is_array(history):
-            parse(history)  # its error says what to pass
+    def follow(self, history: Sequence[Any]) -> PlannedCompression | None:
+        """Update the record to a history; returns the compression that is due then."""
         conversation = self._conversation
         before = conversation.state()
         step = self._grown(before, history) or self._changed(before, history)
@@ -114,16 +143,35 @@ class Fitting:
             state = conversation.state()
         return self._due(before, state)
 
-    def shown(self) -> list[Any]:
-        """The view of the history; messages that did not change are the very objects passed."""
-        followed, view = self._followed, self._conversation.state().view
+    def shown(self, result: Result | None = None) -> Fitted:
+        """The view of the history; messages that did not change are the very objects passed.
+
+        Args:
+            result: of the compression that ran since `follow`.
+        """
+        followed, state = self._followed, self._conversation.state()
+        if result is None and self.memory.active and self._is_over_threshold:
+            return Fitted(self.memory.fit(followed.history))  # its last compression failed
+        view, history = state.view, followed.history
         place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
         places = [place_of.get(id(message)) for message in view]
         shown = [
-            message if place is None else followed.history[place]
+            message if place is None else history[place]
             for message, place in zip(view, places, strict=True)
         ]
-        return with_unread(shown, view, places, followed)
+        recorded = [place_of.get(id(message)) for message in state.recorded]
+        origins = [
+            place if place is not None or origin is None else recorded[origin]
+            for place, origin in zip(places, state.origins, strict=True)
+        ]
+        messages = with_unread(shown, view, places, followed)
+        self.memory.sent(history, messages)
+        return Fitted([*messages], origins, result)
+
+    @property
+    def _is_over_threshold(self) -> bool:
+        over = self._conversation.settings.threshold_tokens
+        return self._counted is not None and self._counted.upper >= over
 
     def _grown(self, state: State, history: Sequence[Any]) -> Step | None:
         """The step to a history that only adds messages; `None` if all of it must be read."""
@@ -173,11 +221,11 @@ class Fitting:
             kind += f" with {', '.join(map(str, message))}"
         if kind not in self._kinds:
             self._kinds.add(kind)
-            self.warnings.append(
+            self._warnings.append(
                 "a message is passed through as it came; it is not counted, and not compressed: "
                 f"{one_line(why)}"
             )
-            logger.warning("session %s: %s", self._conversation.id, self.warnings[-1])
+            logger.warning("session %s: %s", self._conversation.id, self._warnings[-1])
 
     def _due(self, before: State, state: State) -> PlannedCompression | None:
         """The compression that is due; all is counted only if the last count does not decide."""
@@ -195,7 +243,8 @@ class Fitting:
                 return None
         usage = conversation.usage()
         self._counted = Counted(usage.used_tokens.upper, state.number, beside)
-        return before_request(conversation, self._pace, usage)
+        planned = before_request(conversation, self._pace, usage)
+        return planned and replace(planned, options=lasting.options(conversation, state))
 
 
 def with_unread(
