@@ -90,7 +90,7 @@ class AutomaticConversation(RecordedConversation):
         """
         check_list(messages)
         try:
-            return self.fitted(messages, system=system, tools=tools).messages
+            return self._fitting.sent(self.fitted(messages, system=system, tools=tools))
         except Exception as error:
             return self._fitting.memory.instead(messages, error)
 
@@ -101,12 +101,25 @@ class AutomaticConversation(RecordedConversation):
         """`fit` for an event loop."""
         check_list(messages)
         try:
-            return (await self.afitted(messages, system=system, tools=tools)).messages
+            return self._fitting.sent(await self.afitted(messages, system=system, tools=tools))
         except Exception as error:
             return await in_thread(partial(self._fitting.memory.instead, messages, error))
 
-    def fitted(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> Fitted:
+    def fitted(
+        self,
+        messages: Sequence[Any],
+        *,
+        system: Any = None,
+        tools: Any = None,
+        focus: str | None = None,
+    ) -> Fitted:
         """`fit` with a report, and with its errors.
+
+        Args:
+            messages: as in `fit`.
+            system: as in `fit`.
+            tools: as in `fit`.
+            focus: as in `compress`.
 
         Raises:
             ContextCompressionError: the store or a compression failed.
@@ -116,7 +129,7 @@ class AutomaticConversation(RecordedConversation):
         if self.summarizer and in_event_loop():
             compressor = replace(compressor, summarizer=None)
         with self.log.fitting():
-            planned = fitting.follow(messages)
+            planned = fitting.follow(messages, focus)
             if planned is None:
                 return fitting.shown()
             if compressor.summarizer is not self.summarizer:
@@ -127,14 +140,20 @@ class AutomaticConversation(RecordedConversation):
                 fitting.follow(messages)
                 return fitting.shown(compressor.run(planned))
 
+    @same_signature_as(fitted)
     async def afitted(
-        self, messages: Sequence[Any], *, system: Any = None, tools: Any = None
+        self,
+        messages: Sequence[Any],
+        *,
+        system: Any = None,
+        tools: Any = None,
+        focus: str | None = None,
     ) -> Fitted:
         """`fitted` for an event loop."""
         self._beside(system, tools)
         fitting, compressor = self._fitting, self._compressor
         async with acquired(self.log.fitting, FITTING_SECONDS):
-            planned = await in_thread(partial(fitting.follow, messages))
+            planned = await in_thread(partial(fitting.follow, messages, focus))
             if planned is None:
                 return await in_thread(fitting.shown)
             try:

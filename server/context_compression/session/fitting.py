@@ -125,8 +125,13 @@ class Fitting:
         """A sentence for each kind of message that was passed through unread, and each failure."""
         return [*self._warnings, *self.memory.warnings]
 
-    def follow(self, history: Sequence[Any]) -> PlannedCompression | None:
-        """Update the record to a history; returns the compression that is due then."""
+    def follow(self, history: Sequence[Any], focus: str | None = None) -> PlannedCompression | None:
+        """Update the record to a history; returns the compression that is due then.
+
+        Args:
+            history: all messages, as the program passes them.
+            focus: the subject of the remaining work, in words.
+        """
         conversation = self._conversation
         before = conversation.state()
         step = self._grown(before, history) or self._changed(before, history)
@@ -141,7 +146,9 @@ class Fitting:
         if new and may_shorten(conversation, state):
             conversation.log.append(*shortened(conversation, state, new))
             state = conversation.state()
-        return self._due(before, state)
+        planned = self._due(before, state)
+        options = planned and {**lasting.options(conversation, state), "focus": focus}
+        return planned and replace(planned, options=options)
 
     def shown(self, result: Result | None = None) -> Fitted:
         """The view of the history; messages that did not change are the very objects passed.
@@ -150,8 +157,6 @@ class Fitting:
             result: of the compression that ran since `follow`.
         """
         followed, state = self._followed, self._conversation.state()
-        if result is None and self.memory.active and self._is_over_threshold:
-            return Fitted(self.memory.fit(followed.history))  # its last compression failed
         view, history = state.view, followed.history
         place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
         places = [place_of.get(id(message)) for message in view]
@@ -164,9 +169,15 @@ class Fitting:
             place if place is not None or origin is None else recorded[origin]
             for place, origin in zip(places, state.origins, strict=True)
         ]
-        messages = with_unread(shown, view, places, followed)
-        self.memory.sent(history, messages)
-        return Fitted([*messages], origins, result)
+        return Fitted(with_unread(shown, view, places, followed), origins, result)
+
+    def sent(self, fitted: Fitted) -> list[Any]:
+        """What goes out; from memory if the last compression failed, and none runs yet."""
+        history = self._followed.history
+        if fitted.result is None and self.memory.active and self._is_over_threshold:
+            return self.memory.fit(history)
+        self.memory.sent(history, fitted.messages)
+        return fitted.messages
 
     @property
     def _is_over_threshold(self) -> bool:
@@ -243,8 +254,7 @@ class Fitting:
                 return None
         usage = conversation.usage()
         self._counted = Counted(usage.used_tokens.upper, state.number, beside)
-        planned = before_request(conversation, self._pace, usage)
-        return planned and replace(planned, options=lasting.options(conversation, state))
+        return before_request(conversation, self._pace, usage)
 
 
 def with_unread(

@@ -35,7 +35,7 @@ class InMemory:
 
     def sent(self, history: Sequence[Any], view: Sequence[Any]) -> None:
         """Note a request that was made with the store."""
-        self._history, self._view, self.active = [*history], view, False
+        self._history, self._view, self.active = [*history], [*view], False
 
     def instead(self, history: Sequence[Any], error: Exception) -> list[Any]:
         """What is sent after an error: `fit`, with a warning."""
