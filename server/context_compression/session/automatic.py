@@ -129,16 +129,15 @@ class AutomaticConversation(RecordedConversation):
         if self.summarizer and in_event_loop():
             compressor = replace(compressor, summarizer=None)
         with self.log.fitting():
-            planned = fitting.follow(messages, focus)
-            if planned is None:
-                return fitting.shown()
-            if compressor.summarizer is not self.summarizer:
+            following = fitting.requests(messages, focus)
+            if (planned := next(following)) and compressor.summarizer is not self.summarizer:
                 fitting.memory.warn("no model wrote a summary", ASK_IN_AN_EVENT_LOOP)
-            try:
-                return fitting.shown(compressor.run(planned))
-            except StoreError:  # another process may have recorded something meanwhile
-                fitting.follow(messages)
-                return fitting.shown(compressor.run(planned))
+            while planned:
+                try:
+                    planned = following.send(compressor.run(planned))
+                except StoreError as error:
+                    planned = following.throw(error)
+            return fitting.shown()
 
     @same_signature_as(fitted)
     async def afitted(
@@ -153,15 +152,16 @@ class AutomaticConversation(RecordedConversation):
         self._beside(system, tools)
         fitting, compressor = self._fitting, self._compressor
         async with acquired(self.log.fitting, FITTING_SECONDS):
-            planned = await in_thread(partial(fitting.follow, messages, focus))
-            if planned is None:
-                return await in_thread(fitting.shown)
-            try:
-                result = await compressor.arun(planned)
-            except StoreError:  # another process may have recorded something meanwhile
-                await in_thread(partial(fitting.follow, messages))
-                result = await compressor.arun(planned)
-            return await in_thread(partial(fitting.shown, result))
+            following = fitting.requests(messages, focus)
+            planned = await in_thread(partial(next, following))
+            while planned:
+                try:
+                    result = await compressor.arun(planned)
+                except StoreError as error:
+                    planned = await in_thread(partial(following.throw, error))
+                else:
+                    planned = await in_thread(partial(following.send, result))
+            return await in_thread(fitting.shown)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
         """The messages to retry a refused request with; `None` if a retry would not help.

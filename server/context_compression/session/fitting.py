@@ -5,16 +5,16 @@ Then only the new messages are read and counted.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
 from context_compression.conversation.messages import Message, is_array, is_object
 from context_compression.display.strings import one_line
-from context_compression.errors import InvalidConversation
+from context_compression.errors import InvalidConversation, StoreError
 from context_compression.session import lasting
 from context_compression.session.arrivals import may_shorten, shortened
 from context_compression.session.compressing import PlannedCompression
@@ -28,6 +28,10 @@ from context_compression.session.triggers import before_request
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
 logger = logging.getLogger(__name__)
+Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
+"""Yields compressions, and `None` when none is needed any more; receives their results."""
+ATTEMPTS = 3
+"""How many compressions a request makes while other processes record in its conversation."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ class Fitting:
         self._format: Format | None = None
         self._counted: Counted | None = None
         self._followed = Followed()
+        self._result: Result | None = None
         self._unread: dict[int, Any] = {}
         self._kinds: set[str] = set()
 
@@ -124,6 +129,30 @@ class Fitting:
     def warnings(self) -> list[str]:
         """A sentence for each kind of message that was passed through unread, and each failure."""
         return [*self._warnings, *self.memory.warnings]
+
+    def requests(self, history: Sequence[Any], focus: str | None = None) -> Following:
+        """Yields the compressions that a request needs, and receives their results.
+
+        A compression is planned anew if another process recorded something meanwhile.
+
+        Raises:
+            StoreError: other processes did so all the time, or the store cannot be used.
+        """
+        planned, self._result = self.follow(history, focus), None
+        for left in reversed(range(ATTEMPTS)):
+            if planned is None:
+                break
+            try:
+                self._result = yield planned
+            except StoreError:
+                if not left:
+                    raise
+                self.follow(history)
+            else:
+                planned = self.follow(history, focus)
+        if planned:
+            raise StoreError(f"Other processes go on recording in {self._conversation.id}.")
+        yield None
 
     def follow(self, history: Sequence[Any], focus: str | None = None) -> PlannedCompression | None:
         """Update the record to a history; returns the compression that is due then.
@@ -150,12 +179,8 @@ class Fitting:
         options = planned and {**lasting.options(conversation, state), "focus": focus}
         return planned and replace(planned, options=options)
 
-    def shown(self, result: Result | None = None) -> Fitted:
-        """The view of the history; messages that did not change are the very objects passed.
-
-        Args:
-            result: of the compression that ran since `follow`.
-        """
+    def shown(self) -> Fitted:
+        """The view of the history; messages that did not change are the very objects passed."""
         followed, state = self._followed, self._conversation.state()
         view, history = state.view, followed.history
         place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
@@ -169,7 +194,7 @@ class Fitting:
             place if place is not None or origin is None else recorded[origin]
             for place, origin in zip(places, state.origins, strict=True)
         ]
-        return Fitted(with_unread(shown, view, places, followed), origins, result)
+        return Fitted(with_unread(shown, view, places, followed), origins, self._result)
 
     def sent(self, fitted: Fitted) -> list[Any]:
         """What goes out; from memory if the last compression failed, and none runs yet."""

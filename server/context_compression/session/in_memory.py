@@ -44,12 +44,13 @@ class InMemory:
 
     def fit(self, history: Sequence[Any]) -> list[Any]:
         """The view of the last request with what is new, compressed if that is due."""
-        shared = self._shared(history)
-        view = [*self._view, *history[shared:]] if shared else [*history]
+        view: Sequence[Any] = [*history]
         try:
+            if shared := self._shared(history):
+                view = [*self._view, *history[shared:]]
             view = self._compressed(view)
         except Exception as error:
-            self.warn("a request was sent without a compression", error)
+            self.warn("a request was made without a compression", error)
         self._history, self._view, self.active = [*history], view, True
         return [*view]
 
