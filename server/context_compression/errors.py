@@ -14,6 +14,7 @@
     ├── ExportError            a session cannot be written for a host
     ├── SummaryError           a summarizer returned no summary
     ├── SetupError             a host's configuration cannot be read or changed
+    ├── ServerUnavailable      the package `mcp` is older than the server needs
     ├── Unforeseen             any other exception, reported in plain words
     └── StoreError             a problem with the folder `.compression/`
         ├── StoreUnwritable    it cannot be written: permissions, a full disk
@@ -140,6 +141,19 @@ class SummaryError(ContextCompressionError):
 
 class SetupError(ContextCompressionError):
     """A host's configuration cannot be read or changed. It was left unchanged."""
+
+
+class ServerUnavailable(ContextCompressionError, ImportError):
+    """The package `mcp` is older than the server needs. Everything else works with it.
+
+    Attributes:
+        why: what the server needs, and what is installed.
+        remedy: what to do.
+    """
+
+    def __init__(self, why: str, remedy: str) -> None:
+        self.why, self.remedy = why, remedy
+        super().__init__(f"The server cannot run here: {why}. {remedy}")
 
 
 class Unforeseen(ContextCompressionError):

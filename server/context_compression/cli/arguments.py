@@ -23,7 +23,7 @@ def change_in(text: str) -> tuple[str, Any]:
         return name, [part.strip() for part in value.split(",")] if listed else value
 
 
-class Tokens(click.ParamType[int]):
+class Tokens(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # none before click 8.4
     """A number of tokens: `50000`, `50,000`, `50k`."""
 
     name = "tokens"

@@ -69,11 +69,14 @@ def install(
     from context_compression.hosts.claude_code.install_plugin import Plugin
     from context_compression.setup import installing
     from context_compression.setup.machine import TO_STAY, is_temporary
+    from context_compression.setup.mcp_package import unavailable
 
     machine, server = _here(options)
     if not names:
         show(*_overview(machine))
         return
+    if error := unavailable():
+        say(f"warning: {error}")
     for host in _hosts(names):
         entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
         hooks = host.hook_additions(machine, server, in_project=in_project)

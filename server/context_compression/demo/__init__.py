@@ -8,6 +8,11 @@
 Not here: anything that the server itself needs.
 """
 
+from context_compression.setup.mcp_package import unavailable
+
+if error := unavailable():
+    raise error
+
 from context_compression.demo.tour import run
 
 __all__ = ["run"]

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -22,7 +23,6 @@ from context_compression.doctor.checks import (
 )
 from context_compression.doctor.host_version import check_version
 from context_compression.doctor.side_by_side import Once, side_by_side
-from context_compression.doctor.trial import Trial, try_out
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MANIFEST, entry_of_plugin
@@ -33,6 +33,10 @@ from context_compression.setup.config_values import json_in
 from context_compression.setup.host import Environment, Host, command_of, environ_of
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
+from context_compression.setup.mcp_package import unavailable
+
+if TYPE_CHECKING:
+    from context_compression.doctor.trial import Trial
 
 VERBS = ("status", "compress", "config", "summary", "offload", "restore")
 TOOLS = {f"context_{verb}" for verb in VERBS}
@@ -148,6 +152,10 @@ def check_server(
     if shutil.which(command[0], path=environ.get("PATH", os.defpath)) is None:
         mend = f"Run {PROGRAM} install again, with the installation that is in use now."
         return [*findings, Finding("server", False, f"there is no program {command[0]}", mend)]
+    if error := unavailable():
+        return [*findings, Finding("server", False, error.why, error.remedy)]
+    from context_compression.doctor.trial import try_out  # it needs that mcp
+
     try:
         key = (*command, cwd, *sorted(environ.items()))
         trial = once.of(key, lambda: anyio.run(try_out, command, environ, cwd))
@@ -261,7 +269,7 @@ def _not_passed(
         yield Finding("environment", None, state)
 
 
-def _trial(trial: Trial) -> Iterator[Finding]:
+def _trial(trial: "Trial") -> Iterator[Finding]:
     own = own_version() or trial.version
     state = f"version {trial.version}, {trial.seconds:.1f} s to start, protocol {trial.protocol}"
     mend = f"This is version {own}: run {PROGRAM} install again."

@@ -32,6 +32,11 @@ An answer:
 Not here: `doors` resolves a conversation's name, `session` compresses it, `hosts` answers hooks.
 """
 
+from context_compression.setup.mcp_package import unavailable
+
+if error := unavailable():
+    raise error
+
 from context_compression.mcp_server.server import create_server
 from context_compression.mcp_server.serving import serve_http, serve_stdio
 

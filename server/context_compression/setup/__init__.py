@@ -11,5 +11,6 @@ additions to it, are in `hosts/<host>/configuration.py`.
     toml.py yaml.py    the same in TOML and in YAML
     config_values.py   reading values from a host's configuration
     machine.py         the user's computer, and the command that starts our server on it
+    mcp_package.py     whether the installed `mcp` is new enough for the server
     finding.py         one result of the doctor
 """
