@@ -3,7 +3,7 @@
 Each is an extra of the package: `pip install "context-compression[langchain]"`. The framework keeps
 its history; before each request of its model, `Session.fit` says what to send instead.
 
-langchain/           LangChain, LangGraph, deepagents: a middleware
+langchain.py         LangChain, LangGraph: a middleware; its messages: langchain_messages.py
 pydantic_ai.py       Pydantic AI: a capability
 openai_agents.py     OpenAI Agents SDK: an input filter, and a session
 litellm.py           LiteLLM: a callback of its proxy

@@ -33,7 +33,7 @@ class Fake(BaseChatModel):
         return self
 
     def _generate(self, messages, stop=None, run_manager=None, **options):
-        texts = [str((m.type, m.content, getattr(m, "tool_calls", None))) for m in messages]
+        texts = [f"{m.type}: {m.text}\n{getattr(m, 'tool_calls', '')}" for m in messages]
         calls = [call["id"] for m in messages if isinstance(m, AIMessage) for call in m.tool_calls]
         results = [m.tool_call_id for m in messages if isinstance(m, ToolMessage)]
         call = RUN.next(texts, calls=calls, results=results)

@@ -49,17 +49,30 @@ def translation(history: Sequence[BaseMessage]) -> Translation[BaseMessage]:
 def read(message: BaseMessage) -> dict[str, Any] | None:
     """The dict of a message; `None` for a kind that we do not know."""
     if isinstance(message, AIMessage):
-        return {"role": "assistant", "content": _content(_parts_of_answer(message))}
+        return _dict("assistant", _parts_of_answer(message))
     if isinstance(message, ToolMessage):
         return {"role": "tool", "content": [_result(message)]}
     if isinstance(message, HumanMessage):
-        named = {"providerOptions": {"langchain": {"name": message.name}}} if message.name else {}
-        return {"role": "user", "content": _content(_parts(message)), **named}
+        return _dict("user", _parts(message), message.name)
     if isinstance(message, SystemMessage):
-        return {"role": "system", "content": _content(_parts(message))}
+        return _dict("system", _parts(message))
     if isinstance(message, ChatMessage) and message.role in ROLES:
-        return {"role": ROLES[message.role], "content": _content(_parts(message))}
+        return _dict(ROLES[message.role], _parts(message))
     return None
+
+
+def _dict(role: str, parts: Sequence[Part], name: str | None = None) -> dict[str, Any]:
+    """A message as a dict; more than a text shows its dialect by its options."""
+    options = {"langchain": {"name": name} if name else {}}
+    match parts:
+        case []:
+            content: Any = ""
+        case [{"type": "text", "text": content}]:
+            pass
+        case _:
+            return {"role": role, "content": parts, "providerOptions": options}
+    made = {"role": role, "content": content}
+    return made | {"providerOptions": options} if name else made
 
 
 class Originals:
@@ -138,13 +151,6 @@ class Originals:
                 "usage_metadata": None,
             }
         )
-
-
-def _content(parts: list[Part]) -> str | list[Part]:
-    """The parts as the content of a dict: one text, or the parts."""
-    if not parts:
-        return ""
-    return parts[0]["text"] if len(parts) == 1 and parts[0]["type"] == "text" else parts
 
 
 def _as_parts(content: Any) -> Sequence[Part]:
