@@ -51,7 +51,7 @@ def test_messages_of_an_unknown_kind_pass_and_each_kind_is_told_once(facts: dict
 
 def test_what_is_sent_has_the_form_that_anthropic_accepts(facts: dict[str, Any]):
     assert not facts["kinds"]["signed"]  # it was bound to messages that were edited
-    assert facts["anthropic"] == {"roles": True, "first": "user", "calls": 23, "results": 23}
+    assert facts["anthropic"] == {"refused": [], "calls": 23, "results": 23}
 
 
 @pytest.mark.parametrize(
@@ -122,3 +122,10 @@ def test_in_deepagents_it_takes_the_place_of_the_summarizer_also_in_sub_agents(
     assert not deep["own summaries"]
     assert (deep["sessions"], deep["logs in the state"]) == (2, 12)
     assert deep["largest"] < 50_000
+
+
+def test_the_page_and_the_example_run(facts: dict[str, Any]):
+    assert facts["page"] == ["Done."] * 3
+    answer, largest = facts["example"]
+    assert answer == "All fail."
+    assert largest < 80_000

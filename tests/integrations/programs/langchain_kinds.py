@@ -8,7 +8,10 @@ python langchain_kinds.py
 
 import asyncio
 import json
+import re
+import runpy
 from itertools import pairwise
+from pathlib import Path
 
 from agent_runs import RESTORE, log
 from deepagents import create_deep_agent
@@ -30,12 +33,14 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
+from provider import refused as refused_by
 from pydantic import Field
 
 from context_compression.errors import InvalidSettings
 from context_compression.integrations.langchain import ContextCompression
 from context_compression.integrations.langchain_messages import read, translation
 
+ROOT = Path(__file__).parents[3]
 SETTINGS = {"token_budget": 16_000}
 PICTURE = {"type": "image", "base64": "iVBORw0KGgo" + "A" * 400, "mime_type": "image/png"}
 THOUGHT = {"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk" * 20}
@@ -167,8 +172,7 @@ def in_a_graph_of_ones_own():
         [m for m in seen[1] if m.id not in ("c1", "f1", "e1")]
     )
     FACTS["anthropic"] = {
-        "roles": {m["role"] for m in wire["messages"]} == {"user", "assistant"},
-        "first": wire["messages"][0]["role"],
+        "refused": refused_by(wire["messages"], "anthropic"),
         "calls": sum(b["type"] == "tool_use" for m in wire["messages"] for b in blocks(m)),
         "results": sum(b["type"] == "tool_result" for m in wire["messages"] for b in blocks(m)),
     }
@@ -330,7 +334,28 @@ def with_deepagents():
     }
 
 
+def documented():
+    """The blocks of the page run, one after the other, and the example does."""
+    model = Scripted(answers=script(1) + script(1) + script(1), model_name="claude-sonnet-5-2")
+    names = {"model": model, "tools": [logs]}
+    page = (ROOT / "docs" / "frameworks" / "langchain.md").read_text("utf-8")
+    answers = []
+    for number, block in enumerate(re.findall(r"(?s)```python\n(.*?)```", page)):
+        exec(block, names)
+        asked = {"messages": [HumanMessage("Read.")]}
+        answers.append(names["agent"].invoke(asked, thread(f"page-{number}"))["messages"][-1].text)
+    FACTS["page"] = answers
+    example = runpy.run_path(str(ROOT / "examples" / "langchain_agent.py"))
+    answers = [*(calling("read_log", build=n) for n in range(20)), AIMessage("All fail.")]
+    model = Scripted(answers=answers)
+    FACTS["example"] = [
+        example["ask"](model, "Why?"),
+        max(sum(map(len, texts(request))) for request in model.requests),
+    ]
+
+
 in_a_graph_of_ones_own()
+documented()
 edited_blocks()
 apart()
 asynchronously()
