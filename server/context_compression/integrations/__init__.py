@@ -3,7 +3,7 @@
 Each is an extra of the package: `pip install "context-compression[langchain]"`. The framework keeps
 its history; before each request of its model, `Session.fit` says what to send instead.
 
-langchain.py         LangChain, LangGraph: a middleware; its messages: langchain_messages.py
+langchain.py         LangChain, LangGraph, deepagents: a middleware
 pydantic_ai.py       Pydantic AI: a capability
 openai_agents.py     OpenAI Agents SDK: an input filter, and a session
 litellm.py           LiteLLM: a callback of its proxy
@@ -14,4 +14,6 @@ claude_agent_sdk.py  Claude Agent SDK: our plugin for Claude Code, and its hooks
 
 sessions.py          the sessions of one adapter, by the ids of the framework
 translation.py       a framework's messages, fitted by way of dicts that we read
+
+langchain_messages.py  LangChain's messages as such dicts
 """
