@@ -53,6 +53,7 @@ class Table:
         rows: figures by method, then by column; a figure may be missing.
         unit: a name in `UNITS`; a percentage is stored as a share.
         lower_is_better: whether a small value is a good one.
+        units: the units of columns that differ from it.
         notes: what else must be known, such as why a method could not run.
     """
 
@@ -63,6 +64,7 @@ class Table:
     unit: str = "percent"
     lower_is_better: bool = False
     notes: Sequence[str] = field(default_factory=tuple[str, ...])
+    units: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def lines(self) -> Iterator[str]:
         """The table in Markdown; our row is bold."""
@@ -70,15 +72,15 @@ class Table:
         yield "|---|" + "--:|" * len(self.columns)
         for method, figures in self.rows.items():
             name = f"**{method}**" if method == OURS else method
-            cells = (self.cell(figures.get(column)) for column in self.columns)
+            cells = (self.cell(figures.get(column), column) for column in self.columns)
             yield f"| {name} | {' | '.join(cells)} |"
 
-    def cell(self, figure: Figure | None) -> str:
+    def cell(self, figure: Figure | None, column: str = "") -> str:
         """`86 (25 %)`; empty if nothing was measured."""
         if figure is None:
             return ""
         size = "" if figure.size is None else f" ({_share(figure.size)})"
-        return UNITS[self.unit](figure.value) + size
+        return UNITS[self.units.get(column, self.unit)](figure.value) + size
 
     def better(self, method: str) -> Iterator[str]:
         """The columns in which a method is better than ours with a view that is not larger."""

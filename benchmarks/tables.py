@@ -1,7 +1,7 @@
 """The tables of `docs/benchmarks.md`, from one command.
 
-    python benchmarks/tables.py --write [--only quality,talk,gates,replay,speed] [--peers]
-        [--limit 10] [--processes 2]
+    python benchmarks/tables.py --write [--only quality,talk,gates,replay,speed,frameworks]
+        [--peers] [--limit 10] [--processes 2]
     python benchmarks/tables.py --check
 
 Each benchmark saves its tables in `results/`, and the page shows what is saved there, between two
@@ -9,8 +9,9 @@ comments that name the place. So are the sentences that say where another method
 ours: they are made from the same numbers. --check runs nothing; it ends with 1 if the page says
 something else than what is saved.
 
-Without --peers, only ours and the plain rules are run, and what is saved of other tools stays. The
-speed is not measured unless it is named with --only, because it needs a machine without other work.
+Without --peers, only ours and the plain rules are run, and what is saved of other tools stays. Two
+are not run unless they are named with --only: the speed, because it needs a machine without other
+work, and the frameworks, because they have to be installed.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from functools import partial
 from pathlib import Path
 
 import gates
+import in_frameworks
 import quality
 import recordings
 import replay
@@ -87,14 +89,19 @@ def of_speed(run: Run) -> Iterator[Table]:
     yield from speed.tables(speed.measured(speed.parser().parse_args(arguments)))
 
 
+def of_frameworks(run: Run) -> Iterator[Table]:
+    yield in_frameworks.everything()
+
+
 BENCHMARKS: Mapping[str, Callable[[Run], Iterator[Table]]] = {
     "quality": of_quality,
     "talk": of_talk,
     "gates": of_gates,
     "replay": of_replay,
     "speed": of_speed,
+    "frameworks": of_frameworks,
 }
-DEFAULT = tuple(name for name in BENCHMARKS if name != "speed")
+DEFAULT = tuple(name for name in BENCHMARKS if name not in ("speed", "frameworks"))
 
 
 def saved(folder: Path) -> list[Table]:

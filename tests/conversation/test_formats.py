@@ -87,6 +87,15 @@ def test_plain_texts_are_read_as_anthropics() -> None:
     assert name_of({"role": "user", "content": texts}) == "anthropic"
 
 
+def test_the_options_of_a_message_show_that_it_is_the_ai_sdks() -> None:
+    options = {"langchain": {"name": "alice"}}
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+
+    for content in ("a", parts):
+        message = {"role": "user", "content": content, "providerOptions": options}
+        assert parse([message]).format.name == "ai-sdk"
+
+
 def test_a_system_message_before_anthropics_blocks_does_not_make_them_openais() -> None:
     call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "ls"}}
     messages: tuple[dict[str, Any], ...] = (

@@ -109,6 +109,7 @@ class AgentRun:
             "largest": self.largest,
             "unpaired": sorted(self.unpaired),
             "without_rule": self.without_rule,
+            "errors": sum(error(n) in "\n".join(self._last) for n in range(self.steps)),
             "answers": self.answers,
             "lost": sum(text not in kept for kept in [_kept(session)] for text in logs[:BY_REF]),
         }

@@ -56,7 +56,8 @@ class Framework:
         folder.mkdir(parents=True, exist_ok=True)
         python, made_of = folder / "env" / "bin" / "python", folder / "packages.txt"
         with FileLock(folder / "lock"):
-            if not made_of.is_file() or made_of.read_text("utf-8") != "\n".join(self.packages):
+            made = made_of.read_text("utf-8").splitlines() if made_of.is_file() else []
+            if not {*self.packages} <= {*made}:
                 made_of.unlink(missing_ok=True)
                 self._uv("venv", "--clear", "--python", sys.executable, str(folder / "env"))
                 self._uv("pip", "install", "--python", str(python), *self.packages)

@@ -14,4 +14,6 @@ claude_agent_sdk.py  Claude Agent SDK: our plugin for Claude Code, and its hooks
 
 sessions.py          the sessions of one adapter, by the ids of the framework
 translation.py       a framework's messages, fitted by way of dicts that we read
+
+langchain_messages.py  LangChain's messages as such dicts
 """

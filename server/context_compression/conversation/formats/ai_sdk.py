@@ -46,13 +46,13 @@ OPTIONS = ("providerOptions", "providerMetadata")
 def certainty(message: Mapping[str, Any]) -> int:
     """How surely a message is of this dialect.
 
-    2 for a tool part of this dialect, 1 for another part that only this dialect has, else 0.
+    2 for a tool part of this dialect, 1 for another part or key that only this dialect has, else 0.
     """
     content = message.get("content")
     parts = objects(content)
     if any(part.get("type") in TOOLS for part in parts):
         return 2
-    return int(any(_is_own(part) for part in parts))
+    return int(not message.keys().isdisjoint(OPTIONS) or any(_is_own(part) for part in parts))
 
 
 def _is_own(part: Mapping[str, Any]) -> bool:
