@@ -35,13 +35,13 @@ from context_compression.tokens import TextCounter
 class ContextCompression(AbstractCapability[Any]):
     """Fits the history into the context window, and offers the model `context_restore`.
 
-    Each conversation of the agent has a session of its own, by `RunContext.conversation_id`.
-    Messages that are passed on as `message_history` belong to the same conversation.
+    Each conversation has a session of its own, by `RunContext.conversation_id`. A run that gets an
+    earlier run's messages as `message_history` continues its conversation.
 
     Args:
         store: a `Store`, or the path of its folder.
         settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count.
+        model: the model whose tokens and window count; by default the one that is asked.
         counter: counts tokens instead of our counter.
         summarizer: writes summaries; by default the model that the settings name.
     """
@@ -83,9 +83,10 @@ class ContextCompression(AbstractCapability[Any]):
     ) -> ModelRequestContext:
         """The request with the messages that fit; the agent's own stay as they are."""
         history = History(request_context.messages)
-        parameters = request_context.model_request_parameters
+        parameters, model = request_context.model_request_parameters, request_context.model
+        window = getattr(model, "context_window", None)  # older versions do not know it
         view = await afit(
-            self.session(ctx.conversation_id),
+            self._sessions.open(ctx.conversation_id, model=model.model_name, window=window),
             history.messages,
             Translation[ModelMessage](history.read, history.write),
             system=InstructionPart.join(parameters.instruction_parts or []) or "",

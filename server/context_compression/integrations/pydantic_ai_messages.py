@@ -60,7 +60,7 @@ class History:
 
     def __init__(self, messages: Sequence[ModelMessage]) -> None:
         self._split = [(message, _split(message)) for message in messages]
-        self.messages = [piece for _, pieces in self._split for piece in pieces]
+        self.messages: list[Any] = [piece for _, pieces in self._split for piece in pieces]
 
     def joined(self, view: Sequence[ModelMessage]) -> list[ModelMessage]:
         """A view of `messages`; pieces of a message that are still together are that message."""
@@ -74,7 +74,7 @@ class History:
             at += len(pieces) if together else 1
         return shown
 
-    def read(self, message: ModelMessage) -> dict[str, Any] | None:
+    def read(self, message: Any) -> dict[str, Any] | None:
         """The dict of a message; `None` if it is of an unknown kind."""
         if not isinstance(message, ModelRequest | ModelResponse):
             return None

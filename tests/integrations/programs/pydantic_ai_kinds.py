@@ -109,9 +109,9 @@ class Model:
                 yield part.content
 
 
-def agent_with(model: Model, *capabilities: Any) -> Agent:
+def agent_with(model: Model, *capabilities: Any, **profile: Any) -> Agent:
     agent = Agent(
-        FunctionModel(model.respond, stream_function=model.stream),
+        FunctionModel(model.respond, stream_function=model.stream, profile=profile or None),
         system_prompt="Be brief.",
         instructions="Fix builds.",
         capabilities=capabilities,
@@ -166,7 +166,7 @@ async def apart() -> dict[str, Any]:
             for name in FIRST_LOG
         )
     )
-    sessions = sorted(ours.session("alpha/1").store.sessions())
+    sessions = len(ours.session("alpha/1").store.sessions())
     return {"found": {name: model.found[name][:60] for name in FIRST_LOG}, "sessions": sessions}
 
 
@@ -201,14 +201,18 @@ def again() -> dict[str, Any]:
     model, requests, sessions = Model(), [], []
     history: list[ModelMessage] = []
     for _ in range(2):
-        watching, ours = Watching(), ContextCompression(store="again", settings=SETTINGS)
-        agent = agent_with(model, ours, watching)
+        watching, ours = Watching(), ContextCompression(store="again")
+        agent = agent_with(model, ours, watching, context_window=SETTINGS["token_budget"])
         result = agent.run_sync("Read.", message_history=history, usage_limits=LIMITS)
         history = result.all_messages()
         requests.append([shown(watching.requests[0]), shown(watching.requests[-1])])
         sessions = ours.session(result.conversation_id).store.sessions()
     before = requests[0][1]
-    return {"goes_on": requests[1][0][: len(before)] == before, "sessions": len(sessions)}
+    return {
+        "goes_on": requests[1][0][: len(before)] == before,
+        "sessions": len(sessions),
+        "noted": any("; ref " in text for text in before),
+    }
 
 
 def rewritten() -> dict[str, Any]:
