@@ -29,12 +29,13 @@ from typing import Any
 from claude_agent_sdk import HookMatcher, McpSdkServerConfig, create_sdk_mcp_server, tool
 from platformdirs import user_data_path
 
-from context_compression.errors import SetupError, StoreError
+from context_compression.errors import ContextCompressionError, SetupError, StoreError
 from context_compression.hosts.claude_code.hooks import answer
 from context_compression.hosts.claude_code.install_plugin import FOLDER
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
+from context_compression.settings import Settings
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
@@ -54,11 +55,15 @@ class ContextCompression:
     Args:
         store: the path of a store's folder; by default the `.compression` of the project.
         settings: some settings, such as `offload_min_tokens`.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value.
     """
 
     def __init__(
         self, store: str | Path | None = None, *, settings: Mapping[str, Any] | None = None
     ) -> None:
+        Settings.checked(settings or {})  # an error is raised here, not in a hook
         place = None if store is None else str(store)
         self._workspace = Workspace.here(store=place, **(settings or {}))
 
@@ -94,7 +99,10 @@ class ContextCompression:
         return {SERVER: create_sdk_mcp_server(SERVER, tools=[restore])}
 
     async def _answer(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
-        return await answer(self._workspace, event)
+        try:
+            return await answer(self._workspace, event)
+        except ContextCompressionError as error:  # Claude Code goes on without us, and shows it
+            return {"systemMessage": f"context-compression: {error}"}
 
 
 async def _with_session(event: Any, tool_use_id: str | None, context: Any) -> Any:
