@@ -80,3 +80,7 @@ def test_without_our_hooks_the_tool_says_what_is_missing(kinds: dict[str, Any]) 
 
 def test_a_store_that_cannot_be_written_leaves_results_whole(kinds: dict[str, Any]) -> None:
     assert kinds["missing"]["store"]
+
+
+def test_the_example_archives_a_large_result(kinds: dict[str, Any]) -> None:
+    assert kinds["example"] == {"printed": "They pass.\narchived: 1\n", "noted": True}

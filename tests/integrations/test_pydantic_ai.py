@@ -98,3 +98,11 @@ def test_async_sync_and_streamed_runs_send_the_same(carried: dict[str, Any]) -> 
 
 def test_the_next_run_goes_on_in_the_window_of_its_model(carried: dict[str, Any]) -> None:
     assert carried["again"] == {"goes_on": True, "sessions": 1, "noted": True}
+
+
+def test_the_example_stays_below_its_window(carried: dict[str, Any]) -> None:
+    example = carried["example"]
+
+    assert example["requests"] == 21
+    assert example["printed"].startswith("All builds lack a symbol.\n")
+    assert example["largest"] < 60_000, "characters, of 190,000"

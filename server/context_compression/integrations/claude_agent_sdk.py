@@ -26,7 +26,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from claude_agent_sdk import HookMatcher, McpSdkServerConfig, create_sdk_mcp_server, tool
+from claude_agent_sdk import HookMatcher, create_sdk_mcp_server, tool
 from platformdirs import user_data_path
 
 from context_compression.errors import ContextCompressionError, SetupError, StoreError
@@ -85,7 +85,7 @@ class ContextCompression:
             },
         }
 
-    def mcp_servers(self) -> dict[str, McpSdkServerConfig]:
+    def mcp_servers(self) -> dict[str, Any]:
         """The server with `context_restore`, in this process. It needs `hooks`, too."""
 
         @tool(RestoreTool.name, RestoreTool.description, dict(RestoreTool.schema))

@@ -1,7 +1,6 @@
-"""Claude Code in the Claude Agent SDK over 100 tool steps: `ours`, `plugin`, or `own`."""
-
-# Runs where the framework is installed.
 # pyright: basic, reportMissingImports=false
+# The framework is installed in an environment of its own.
+"""Claude Code in the Claude Agent SDK over 100 tool steps: `ours`, `plugin`, or `own`."""
 
 import asyncio
 import json

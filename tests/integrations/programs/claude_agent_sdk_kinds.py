@@ -1,12 +1,15 @@
-"""Claude Code in the Claude Agent SDK: sessions apart, compactions, the plugin, missing parts."""
-
-# Runs where the framework is installed.
 # pyright: basic, reportMissingImports=false
+# The framework is installed in an environment of its own.
+"""Claude Code in the Claude Agent SDK: sessions apart, compactions, the plugin, missing parts."""
 
 import asyncio
 import json
 import os
+import runpy
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_s
 from context_compression.integrations.claude_agent_sdk import ContextCompression, plugin_path
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "claude_agent_sdk_agent.py"
 OFFLINE = {
     "ANTHROPIC_API_KEY": "sk-test", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
@@ -138,10 +142,8 @@ async def plugin() -> dict[str, Any]:
 
 async def missing() -> dict[str, Any]:
     """Without our hooks, and with a store that cannot be written."""
-    without, blocked = (
-        Scripted(calling(name, **arguments), "Done.")
-        for name, arguments in ((RESTORE, {"query": "okapi"}), (LOGS, {"n": 1}))
-    )
+    without = Scripted(calling(RESTORE, query="okapi"), "Done.")
+    blocked = Scripted(calling(LOGS, n=1), "Done.")
     servers = ContextCompression("without").mcp_servers()
     await asked(without, "Go.", RESTORE, mcp_servers=servers)
     ours = ContextCompression("blocked")
@@ -149,10 +151,20 @@ async def missing() -> dict[str, Any]:
     return {"hooks": without.seen[1][-200:], "store": log(1) in blocked.seen[1]}
 
 
-async def main() -> None:
+def example() -> dict[str, Any]:
+    """The example as it stands."""
+    command = f"{sys.executable} -c 'for n in range(2000): print(n, n * n)'"
+    model = Scripted(calling("Bash", command=command), "They pass.")
+    with MessagesAPI([model]) as api, redirect_stdout(StringIO()) as printed:
+        os.environ |= OFFLINE | {"ANTHROPIC_BASE_URL": api.base_url}
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+    return {"printed": printed.getvalue(), "noted": "; ref " in model.seen[1]}
+
+
+async def main() -> dict[str, Any]:
     programs = (apart, compacted, plugin, missing)
-    print(json.dumps({program.__name__: await program() for program in programs}))
+    return {program.__name__: await program() for program in programs}
 
 
 Path("blocked").write_text("a file, no folder", "utf-8")
-asyncio.run(main())
+print(json.dumps({**asyncio.run(main()), "example": example()}))

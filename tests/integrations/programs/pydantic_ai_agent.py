@@ -1,7 +1,6 @@
-"""A Pydantic AI agent over 100 tool steps: `ours`, or `own`, a processor that keeps the newest."""
-
-# Runs where the framework is installed.
 # pyright: basic, reportMissingImports=false
+# The framework is installed in an environment of its own.
+"""A Pydantic AI agent over 100 tool steps: `ours`, or `own`, a processor that keeps the newest."""
 
 import json
 import sys

@@ -1,13 +1,17 @@
-"""What Pydantic AI's messages carry beside text, and its ways to run, in a window soon full."""
-
-# Runs where the framework is installed.
 # pyright: basic, reportMissingImports=false
+# The framework is installed in an environment of its own.
+"""What Pydantic AI's messages carry beside text, and its ways to run, in a window soon full."""
 
 import asyncio
 import json
+import os
+import runpy
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import redirect_stdout
+from io import StringIO
 from operator import is_
+from pathlib import Path
 from typing import Any
 
 from agent_runs import log
@@ -35,7 +39,9 @@ from pydantic_ai.usage import RequestUsage, UsageLimits
 from context_compression.integrations.pydantic_ai import ContextCompression
 from context_compression.integrations.pydantic_ai_messages import History
 from context_compression.integrations.translation import Translation, fit
+from context_compression.testing.messages_api import Answer, MessagesAPI
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "pydantic_ai_agent.py"
 STEPS = 12
 SETTINGS = {"token_budget": 12_000}
 LIMITS = UsageLimits(request_limit=None)
@@ -215,6 +221,10 @@ def again() -> dict[str, Any]:
     }
 
 
+def copied(message: Any) -> dict[str, Any]:
+    return {**message}
+
+
 def rewritten() -> dict[str, Any]:
     """Messages for edited dicts: all that was not edited is kept."""
     prompt = UserPromptPart(["long words", PICTURE, "short"])
@@ -227,7 +237,7 @@ def rewritten() -> dict[str, Any]:
         ModelResponse([*native, TextPart("An answer.", id="msg_1", provider_name="openai")]),
     ]
     history = History(messages)
-    system, user, assistant = (dict(history.read(message)) for message in history.messages)
+    system, user, assistant = (copied(history.read(each)) for each in history.messages)
     user["content"] = [{"type": "text", "text": "[note]"}, *user["content"][1:]]
     assistant["content"] = [*assistant["content"][:2], {"type": "text", "text": "[note]"}]
     request, response = history.write(user, ()), history.write(assistant, ())
@@ -246,5 +256,24 @@ def rewritten() -> dict[str, Any]:
     }
 
 
+def example() -> dict[str, Any]:
+    """The example as it stands, with the client of a real provider."""
+
+    def respond(body: dict[str, Any]) -> Answer | str:
+        sizes.append(len(json.dumps(body["messages"])))
+        build = len(sizes)
+        if build > 20:
+            return "All builds lack a symbol."
+        call = {"id": f"toolu_{build}", "name": "read_log", "input": {"build": build}}
+        return Answer("", "tool_use", content=[{"type": "tool_use", **call}])
+
+    sizes: list[int] = []
+    with MessagesAPI([respond]) as api, redirect_stdout(StringIO()) as printed:
+        os.environ |= {"ANTHROPIC_BASE_URL": api.base_url, "ANTHROPIC_API_KEY": "sk-test"}
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+    return {"printed": printed.getvalue(), "requests": len(sizes), "largest": max(sizes)}
+
+
 report = {"kinds": kinds(), "apart": asyncio.run(apart()), "ways": asyncio.run(ways())}
-print(json.dumps(report | {"again": again(), "rewritten": rewritten()}))
+report |= {"again": again(), "rewritten": rewritten(), "example": example()}
+print(json.dumps(report))
