@@ -4,7 +4,7 @@ Each is an extra of the package: `pip install "context-compression[langchain]"`.
 its history; before each request of its model, `Session.fit` says what to send instead.
 
 langchain.py         LangChain, LangGraph, deepagents: a middleware
-pydantic_ai.py       Pydantic AI: a capability
+pydantic_ai.py       Pydantic AI: a capability; its messages are in pydantic_ai_messages.py
 openai_agents.py     OpenAI Agents SDK: an input filter, and a session
 litellm.py           LiteLLM: a callback of its proxy
 agent_framework.py   Microsoft Agent Framework: a compaction strategy

@@ -1,1 +1,158 @@
-"""The adapter for this framework."""
+"""Claude Agent SDK: our plugin for Claude Code, or its hooks and a tool in the program itself.
+
+    ClaudeAgentOptions(plugins=[{"type": "local", "path": plugin_path()}])
+
+    ours = ContextCompression()
+    ClaudeAgentOptions(hooks=ours.hooks(), mcp_servers=ours.mcp_servers())
+
+The SDK runs Claude Code, which keeps the conversation. The plugin answers its compactions with our
+view. Hooks in the program cannot do that: Claude Code summarises, and all that it leaves out is
+archived before. Pass one of the two, not both.
+"""
+
+# The framework is not installed where this is developed.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUntypedFunctionDecorator=false
+# pyright: reportUnknownParameterType=false
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from claude_agent_sdk import HookMatcher, create_sdk_mcp_server, tool
+from platformdirs import user_data_path
+
+from context_compression.errors import ContextCompressionError, SetupError, StoreError
+from context_compression.hosts.claude_code.hooks import answer
+from context_compression.hosts.claude_code.install_plugin import FOLDER
+from context_compression.loops.restoring import RestoreTool, restore_tool
+from context_compression.session import Session
+from context_compression.session.threads import in_thread
+from context_compression.settings import Settings
+from context_compression.transcripts.transcript import folder_name
+from context_compression.workspace import Workspace
+
+SERVER = "context-compression"
+SESSION = "session_id"
+"""The argument that our hook adds to a call of `context_restore`: a server is not told it."""
+RESULTS = rf"Bash|Read|Grep|Glob|WebFetch|Agent|Task|mcp__(?!{SERVER}__).*"
+"""The tools whose large results are archived."""
+PATIENCE = 60.0  # seconds for a hook; archiving a conversation of 200K tokens takes 2
+
+
+class ContextCompression:
+    """Our hooks and our tool for Claude Code, in the process that uses the SDK.
+
+    Each session of Claude Code has a session of ours with the same id.
+
+    Args:
+        store: the path of a store's folder; by default the `.compression` of the project.
+        settings: some settings, such as `offload_min_tokens`.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value.
+    """
+
+    def __init__(
+        self, store: str | Path | None = None, *, settings: Mapping[str, Any] | None = None
+    ) -> None:
+        Settings.checked(settings or {})  # an error is raised here, not in a hook
+        place = None if store is None else str(store)
+        self._workspace = Workspace.here(store=place, **(settings or {}))
+
+    def session(self, id: str) -> Session:
+        """The session of a session of Claude Code, by its id, as `ResultMessage` has it."""
+        workspace = self._workspace
+        settings = workspace.settings()
+        return Session(workspace.store, folder_name(id), settings=settings, summarizer=None)
+
+    def hooks(self) -> dict[Any, list[HookMatcher]]:
+        """Hooks that archive large results, and everything before Claude Code summarises it."""
+        ours = rf"mcp__{SERVER}__{RestoreTool.name}"
+        matched = (("PostToolUse", RESULTS), ("PreCompact", None), ("SessionStart", "compact"))
+        return {
+            "PreToolUse": [HookMatcher(matcher=ours, hooks=[_with_session])],
+            **{
+                event: [HookMatcher(matcher=matcher, hooks=[self._answer], timeout=PATIENCE)]
+                for event, matcher in matched
+            },
+        }
+
+    def mcp_servers(self) -> dict[str, Any]:
+        """The server with `context_restore`, in this process. It needs `hooks`, too."""
+
+        @tool(RestoreTool.name, RestoreTool.description, dict(RestoreTool.schema))
+        async def restore(arguments: dict[str, Any]) -> dict[str, Any]:
+            id = arguments.pop(SESSION, None)
+            if not isinstance(id, str):
+                raise StoreError("Our hooks are missing: pass ClaudeAgentOptions(hooks=…), too.")
+            text = await in_thread(partial(restore_tool(self.session(id)).answer, arguments))
+            return {"content": [{"type": "text", "text": text}]}
+
+        return {SERVER: create_sdk_mcp_server(SERVER, tools=[restore])}
+
+    async def _answer(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
+        try:
+            return await answer(self._workspace, event)
+        except ContextCompressionError as error:  # Claude Code goes on without us, and shows it
+            return {"systemMessage": f"context-compression: {error}"}
+
+
+async def _with_session(event: Any, tool_use_id: str | None, context: Any) -> Any:
+    """Lets the model call our tool, for the session in which it calls it and no other."""
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow",
+            "updatedInput": {**event["tool_input"], SESSION: event["session_id"]},
+        }
+    }
+
+
+def plugin_path(folder: str | Path | None = None) -> str:
+    """The folder of our plugin for Claude Code, as it starts with this Python.
+
+    The plugin in our package looks for an installed command. A program may run from an environment
+    that has none on its path, so the SDK gets a copy that names the Python it runs in.
+
+    Args:
+        folder: where to keep the copy; by default among the user's data.
+
+    Raises:
+        SetupError: the copy cannot be written.
+    """
+    start = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m context_compression "$@"\n'
+    files = [file for file in sorted(FOLDER.rglob("*")) if file.is_file()]
+    digest = sha256(b"\0".join([start.encode(), *(file.read_bytes() for file in files)]))
+    plugins = Path(folder) if folder else user_data_path("context-compression", False) / "plugins"
+    made = plugins.absolute() / digest.hexdigest()[:16] / "context-compression"
+    try:
+        if not made.is_dir():
+            made.parent.mkdir(parents=True, exist_ok=True)
+            new = Path(mkdtemp(dir=made.parent)) / made.name
+            shutil.copytree(FOLDER, new)
+            (new / "start.sh").write_text(start, "utf-8")
+            _put(new, made)
+    except OSError as error:
+        raise SetupError(
+            f"The plugin cannot be written to {plugins}: {error}. Pass another folder: "
+            "plugin_path(folder)."
+        ) from error
+    return str(made)
+
+
+def _put(new: Path, made: Path) -> None:
+    """Move a finished copy to its place; another process may have been faster."""
+    try:
+        os.rename(new, made)
+    except OSError:
+        if not made.is_dir():
+            raise
+    shutil.rmtree(new.parent, ignore_errors=True)

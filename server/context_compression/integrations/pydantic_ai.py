@@ -1,1 +1,105 @@
-"""The adapter for this framework."""
+"""Pydantic AI: a capability that fits the history before each request of the model.
+
+    agent = Agent("anthropic:claude-opus-5-5", capabilities=[ContextCompression()])
+
+The agent keeps its messages: only the request is changed. A `ModelRequest` with several parts is
+one message of Anthropic's dialect, except for system prompts, which are messages of their own.
+"""
+
+# The framework is not installed where this is developed.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import InstructionPart, ModelMessage
+from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+from pydantic_ai.toolsets import FunctionToolset
+
+from context_compression.integrations.pydantic_ai_messages import History
+from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.translation import Translation, afit
+from context_compression.loops.restoring import RestoreTool, restore_tool
+from context_compression.session import Session
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.tokens import TextCounter
+
+
+class ContextCompression(AbstractCapability[Any]):
+    """Fits the history into the context window, and offers the model `context_restore`.
+
+    Each conversation has a session of its own, by `RunContext.conversation_id`. A run that gets an
+    earlier run's messages as `message_history` continues its conversation.
+
+    Args:
+        store: a `Store`, or the path of its folder.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count; by default the one that is asked.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    id: str | None = "context-compression"  # an agent has one; that of a run replaces it
+
+    def __init__(
+        self,
+        *,
+        store: Store | str | Path = ".compression",
+        settings: Settings | Mapping[str, Any] | None = None,
+        model: str | None = None,
+        counter: TextCounter | None = None,
+        summarizer: Writer = BY_SETTINGS,
+    ) -> None:
+        self._sessions = Sessions(
+            "pydantic-ai", store=store, settings=settings, model=model, counter=counter,
+            summarizer=summarizer,
+        )  # fmt: skip
+
+    def session(self, conversation: str | None) -> Session:
+        """The session of a conversation, by `result.conversation_id`."""
+        return self._sessions[conversation]
+
+    def get_toolset(self) -> FunctionToolset[Any]:
+        """The toolset with `context_restore`."""
+
+        def restore(context: RunContext[Any], **arguments: Any) -> str:
+            return restore_tool(self.session(context.conversation_id)).answer(arguments)
+
+        tool = Tool.from_schema(
+            restore, RestoreTool.name, RestoreTool.description, dict(RestoreTool.schema),
+            takes_ctx=True,
+        )  # fmt: skip
+        return FunctionToolset([tool], id=self.id)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """The request with the messages that fit; the agent's own stay as they are."""
+        history = History(request_context.messages)
+        parameters, model = request_context.model_request_parameters, request_context.model
+        window = getattr(model, "context_window", None)  # older versions do not know it
+        view = await afit(
+            self._sessions.open(ctx.conversation_id, model=model.model_name, window=window),
+            history.messages,
+            Translation[ModelMessage](history.read, history.write),
+            system=InstructionPart.join(parameters.instruction_parts or []) or "",
+            tools=tools_of(parameters),
+        )
+        request_context.messages = history.joined(view)
+        return request_context
+
+
+def tools_of(parameters: ModelRequestParameters) -> list[dict[str, Any]]:
+    """The tools of a request as Anthropic defines them, to be counted."""
+    tools = [*parameters.function_tools, *parameters.output_tools]
+    return [
+        {"name": t.name, "description": t.description, "input_schema": t.parameters_json_schema}
+        for t in tools
+    ]

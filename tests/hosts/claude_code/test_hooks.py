@@ -14,6 +14,7 @@ from mcp_door import answer_of, everything_in, workspace_in, write_transcript
 from context_compression import Session
 from context_compression.conversation.messages import is_object
 from context_compression.conversation.refs import ref_of
+from context_compression.hooks.host_compaction import INSTRUCTIONS
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
 from context_compression.session.tool_results import LIMITS_VARIABLE
@@ -571,6 +572,20 @@ async def test_the_user_sees_one_line_after_a_compaction(
 
     assert re.fullmatch(r"\d+K -> \d+K tokens, \d+ items restorable", ours)
     assert re.fullmatch(r"what this summary replaces is archived, \d+ items restorable", its_own)
+
+
+async def test_a_host_without_function_hooks_is_told_what_its_summary_must_keep(
+    client: Client, workspace: Workspace
+) -> None:
+    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
+
+    before = await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+
+    assert json.loads(answer_of(before).text) == {"systemMessage": INSTRUCTIONS}
+    state = Session(workspace.store, SESSION).state()
+    assert state.refs
+    assert not state.compressions, "the view is the host's own"
 
 
 async def test_rows_that_are_not_written_down_yet_stay(

@@ -8,6 +8,7 @@
 PostToolUse        a large result becomes its preview
 session.compact    function hook: our view replaces the conversation; if there is none, all of it is
                    archived, and the host is told what its summary must keep
+PreCompact         the same where the host runs no function hooks
 SessionStart       after that: a line for the user, and for the model, after a summary of the host,
                    the ledger and how to restore originals
 """
@@ -18,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall, as_object, is_array, is_object
-from context_compression.hosts.claude_code.hooks.compaction import afterwards, compacted
+from context_compression.hosts.claude_code.hooks.compaction import afterwards, announced, compacted
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
 from context_compression.hosts.claude_code.hooks.where import recent_messages, where
 from context_compression.session import Session
@@ -35,6 +36,8 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
             return await in_thread(partial(after_tool, workspace, event))
         case "session.compact":
             return await compacted(workspace, event)
+        case "PreCompact":
+            return await in_thread(partial(announced, workspace, event))
         case "SessionStart" if event.get("source") == "compact":
             return await in_thread(partial(afterwards, workspace, event))
         case _:

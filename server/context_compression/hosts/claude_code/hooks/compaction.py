@@ -147,6 +147,19 @@ def _settings(
     return settings.changed(changed)
 
 
+def announced(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a compaction that the host will do itself: what its summary must keep.
+
+    All of the conversation is archived before. `{}` if its transcript is not known.
+    """
+    path = where(workspace, event).transcript
+    if path is None:
+        return {}
+    transcript = read_own(path)
+    archive_all(workspace.of(transcript).session, transcript)
+    return {"systemMessage": INSTRUCTIONS}  # the host adds it to its prompt (seen in 2.1.332)
+
+
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     """What user and model are told after a compaction; `{}` if there is nothing to say.
 
