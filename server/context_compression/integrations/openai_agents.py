@@ -11,12 +11,13 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from inspect import unwrap
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from agents import Agent, FunctionTool, SQLiteSession, Tool
 from agents import Session as AgentsSession
@@ -45,6 +46,24 @@ NO_FILTER = (
 )
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a run was given at its start, and what that stands for.
+
+    Attributes:
+        view: the items that the run was given.
+        items: all items of the history.
+    """
+
+    view: list[Any]
+    items: list[Any]
+
+    def completed(self, items: list[Any]) -> list[Any]:
+        """The whole history of a run, so that it continues what the record has."""
+        start = len(self.view)
+        return [*self.items, *items[start:]] if items[:start] == self.view else items
+
+
 class ContextCompression:
     """Keeps the conversations of agents within the context window.
 
@@ -69,6 +88,7 @@ class ContextCompression:
             FRAMEWORK, store=store, settings=settings, model=model, counter=counter,
             summarizer=summarizer,
         )  # fmt: skip
+        self._given: WeakKeyDictionary[Session, Given] = WeakKeyDictionary()
 
     def filter(self, id: str) -> "InputFilter":
         """The `call_model_input_filter` for the runs of one conversation.
@@ -76,7 +96,7 @@ class ContextCompression:
         Args:
             id: of the conversation: any text, such as the id of the SDK's session.
         """
-        return InputFilter(self.sessions, id)
+        return InputFilter(self.sessions, id, self._given)
 
     def session(self, id: str, history: AgentsSession | None = None) -> "CompressedSession":
         """The `session` for the runs of one conversation, instead of a session of the SDK.
@@ -106,9 +126,11 @@ class InputFilter:
         id: of the conversation.
     """
 
-    def __init__(self, sessions: Sessions, id: str) -> None:
+    def __init__(
+        self, sessions: Sessions, id: str, given: MutableMapping[Session, Given]
+    ) -> None:
         self.id = id
-        self._sessions = sessions
+        self._sessions, self._given = sessions, given
         self._of_agent: dict[str, Session] = {}
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
@@ -117,9 +139,18 @@ class InputFilter:
         if items and str(items[0].get("type")).endswith("_output"):
             return data.model_data  # the conversation is on OpenAI's server
         session = self._of_agent[agent.name] = await in_thread(partial(self._session_for, items))
+        if given := self._given.get(session):
+            items = given.completed(items)
         prompt = data.model_data.instructions
         view = await session.afit(items, system=prompt, tools=_definitions(agent))
         return replace(data.model_data, input=view)
+
+    async def shortened(self, items: list[Any]) -> list[Any]:
+        """The items that fit, of a history with which a run begins."""
+        session = self.session_of()
+        view = await session.afit(items)
+        self._given[session] = Given(view, items)
+        return view
 
     def session_of(self, agent: str | None = None) -> Session:
         """The session of the agent with this name; without a name, that of the conversation."""
@@ -154,7 +185,7 @@ class CompressedSession(SessionABC):
         if limit is not None:
             return await self.history.get_items(limit)
         items = await self.history.get_items()
-        return await self._filter.session_of().afit(items) if items else []
+        return await self._filter.shortened(items) if items else []
 
     async def add_items(self, items: list[Any]) -> None:
         """Add items to the history."""
