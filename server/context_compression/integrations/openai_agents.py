@@ -25,11 +25,9 @@ from agents.memory import SessionABC, SessionSettings
 from agents.run_config import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
 
-from context_compression.conversation.refs import ref_of
 from context_compression.integrations.sessions import Sessions
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
-from context_compression.session.following import first_messages, shared_messages
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.store import Store
@@ -138,7 +136,8 @@ class InputFilter:
         items, agent = data.model_data.input, data.agent
         if items and str(items[0].get("type")).endswith("_output"):
             return data.model_data  # the conversation is on OpenAI's server
-        session = self._of_agent[agent.name] = await in_thread(partial(self._session_for, items))
+        session = await in_thread(partial(self._sessions.of_history, self.id, items))
+        self._of_agent[agent.name] = session
         if given := self._given.get(session):
             items = given.completed(items)
         prompt = data.model_data.instructions
@@ -155,15 +154,6 @@ class InputFilter:
     def session_of(self, agent: str | None = None) -> Session:
         """The session of the agent with this name; without a name, that of the conversation."""
         return self._of_agent.get(agent or "") or self._sessions[self.id]
-
-    def _session_for(self, items: list[Any]) -> Session:
-        """The session of a history, which is another one if the history begins differently."""
-        session = self._sessions[self.id]
-        state, begins = session.state(), first_messages(items)
-        if shared_messages(state.recorded, begins) < min(len(begins), len(state.recorded)):
-            if shared_messages(state.view, items) < len(state.view):
-                return self._sessions[f"{self.id}/{ref_of(begins)}"]
-        return session
 
 
 class CompressedSession(SessionABC):
