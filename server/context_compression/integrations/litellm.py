@@ -34,8 +34,8 @@ from context_compression.integrations.litellm_calls import (
     MESSAGES,
     RESPONSES,
     Api,
+    as_dict,
     name_of,
-    plain,
 )
 from context_compression.integrations.sessions import Sessions
 from context_compression.loops.restoring import RESTORE, restore_tool
@@ -126,7 +126,7 @@ class ContextCompression(CustomLogger):
     ) -> tuple[bool, dict[str, Any]]:
         """Whether the model called our tool."""
         api = _api_of(kwargs)
-        calls = api.calls(plain(response)) if self._session_of(kwargs) else []
+        calls = api.calls(as_dict(response)) if self._session_of(kwargs) else []
         return bool(calls), {"tool_calls": [{"id": call.id, "name": RESTORE} for call in calls]}
 
     async def async_build_agentic_loop_plan(
@@ -142,7 +142,7 @@ class ContextCompression(CustomLogger):
         kwargs: dict[str, Any],
     ) -> AgenticLoopPlan:
         """The request that continues with the answers; in the last round without our tool."""
-        session, api, said = self._session_of(kwargs), _api_of(kwargs), plain(response)
+        session, api, said = self._session_of(kwargs), _api_of(kwargs), as_dict(response)
         if session is None:
             return AgenticLoopPlan(run_agentic_loop=False)
         answer = restore_tool(session).answer

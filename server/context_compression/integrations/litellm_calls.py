@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from context_compression.conversation.formats.responses import CALLS
+from context_compression.conversation.messages import is_object
 from context_compression.loops.restoring import RESTORE, RestoreTool
 
 Json: TypeAlias = dict[str, Any]
@@ -43,14 +44,15 @@ class Api:
     exchange: Callable[[Json, Sequence[str]], list[Json]]
 
 
-def plain(response: Any) -> Json:
-    """A response as a dict."""
-    return response if isinstance(response, dict) else response.model_dump(exclude_none=True)
+def as_dict(response: Any) -> Json:
+    """A response of LiteLLM as a dict."""
+    return dict(response) if is_object(response) else response.model_dump(exclude_none=True)
 
 
 def name_of(tool: Mapping[str, Any]) -> Any:
-    """The name of a tool, from its definition in any of the APIs."""
-    return tool.get("name") or (tool.get("function") or {}).get("name")
+    """The name of a tool, from its definition or a call of it in any of the APIs."""
+    function: Mapping[str, Any] = tool.get("function") or {}
+    return tool.get("name") or function.get("name")
 
 
 def _chat_calls(response: Json) -> list[Call]:
@@ -58,7 +60,7 @@ def _chat_calls(response: Json) -> list[Call]:
     return [
         Call(call["id"], call["function"]["arguments"])
         for call in message.get("tool_calls") or ()
-        if (call.get("function") or {}).get("name") == RESTORE
+        if name_of(call) == RESTORE
     ]
 
 

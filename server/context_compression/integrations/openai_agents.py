@@ -1,9 +1,9 @@
 """OpenAI Agents SDK: an input filter for runs, a session, and the tool that restores.
 
-    compression = ContextCompression(store=".compression", model="gpt-5.2")
-    agent = Agent(name="Builder", tools=[logs, compression.tool])
-    config = RunConfig(call_model_input_filter=compression.filter("thread-7"))
-    await Runner.run(agent, "Why is the build red?", run_config=config)
+compression = ContextCompression(store=".compression", model="gpt-5.2")
+agent = Agent(name="Builder", tools=[logs, compression.tool])
+config = RunConfig(call_model_input_filter=compression.filter("thread-7"))
+await Runner.run(agent, "Why is the build red?", run_config=config)
 """
 
 # The framework is an extra, and not installed where this is checked:
@@ -124,9 +124,7 @@ class InputFilter:
         id: of the conversation.
     """
 
-    def __init__(
-        self, sessions: Sessions, id: str, given: MutableMapping[Session, Given]
-    ) -> None:
+    def __init__(self, sessions: Sessions, id: str, given: MutableMapping[Session, Given]) -> None:
         self.id = id
         self._sessions, self._given = sessions, given
         self._of_agent: dict[str, Session] = {}

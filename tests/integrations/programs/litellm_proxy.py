@@ -1,6 +1,7 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false
 # The framework is installed in an environment of its own.
-"""Agents behind the real proxy of LiteLLM, which fits their requests with our callback, or does not.
+"""Agents behind the real proxy of LiteLLM, whose requests our callback fits, or not.
 
 The first argument: `ours`, or `nothing`. Each API has an agent of its own, and a fake model behind
 the proxy. The agents know one tool, `logs`; the models call `context_restore`, too.
@@ -18,20 +19,20 @@ from socket import socket
 from threading import Thread
 
 import httpx
-from agent_runs import TASK, WINDOW, AgentRun, log
+from agent_runs import REF, RESTORE, TASK, WINDOW, AgentRun, Call, log
 
 from context_compression import Session, Store
 
 HOW = sys.argv[1]
 STORE = Store(".compression")
-AUTH = '''
+AUTH = """
 from litellm.proxy._types import UserAPIKeyAuth
 
 async def check(request, api_key):
     if api_key not in ("sk-one", "sk-two"):
         raise ValueError("unknown key")
     return UserAPIKeyAuth(api_key=api_key)
-'''
+"""
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 ABOUT = {"name": "logs", "description": "The log of a build."}
 
@@ -40,8 +41,8 @@ class Chat:
     """OpenAI Chat Completions."""
 
     path, field, model = "/v1/chat/completions", "messages", "gpt"
-    tools = [{"type": "function", "function": {**ABOUT, "parameters": SCHEMA}}]
-    beside = {}
+    tools = ({"type": "function", "function": {**ABOUT, "parameters": SCHEMA}},)
+    beside = ()
 
     @staticmethod
     def ids(messages):
@@ -60,6 +61,12 @@ class Chat:
         return {**about, "choices": [choice], "usage": usage}
 
     @staticmethod
+    def stream(response):
+        choice = {"index": 0, "finish_reason": "stop", "delta": {"content": "Done."}}
+        chunk = {**response, "object": "chat.completion.chunk", "choices": [choice]}
+        return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+
+    @staticmethod
     def said(response):
         message = response["choices"][0]["message"]
         return [message], [
@@ -76,8 +83,8 @@ class Messages:
     """Anthropic Messages."""
 
     path, field, model = "/v1/messages", "messages", "claude"
-    tools = [{**ABOUT, "input_schema": SCHEMA}]
-    beside = {"max_tokens": 1000}
+    tools = ({**ABOUT, "input_schema": SCHEMA},)
+    beside = (("max_tokens", 1000),)
 
     @staticmethod
     def ids(messages):
@@ -96,7 +103,35 @@ class Messages:
             ]
         about = {"id": "x", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
         stop = {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None}
-        return {**about, **stop, "content": blocks, "usage": {"input_tokens": 1, "output_tokens": 1}}
+        return {
+            **about,
+            **stop,
+            "content": blocks,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+
+    @staticmethod
+    def stream(response):
+        events = [{"type": "message_start", "message": {**response, "content": []}}]
+        for index, block in enumerate(response["content"]):
+            at, kind = {"index": index}, block["type"]
+            empty, delta = {
+                "text": ({"text": ""}, {"type": "text_delta", "text": block.get("text")}),
+                "thinking": ({"thinking": ""}, {"type": "thinking_delta", "thinking": "Hm."}),
+                "tool_use": ({"input": {}}, {"type": "input_json_delta",
+                                             "partial_json": json.dumps(block.get("input"))}),
+            }[kind]  # fmt: skip
+            start = {**block, **empty}
+            events.append({"type": "content_block_start", **at, "content_block": start})
+            events.append({"type": "content_block_delta", **at, "delta": delta})
+            if kind == "thinking":
+                signed = {"type": "signature_delta", "signature": block["signature"]}
+                events.append({"type": "content_block_delta", **at, "delta": signed})
+            events.append({"type": "content_block_stop", **at})
+        stopped = {"stop_reason": response["stop_reason"], "stop_sequence": None}
+        events += [{"type": "message_delta", "delta": stopped, "usage": {"output_tokens": 1}},
+                   {"type": "message_stop"}]  # fmt: skip
+        return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
 
     @staticmethod
     def said(response):
@@ -114,8 +149,8 @@ class Responses:
     """OpenAI Responses."""
 
     path, field, model = "/v1/responses", "input", "gpt"
-    tools = [{"type": "function", **ABOUT, "parameters": SCHEMA}]
-    beside = {}
+    tools = ({"type": "function", **ABOUT, "parameters": SCHEMA},)
+    beside = ()
 
     @staticmethod
     def ids(items):
@@ -159,13 +194,12 @@ class Upstream(BaseHTTPRequestHandler):
     """The provider behind the proxy."""
 
     protocol_version = "HTTP/1.1"
-    answer = None
 
     def log_message(self, *_): ...
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        kind, body = type(self).answer(self.path, request)
+        kind, body = self.server.answer(self.path, request)
         self.send_response(200)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
@@ -176,8 +210,8 @@ class Upstream(BaseHTTPRequestHandler):
 @contextmanager
 def proxy(answer, callback):
     """The address of a real proxy, before a provider that answers with `answer(path, request)`."""
-    Upstream.answer = staticmethod(answer)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
+    server.answer = answer
     Thread(target=server.serve_forever, daemon=True).start()
     upstream = f"http://127.0.0.1:{server.server_address[1]}"
     with socket() as probe:
@@ -193,8 +227,8 @@ def proxy(answer, callback):
     config = {"model_list": models, "general_settings": general}
     if callback:
         config["litellm_settings"] = {"callbacks": callback}
-    Path("config.yaml").write_text(json.dumps(config))
-    Path("own_auth.py").write_text(AUTH)
+    Path("config.yaml").write_text(json.dumps(config), "utf-8")
+    Path("own_auth.py").write_text(AUTH, "utf-8")
     environ = os.environ | {
         "LITELLM_LOCAL_MODEL_COST_MAP": "True", "CONTEXT_COMPRESSION_TOKEN_BUDGET": str(WINDOW),
     }  # fmt: skip
@@ -212,7 +246,7 @@ def proxy(answer, callback):
                     break
                 except httpx.TransportError:
                     time.sleep(0.2)
-            assert running.poll() is None, Path("proxy.log").read_text()[-3000:]
+            assert running.poll() is None, Path("proxy.log").read_text("utf-8")[-3000:]
             yield address
         finally:
             running.terminate()
@@ -225,7 +259,12 @@ def agent(address, api, headers):
     history = [{"role": "user", "content": TASK}]
     with httpx.Client(base_url=address, timeout=60, headers=headers) as client:
         while True:
-            request = {"model": api.model, api.field: history, "tools": api.tools, **api.beside}
+            request = {
+                "model": api.model,
+                api.field: history,
+                "tools": api.tools,
+                **dict(api.beside),
+            }
             answered = client.post(api.path, json=request)
             assert answered.status_code == 200, answered.text
             said, calls = api.said(answered.json())
@@ -236,27 +275,104 @@ def agent(address, api, headers):
             history += api.results([(id, log(given["n"])) for id, _, given in calls])
 
 
-def main():
-    runs = {path: AgentRun(restores=HOW == "ours") for path in APIS}
+class Short(AgentRun):
+    """A run of 27 steps, in which the model restores once."""
 
-    def answer(path, request):
+    def __init__(self):
+        super().__init__(steps=27)
+
+    def _restoring(self, number, messages):
+        if number != 25:
+            return None
+        self._asked = "ref"
+        return Call("c25", RESTORE, {"ref": newest_ref(messages)})
+
+
+def newest_ref(texts):
+    """The ref in the last note of some texts."""
+    return [match[1] for text in texts for match in REF.finditer(text)][-1]
+
+
+class Model:
+    """The fake models: each path has a run, unless a script says what comes next.
+
+    Attributes:
+        seen: the requests that were answered from the script.
+    """
+
+    def __init__(self):
+        self.runs = {path: AgentRun() if api is Chat else Short() for path, api in APIS.items()}
+        self.script, self.seen = [], []
+
+    def answer(self, path, request):
         api = APIS[path]
-        items = request[api.field]
-        calls, results = api.ids(items)
-        call = runs[path].next([json.dumps(i) for i in items], calls=calls, results=results)
-        return "application/json", json.dumps(api.response(call)).encode()
+        if self.script:
+            self.seen.append(request)
+            response = api.response(self.script.pop(0))
+        else:
+            items = request[api.field]
+            calls, results = api.ids(items)
+            texts = [json.dumps(item) for item in items]
+            response = api.response(self.runs[path].next(texts, calls=calls, results=results))
+        if request.get("stream"):
+            return "text/event-stream", api.stream(response).encode()
+        return "application/json", json.dumps(response).encode()
 
+
+def special(address, model, history, ref):
+    """What happens in requests of other kinds, after the run with the key `sk-one`."""
+    ours = {"Authorization": "Bearer sk-one", "x-litellm-session-id": "build-claude"}
+    hello = [{"role": "user", "content": "Hello."}]
+    restoring = [Call(f"again{number}", RESTORE, {"ref": ref}) for number in range(12)]
+
+    def ask(headers, api=Messages, messages=None, script=(None,), **more):
+        model.script[:], model.seen[:] = script, []
+        request = {"model": api.model, api.field: messages or history, "tools": api.tools}
+        body = request | dict(api.beside) | more
+        answered = httpx.post(address + api.path, json=body, headers=headers, timeout=60)
+        assert answered.status_code == 200, answered.text
+        return answered.text
+
+    def answer():
+        return json.dumps(model.seen[-1]["messages"][-1])
+
+    yield "streamed", ask(ours, script=[restoring[0], None], stream=True)
+    yield "answer_streamed", answer()
+    ask(ours, script=restoring)
+    yield "rounds", [len(request["tools"]) for request in model.seen]
+    ask(ours | {"Authorization": "Bearer sk-two"}, messages=hello, script=[restoring[0], None])
+    yield "answer_other_key", answer()
+    ask(ours | {"x-litellm-session-id": "other"}, messages=hello, script=[restoring[0], None])
+    yield "answer_other_session", answer()
+    ask(ours, Chat, hello, stream=True)
+    yield "tools_of_a_chat_stream", len(model.seen[-1]["tools"])
+    ask(ours, Chat, hello, tools=None)
+    yield "tools_of_no_tools", model.seen[-1].get("tools")
+    unknown = [
+        *hello,
+        {"role": "assistant", "content": "Hm."},
+        {"role": "critic", "content": "No."},
+    ]
+    ask(ours | {"x-litellm-session-id": "odd"}, Chat, [*unknown, *hello])
+    yield "unknown", [message["role"] for message in model.seen[-1]["messages"]]
+
+
+def main():
+    model, report = Model(), {}
+    for run in model.runs.values():
+        run.restores = HOW == "ours"
     callback = "context_compression.integrations.litellm.proxy_handler_instance"
-    report = {}
-    with proxy(answer, callback if HOW == "ours" else None) as address:
-        for path, api in APIS.items():
+    with proxy(model.answer, callback if HOW == "ours" else None) as address:
+        for path, api in APIS.items() if HOW == "ours" else [(Chat.path, Chat)]:
             began = time.perf_counter()
-            known = {*STORE.sessions()}
             given = {} if api is Responses else {"x-litellm-session-id": f"build-{api.model}"}
             history = agent(address, api, {"Authorization": "Bearer sk-one", **given})
             ended = {"seconds": time.perf_counter() - began, "history": len(history)}
-            [id] = {*STORE.sessions()} - known or ["none"]
-            report[api.__name__] = runs[path].report(Session(STORE, id)) | ended | {"session": id}
+            id = next(iter(STORE.sessions()), "none")  # the one that was written last
+            report[api.__name__] = model.runs[path].report(Session(STORE, id)) | ended
+            if api is Messages:
+                [ref, *_] = Session(STORE, id).state().refs
+                report["special"] = dict(special(address, model, history, ref))
     print(json.dumps(report))
 
 

@@ -5,6 +5,7 @@
 The first argument: `ours` (input filter), `both` (input filter and session), `own`, or `nothing`.
 """
 
+import asyncio
 import json
 import sys
 import time
@@ -86,5 +87,9 @@ while run.requests <= run.steps:
         max_turns=50,
     )  # fmt: skip
     said_by_user = "Go on."
-report = {"seconds": time.perf_counter() - began, "pauses": pauses}
+seconds = time.perf_counter() - began
+history = asyncio.run(session.get_items(limit=10_000))
+read = [item["output"] for item in history if item.get("type") == "function_call_output"]
+whole = sum(log(n) in read for n in range(run.steps))
+report = {"seconds": seconds, "runs": pauses + 1, "whole": whole, "items": len(history)}
 print(json.dumps(run.report(ours.session_of()) | report))
