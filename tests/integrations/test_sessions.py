@@ -40,3 +40,16 @@ def test_only_so_many_sessions_stay_in_memory(tmp_path: Path) -> None:
 
     assert sessions["a"] is not first
     assert sessions["a"].id == first.id
+
+
+def test_a_history_that_begins_otherwise_has_a_session_of_its_own(tmp_path: Path) -> None:
+    sessions = Sessions("langchain", store=tmp_path)
+    asked, helper = ([{"role": "user", "content": text}] for text in ("Fix it.", "Read it."))
+    answered = [*asked, {"role": "assistant", "content": "Done."}]
+
+    sessions.of_history("a", asked).fit(asked)
+    sessions.of_history("a", helper).fit(helper)
+
+    assert sessions.of_history("a", answered) is sessions["a"]
+    assert sessions.of_history("a", helper) is not sessions["a"]
+    assert sessions["a"].state().recorded == asked

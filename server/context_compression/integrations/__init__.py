@@ -7,6 +7,7 @@ langchain.py         LangChain, LangGraph, deepagents: a middleware
 pydantic_ai.py       Pydantic AI: a capability; its messages are in pydantic_ai_messages.py
 openai_agents.py     OpenAI Agents SDK: an input filter, and a session
 litellm.py           LiteLLM: a callback of its proxy
+litellm_calls.py     LiteLLM: the calls of our tool in its three APIs
 agent_framework.py   Microsoft Agent Framework: a compaction strategy
 strands.py           Strands Agents: a conversation manager
 google_adk.py        Google ADK: a plugin

@@ -1,1 +1,244 @@
-"""The adapter for this framework."""
+"""LiteLLM: a callback that fits each request of its proxy, and answers `context_restore` itself.
+
+    litellm_settings:
+      callbacks: context_compression.integrations.litellm.proxy_handler_instance
+
+The client need not know of it: the model's calls of `context_restore` do not reach the client.
+"""
+
+# The framework is an extra, and not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from threading import Lock
+from typing import Any, ClassVar
+
+from litellm.integrations.custom_logger import CustomLogger
+from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
+
+from context_compression.conversation.formats import parse
+from context_compression.conversation.refs import ref_of
+from context_compression.errors import InvalidConversation
+from context_compression.integrations.litellm_calls import (
+    CHAT,
+    MESSAGES,
+    RESPONSES,
+    Api,
+    as_dict,
+    name_of,
+)
+from context_compression.integrations.sessions import Sessions
+from context_compression.loops.restoring import RESTORE, restore_tool
+from context_compression.session import Session
+from context_compression.session.following import first_messages
+from context_compression.session.threads import in_thread
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.tokens import TextCounter
+from context_compression.workspace.folders import home_folder, working_folder
+
+APIS: Mapping[str, Api] = {
+    "acompletion": CHAT, "anthropic_messages": MESSAGES, "aresponses": RESPONSES,
+    "chat_completions": CHAT, "responses": RESPONSES,
+}  # fmt: skip
+"""The APIs by the names that LiteLLM's hooks give them."""
+MARK = "context_compression"
+"""The key in a request's metadata for the token of the session that answers its calls."""
+METADATA = ("metadata", "litellm_metadata")
+MOST_ROUNDS = 8
+"""How many times the model can restore before it must answer."""
+MOST_MARKED = 10_000
+"""How many requests are remembered; a request is over long before so many others came."""
+
+
+class ContextCompression(CustomLogger):
+    """Fits the messages of each request into the context window of its model.
+
+    The session is that of the caller's session id, within the caller's key. A conversation without
+    a session id is known by the id of its first tool call, which the model made.
+
+    Args:
+        store: a `Store`, or the path of its folder.
+        settings: a `Settings`, or some of its values.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    server_fulfilled_tool_names: ClassVar[frozenset[str]] = frozenset({RESTORE})
+
+    def __init__(
+        self,
+        *,
+        store: Store | str | Path = ".compression",
+        settings: Settings | Mapping[str, Any] | None = None,
+        counter: TextCounter | None = None,
+        summarizer: Writer = BY_SETTINGS,
+    ) -> None:
+        super().__init__()
+        self._options: dict[str, Any] = {
+            "store": store if isinstance(store, Store) else Store(store),
+            "settings": settings, "counter": counter, "summarizer": summarizer,
+        }  # fmt: skip
+        self._of_model: dict[str, Sessions] = {}
+        self._marked: OrderedDict[str, Session] = OrderedDict()
+        self._lock = Lock()
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
+    ) -> dict[str, Any]:
+        """The request with the messages that fit, and with our tool if it has others."""
+        places = [place for key in METADATA if isinstance(place := data.get(key), dict)]
+        for place in places:
+            place.pop(MARK, None)
+        api = APIS.get(call_type)
+        messages = data.get(api.messages) if api else None
+        if api is None or not isinstance(messages, list) or not messages or _is_on_server(data):
+            return data
+        session = await in_thread(partial(self._session, user_api_key_dict, data, messages))
+        if _can_answer(data, api) and places:
+            data["tools"] = [*data["tools"], api.tool(restore_tool(session))]
+            data["max_agentic_loops"] = MOST_ROUNDS
+            places[-1][MARK] = self._mark(session)
+        system = data.get(api.system) if api.system else None
+        data[api.messages] = await session.afit(messages, system=system, tools=data.get("tools"))
+        return data
+
+    async def async_should_run_agentic_loop(
+        self,
+        response: Any,
+        model: str,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None,
+        stream: bool,
+        custom_llm_provider: str,
+        kwargs: dict[str, Any],
+    ) -> tuple[bool, dict[str, Any]]:
+        """Whether the model called our tool."""
+        api = _api_of(kwargs)
+        calls = api.calls(as_dict(response)) if self._session_of(kwargs) else []
+        return bool(calls), {"tool_calls": [{"id": call.id, "name": RESTORE} for call in calls]}
+
+    async def async_build_agentic_loop_plan(
+        self,
+        tools: dict[str, Any],
+        model: str,
+        messages: list[dict[str, Any]],
+        response: Any,
+        anthropic_messages_provider_config: Any,
+        anthropic_messages_optional_request_params: dict[str, Any],
+        logging_obj: Any,
+        stream: bool,
+        kwargs: dict[str, Any],
+    ) -> AgenticLoopPlan:
+        """The request that continues with the answers; in the last round without our tool."""
+        session, api, said = self._session_of(kwargs), _api_of(kwargs), as_dict(response)
+        if session is None:
+            return AgenticLoopPlan(run_agentic_loop=False)
+        answer = restore_tool(session).answer
+        answers = [await in_thread(partial(answer, call.arguments)) for call in api.calls(said)]
+        offered = anthropic_messages_optional_request_params.get("tools") or []
+        if int(kwargs.get("_agentic_loop_depth") or 0) >= MOST_ROUNDS - 1:
+            offered = [tool for tool in offered if name_of(tool) != RESTORE]
+        patch = AgenticLoopRequestPatch(
+            messages=[*messages, *api.exchange(said, answers)], tools=offered
+        )
+        return AgenticLoopPlan(run_agentic_loop=True, request_patch=patch)
+
+    def _session(self, who: Any, data: Mapping[str, Any], messages: Sequence[Any]) -> Session:
+        """The session of a request: never one of another key, user or team."""
+        names = ("api_key", "user_id", "team_id", "end_user_id")
+        owner = json.dumps([getattr(who, name, None) for name in names])
+        tenant = sha256(owner.encode()).hexdigest()[:32]
+        sessions = self._sessions(str(data.get("model")))
+        if given := _session_id(data):
+            return sessions.of_history(f"{tenant}/id/{given}", messages)
+        return sessions[f"{tenant}/{_first_call(messages) or ref_of(first_messages(messages))}"]
+
+    def _sessions(self, name: str) -> Sessions:
+        """The sessions with the window of a model, by its name in the proxy."""
+        if name not in self._of_model:
+            self._of_model[name] = Sessions("litellm", model=_model(name), **self._options)
+        return self._of_model[name]
+
+    def _mark(self, session: Session) -> str:
+        """A new token that stands for a session as long as a request runs."""
+        token = token_hex(16)
+        with self._lock:
+            self._marked[token] = session
+            if len(self._marked) > MOST_MARKED:
+                self._marked.popitem(last=False)
+        return token
+
+    def _session_of(self, kwargs: Mapping[str, Any]) -> Session | None:
+        """The session that answers the calls in the response to a request."""
+        places = [kwargs.get(key) or {} for key in METADATA]
+        token = next((place[MARK] for place in places if MARK in place), None)
+        return self._marked.get(str(token))
+
+
+def _api_of(kwargs: Mapping[str, Any]) -> Api:
+    """The API of a response; the hooks give that of Anthropic no name in older versions."""
+    return APIS.get(str(kwargs.get("_agentic_loop_api_surface")), MESSAGES)
+
+
+def _is_on_server(data: Mapping[str, Any]) -> bool:
+    """Whether OpenAI's server has the history, and the request only what is new."""
+    return bool(data.get("previous_response_id") or data.get("conversation"))
+
+
+def _can_answer(data: Mapping[str, Any], api: Api) -> bool:
+    """Whether a call of our tool could be answered before the client sees it.
+
+    LiteLLM cannot continue a stream except in Anthropic's API. A request without tools gets none:
+    its model may not know tools.
+    """
+    tools = data.get("tools")
+    streams = data.get("stream") and api is not MESSAGES
+    if not isinstance(tools, list) or not tools or streams or (data.get("n") or 1) != 1:
+        return False
+    return all(name_of(tool) != RESTORE for tool in tools)
+
+
+def _session_id(data: Mapping[str, Any]) -> str | None:
+    """The session id that the caller gave: LiteLLM reads it from headers, body and metadata."""
+    places = [place for key in METADATA if isinstance(place := data.get(key), dict)]
+    if any(place.get("litellm_session_id_generated") for place in places):
+        return None
+    ids = (data.get("litellm_session_id"), *(place.get("session_id") for place in places))
+    return next((str(id) for id in ids if id), None)
+
+
+def _first_call(messages: Sequence[Any]) -> str | None:
+    """The id of the first tool call in messages."""
+    with suppress(InvalidConversation):
+        calls = (call for message in parse(messages).messages for call in message.calls)
+        return next((f"call/{call.id}" for call in calls), None)
+    return None
+
+
+def _model(name: str) -> str:
+    """The provider's name of a model, by its name in the configuration of the proxy."""
+    from litellm.proxy.proxy_server import llm_router
+
+    deployments = llm_router.get_model_list(model_name=name) if llm_router else None
+    return deployments[0]["litellm_params"]["model"] if deployments else name
+
+
+def __getattr__(name: str) -> Any:
+    """`proxy_handler_instance`, with the store and the settings that the environment names."""
+    if name != "proxy_handler_instance":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    store = Store.find(working_folder(), home=home_folder(), environ=os.environ)
+    handler = ContextCompression(store=store, settings=Settings.load(store))
+    return globals().setdefault(name, handler)

@@ -1,1 +1,219 @@
-"""The adapter for this framework."""
+"""OpenAI Agents SDK: an input filter for runs, a session, and the tool that restores.
+
+compression = ContextCompression(store=".compression", model="gpt-5.2")
+agent = Agent(name="Builder", tools=[logs, compression.tool])
+config = RunConfig(call_model_input_filter=compression.filter("thread-7"))
+await Runner.run(agent, "Why is the build red?", run_config=config)
+"""
+
+# The framework is an extra, and not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from inspect import unwrap
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from agents import Agent, FunctionTool, SQLiteSession, Tool
+from agents import Session as AgentsSession
+from agents.memory import SessionABC, SessionSettings
+from agents.run_config import CallModelData, ModelInputData
+from agents.tool_context import ToolContext
+
+from context_compression.integrations.sessions import Sessions
+from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
+from context_compression.session import Session
+from context_compression.session.threads import in_thread
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.store.root_folder import make_folder
+from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.tokens import TextCounter
+
+FRAMEWORK = "openai-agents"
+HISTORY = f"{FRAMEWORK}.sqlite3"
+"""The file in the store with the histories of sessions, as the SDK writes them."""
+NO_FILTER = (
+    "Error: nothing was moved out of this conversation: its RunConfig has no input filter of "
+    "context-compression."
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a run was given at its start, and what that stands for.
+
+    Attributes:
+        view: the items that the run was given.
+        items: all items of the history.
+    """
+
+    view: list[Any]
+    items: list[Any]
+
+    def completed(self, items: list[Any]) -> list[Any]:
+        """The whole history of a run, so that it continues what the record has."""
+        start = len(self.view)
+        return [*self.items, *items[start:]] if items[:start] == self.view else items
+
+
+class ContextCompression:
+    """Keeps the conversations of agents within the context window.
+
+    Args:
+        store: a `Store`, or the path of its folder.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store | str | Path = ".compression",
+        settings: Settings | Mapping[str, Any] | None = None,
+        model: str | None = None,
+        counter: TextCounter | None = None,
+        summarizer: Writer = BY_SETTINGS,
+    ) -> None:
+        self.sessions = Sessions(
+            FRAMEWORK, store=store, settings=settings, model=model, counter=counter,
+            summarizer=summarizer,
+        )  # fmt: skip
+        self._given: WeakKeyDictionary[Session, Given] = WeakKeyDictionary()
+
+    def filter(self, id: str) -> "InputFilter":
+        """The `call_model_input_filter` for the runs of one conversation.
+
+        Args:
+            id: of the conversation: any text, such as the id of the SDK's session.
+        """
+        return InputFilter(self.sessions, id, self._given)
+
+    def session(self, id: str, history: AgentsSession | None = None) -> "CompressedSession":
+        """The `session` for the runs of one conversation, instead of a session of the SDK.
+
+        Args:
+            id: of the conversation, as for `filter`.
+            history: the SDK's session that keeps all items; by default one in the store.
+        """
+        if history is None:
+            folder = make_folder(self.sessions.store.folder)
+            history = SQLiteSession(id, folder / HISTORY)
+        return CompressedSession(self.filter(id), history)
+
+    @cached_property
+    def tool(self) -> FunctionTool:
+        """The tool `context_restore`, for the tools of every agent."""
+        return FunctionTool(RESTORE, DESCRIPTION, SCHEMA, _restore, strict_json_schema=False)
+
+
+class InputFilter:
+    """Fits the items of each model call into the context window; the run keeps its own items.
+
+    Agents that hand off to each other share the history, and so the session. An agent that runs as
+    a tool has another history, and a session of its own.
+
+    Attributes:
+        id: of the conversation.
+    """
+
+    def __init__(self, sessions: Sessions, id: str, given: MutableMapping[Session, Given]) -> None:
+        self.id = id
+        self._sessions, self._given = sessions, given
+        self._of_agent: dict[str, Session] = {}
+
+    async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        """The input for a model call."""
+        items, agent = data.model_data.input, data.agent
+        if items and str(items[0].get("type")).endswith("_output"):
+            return data.model_data  # the conversation is on OpenAI's server
+        session = await in_thread(partial(self._sessions.of_history, self.id, items))
+        self._of_agent[agent.name] = session
+        if given := self._given.get(session):
+            items = given.completed(items)
+        prompt = data.model_data.instructions
+        view = await session.afit(items, system=prompt, tools=_definitions(agent))
+        return replace(data.model_data, input=view)
+
+    async def shortened(self, items: list[Any]) -> list[Any]:
+        """The items that fit, of a history with which a run begins."""
+        session = self.session_of()
+        view = await session.afit(items)
+        self._given[session] = Given(view, items)
+        return view
+
+    def session_of(self, agent: str | None = None) -> Session:
+        """The session of the agent with this name; without a name, that of the conversation."""
+        return self._of_agent.get(agent or "") or self._sessions[self.id]
+
+
+class CompressedSession(SessionABC):
+    """A session of the SDK that gives a run what fits into the context window.
+
+    Attributes:
+        session_id: the id of the conversation.
+        history: the SDK's session that keeps all items.
+    """
+
+    session_settings: SessionSettings | None = None
+
+    def __init__(self, filter: InputFilter, history: AgentsSession) -> None:
+        self.session_id, self.history = filter.id, history
+        self._filter = filter
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """The items that fit; with a limit, the last items of the history as they are."""
+        if limit is not None:
+            return await self.history.get_items(limit)
+        items = await self.history.get_items()
+        return await self._filter.shortened(items) if items else []
+
+    async def add_items(self, items: list[Any]) -> None:
+        """Add items to the history."""
+        await self.history.add_items(items)
+
+    async def pop_item(self) -> Any:
+        """Remove the last item from the history, and return it."""
+        return await self.history.pop_item()
+
+    async def clear_session(self) -> None:
+        """Remove all items, and all that was moved out of the context."""
+        await self.history.clear_session()
+        session = self._filter.session_of()
+        await in_thread(partial(session.store.delete, session.id))
+
+
+async def _restore(context: ToolContext[Any], arguments: str) -> str:
+    """The answer to a call of our tool, from the session of the agent that called it."""
+    config = context.run_config
+    filter = unwrap(config.call_model_input_filter) if config else None
+    if not isinstance(filter, InputFilter):
+        return NO_FILTER
+    session = filter.session_of(context.agent.name if context.agent else None)
+    return await in_thread(partial(restore_tool(session).answer, arguments))
+
+
+def _definitions(agent: Agent[Any]) -> list[dict[str, Any]]:
+    """The definitions of an agent's tools, as far as they are known without asking a server."""
+    of_servers = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.inputSchema}
+        for server in agent.mcp_servers
+        for tool in server.cached_tools or ()
+    ]
+    handoffs = [{"name": f"transfer_to_{each.name}"} for each in agent.handoffs]
+    return [*map(_definition, agent.tools), *of_servers, *handoffs]
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    """The definition of a tool; of a tool of OpenAI's, its name."""
+    if not isinstance(tool, FunctionTool):
+        return {"name": tool.name}
+    about = {"name": tool.name, "description": tool.description}
+    return about | {"parameters": tool.params_json_schema}

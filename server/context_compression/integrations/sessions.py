@@ -2,13 +2,15 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from context_compression.conversation.refs import ref_of
 from context_compression.session import Session
+from context_compression.session.following import first_messages, shared_messages
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.store.names import FILE_NAME
@@ -85,6 +87,21 @@ class Sessions:
             settings = settings.changed({"token_budget": window})
         model = self._options["model"] or model
         return {**self._options, "settings": settings, "model": model}
+
+    def of_history(self, id: object, history: Sequence[Any]) -> Session:
+        """The session for a history that goes by an id.
+
+        Frameworks give an agent's helpers the id of its conversation. A history that begins
+        otherwise than the one that the id's session has, gets a session of its own.
+        """
+        session = self[id]
+        state, begins = session.state(), first_messages(history)
+        known = min(len(begins), len(state.recorded))
+        if shared_messages(state.recorded, begins) == known:
+            return session
+        if shared_messages(state.view, history) == len(state.view):
+            return session
+        return self[f"{id}/{ref_of(begins)}"]
 
 
 def session_name(framework: str, id: str) -> str:

@@ -1,0 +1,130 @@
+"""Calls of `context_restore` in the responses of LiteLLM's three APIs, and their answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from context_compression.conversation.formats.responses import CALLS
+from context_compression.conversation.messages import is_object
+from context_compression.loops.restoring import RESTORE, RestoreTool
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of our tool.
+
+    Attributes:
+        id: of the call.
+        arguments: as an object, or as its JSON.
+    """
+
+    id: str
+    arguments: Any
+
+
+@dataclass(frozen=True)
+class Api:
+    """One API of the proxy: the names of its fields, and its form of calls and results.
+
+    Attributes:
+        messages: the field of a request with the messages.
+        system: the field with the system prompt, if it is outside the messages.
+        tool: the definition of our tool.
+        calls: the calls of our tool in a response.
+        exchange: the messages that continue a request: the response with the calls of our tool
+            alone, and their results. Other calls are left out; the model makes them again.
+    """
+
+    messages: str
+    system: str | None
+    tool: Callable[[RestoreTool], Json]
+    calls: Callable[[Json], list[Call]]
+    exchange: Callable[[Json, Sequence[str]], list[Json]]
+
+
+def as_dict(response: Any) -> Json:
+    """A response of LiteLLM as a dict."""
+    return dict(response) if is_object(response) else response.model_dump(exclude_none=True)
+
+
+def name_of(tool: Mapping[str, Any]) -> Any:
+    """The name of a tool, from its definition or a call of it in any of the APIs."""
+    function: Mapping[str, Any] = tool.get("function") or {}
+    return tool.get("name") or function.get("name")
+
+
+def _chat_calls(response: Json) -> list[Call]:
+    message = response["choices"][0]["message"]
+    return [
+        Call(call["id"], call["function"]["arguments"])
+        for call in message.get("tool_calls") or ()
+        if name_of(call) == RESTORE
+    ]
+
+
+def _chat_exchange(response: Json, answers: Sequence[str]) -> list[Json]:
+    message = response["choices"][0]["message"]
+    ours = _chat_calls(response)
+    ids = [call.id for call in ours]
+    called = [call for call in message["tool_calls"] if call["id"] in ids]
+    results = [
+        {"role": "tool", "tool_call_id": id, "content": text}
+        for id, text in zip(ids, answers, strict=True)
+    ]
+    return [{"content": None, **message, "tool_calls": called}, *results]
+
+
+def _messages_calls(response: Json) -> list[Call]:
+    return [
+        Call(block["id"], block.get("input"))
+        for block in response.get("content") or ()
+        if block.get("type") == "tool_use" and block.get("name") == RESTORE
+    ]
+
+
+def _messages_exchange(response: Json, answers: Sequence[str]) -> list[Json]:
+    ids = [call.id for call in _messages_calls(response)]
+    said = [
+        block
+        for block in response["content"]
+        if block.get("type") != "tool_use" or block["id"] in ids
+    ]
+    results = [
+        {"type": "tool_result", "tool_use_id": id, "content": text}
+        for id, text in zip(ids, answers, strict=True)
+    ]
+    return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
+
+
+def _responses_calls(response: Json) -> list[Call]:
+    return [
+        Call(item["call_id"], item.get("arguments"))
+        for item in response.get("output") or ()
+        if item.get("type") == "function_call" and item.get("name") == RESTORE
+    ]
+
+
+def _responses_exchange(response: Json, answers: Sequence[str]) -> list[Json]:
+    ids = [call.id for call in _responses_calls(response)]
+    said = [
+        item
+        for item in response["output"]
+        if item.get("type") not in CALLS or item.get("call_id") in ids
+    ]
+    results = [
+        {"type": "function_call_output", "call_id": id, "output": text}
+        for id, text in zip(ids, answers, strict=True)
+    ]
+    return [*said, *results]
+
+
+CHAT = Api("messages", None, lambda tool: tool.openai, _chat_calls, _chat_exchange)
+MESSAGES = Api(
+    "messages", "system", lambda tool: tool.anthropic, _messages_calls, _messages_exchange
+)
+RESPONSES = Api(
+    "input", "instructions", lambda tool: tool.openai_responses, _responses_calls,
+    _responses_exchange,
+)  # fmt: skip

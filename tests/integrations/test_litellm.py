@@ -1,0 +1,68 @@
+"""The callback runs in the real proxy of LiteLLM, before fake providers on loopback."""
+
+from typing import Any
+
+import pytest
+from agent_runs import SEARCHED
+from frameworks import Framework
+
+LITELLM = Framework("litellm", beside=("litellm[proxy]",))
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What agents behind one proxy saw, and what its providers were sent."""
+    return LITELLM.run("litellm_proxy.py", "ours", folder=tmp_path_factory.mktemp("proxy"))
+
+
+@pytest.fixture
+def special(seen: dict[str, Any]) -> dict[str, Any]:
+    """What happened in requests of other kinds."""
+    return seen["special"]
+
+
+def test_an_agent_keeps_its_prompt_cache_over_100_steps_and_loses_nothing(seen: dict[str, Any]):
+    chat = seen["Chat"]
+
+    assert (chat["requests"], chat["unpaired"], chat["without_rule"]) == (101, [], 0)
+    assert chat["lost"] == 0
+    assert chat["unbroken"] >= 0.95
+    assert chat["reused"] >= 0.88
+    assert chat["answers"]["ref"].count("unused variable v0_") == 120
+    assert f"unused variable {SEARCHED}" in chat["answers"]["search"]
+    assert chat["history"] == 1 + 2 * 98 + 1  # the two calls of our tool never reached the agent
+
+
+@pytest.mark.parametrize("api", ["Messages", "Responses"])
+def test_the_other_apis_are_fitted_and_restored_too(seen: dict[str, Any], api: str):
+    run = seen[api]
+
+    assert (run["requests"], run["unpaired"], run["without_rule"]) == (28, [], 0)
+    assert run["answers"]["ref"].count("unused variable v") == 120
+    assert run["history"] == 1 + 2 * 26 + 1
+
+
+def test_a_stream_of_anthropic_continues_with_the_answer(special: dict[str, Any]):
+    assert "unused variable v0_" in special["answer_streamed"]
+    assert special["streamed"].count('"message_start"') == 2  # the event, and the type in its data
+    assert "Done." in special["streamed"]
+    assert "context_restore" not in special["streamed"]
+
+
+def test_a_model_that_never_stops_to_restore_loses_the_tool(special: dict[str, Any]):
+    assert special["rounds"] == [2] * 8 + [1]
+
+
+@pytest.mark.parametrize("who", ["other_key", "other_session"])
+def test_nothing_of_another_key_or_session_is_restored(special: dict[str, Any], who: str):
+    assert "Error: Nothing is archived" in special[f"answer_{who}"]
+    assert "unused variable" not in special[f"answer_{who}"]
+
+
+def test_the_tool_is_offered_only_where_it_can_be_answered(special: dict[str, Any]):
+    assert special["tools_of_a_chat_stream"] == 1
+    assert special["tools_of_no_tools"] is None
+
+
+def test_a_message_of_an_unknown_kind_is_passed(special: dict[str, Any]):
+    assert special["unknown"] == ["user", "assistant", "critic", "user"]

@@ -1,0 +1,77 @@
+"""The adapter runs in the real OpenAI Agents SDK, with a fake model."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_runs import SEARCHED
+from frameworks import Framework
+
+OPENAI_AGENTS = Framework("openai-agents")
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the program of all kinds says."""
+    return OPENAI_AGENTS.run("openai_agents_kinds.py", folder=tmp_path_factory.mktemp("kinds"))
+
+
+def test_filter_and_session_together_keep_the_prompt_cache_over_100_steps(tmp_path: Path):
+    seen = OPENAI_AGENTS.run("openai_agents_run.py", "both", folder=tmp_path)
+
+    assert (seen["requests"], seen["unpaired"], seen["without_rule"]) == (101, [], 0)
+    assert seen["lost"] == 0
+    assert seen["unbroken"] >= 0.95
+    assert seen["reused"] >= 0.88
+    assert seen["answers"]["ref"].count("unused variable v0_") == 120
+    assert f"unused variable {SEARCHED}\\n" in seen["answers"]["search"]
+    assert (seen["runs"], seen["whole"]) == (11, 98)  # the SDK's history; two steps restored
+
+
+def test_items_that_were_not_edited_are_the_very_objects(facts: dict[str, Any]):
+    assert all(facts["passed"]["same"])  # media, reasoning, hosted tools, compaction, unknown ones
+    assert all(facts["passed"]["again"])
+
+
+@pytest.mark.parametrize("way", [0, 1, 2], ids=["async", "sync", "streamed"])
+def test_each_way_to_run_sends_the_same_and_restores(facts: dict[str, Any], way: int):
+    assert facts["equal"][way]
+    assert facts["restored"][way]
+    assert facts["kept"][way] == 26  # 25 logs and what was restored: the run's own items are whole
+
+
+def test_threads_that_run_at_once_stay_apart(facts: dict[str, Any]):
+    assert all(facts["restored"])  # the three ways ran beside each other
+    assert facts["other_thread"].startswith("Error: Nothing is archived")
+
+
+def test_the_tool_without_a_filter_says_what_is_missing(facts: dict[str, Any]):
+    assert facts["no_filter"].startswith("Error: nothing was moved out of this conversation")
+
+
+def test_the_tool_finds_our_filter_in_a_filter_that_wraps_it(facts: dict[str, Any]):
+    assert facts["wrapped"]
+
+
+def test_handoffs_share_a_session_and_an_agent_as_a_tool_has_its_own(facts: dict[str, Any]):
+    ids = facts["helpers"]["ids"]
+
+    assert facts["helpers"]["answer"] == "Done."
+    assert ids["Builder"] == ids["Second"] != ids["Helper"]
+
+
+def test_a_session_alone_gives_what_fits_and_keeps_everything(facts: dict[str, Any]):
+    memory = facts["memory"]
+
+    assert (memory["whole"], memory["lost"]) == (52, 0)
+    assert memory["fitted"] < 0.5
+    assert (memory["popped"], memory["last"]) == ("Done.", "function_call_output")
+
+
+def test_a_cleared_session_leaves_nothing_behind(facts: dict[str, Any]):
+    assert facts["memory"]["known"]
+    assert facts["memory"]["cleared"] == [[], False]
+
+
+def test_a_history_on_the_server_of_openai_is_left_alone(facts: dict[str, Any]):
+    assert facts["on_server"]
