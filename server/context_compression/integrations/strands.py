@@ -1,1 +1,117 @@
-"""The adapter for this framework."""
+"""Strands Agents: a conversation manager that changes what is sent, and keeps `agent.messages` whole.
+
+    agent = Agent(model=..., tools=[...], conversation_manager=CompressingConversationManager())
+"""
+
+# Strands is an extra, so it is not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUntypedBaseClass=false, reportPrivateUsage=false
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from strands import Agent
+from strands.agent.conversation_manager import ConversationManager
+from strands.hooks import AgentInitializedEvent, HookRegistry
+from strands.middleware import InvokeModelContext, InvokeModelStage
+from strands.tools.tools import PythonAgentTool
+from strands.types.tools import ToolResult, ToolUse
+
+from context_compression.integrations.sessions import Sessions
+from context_compression.loops.restoring import restore_tool
+from context_compression.session import Session
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.tokens import TextCounter
+
+TOO_LONG = "context window exceeded"
+"""What Strands found out about an error, however its provider words it."""
+
+
+class CompressingConversationManager(ConversationManager):
+    """Fits the messages of each model call into the context window.
+
+    One manager can serve several agents. Each has a session of its own, whose id is that of the
+    agent's session manager and the agent's `agent_id`. An agent without a session manager has a
+    new session each time it is made, unless `conversation_id` is given.
+
+    Args:
+        conversation_id: the id of the conversation of an agent without a session manager.
+        store: a `Store`, or the path of its folder.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        *,
+        conversation_id: str | None = None,
+        store: Store | str | Path = ".compression",
+        settings: Settings | Mapping[str, Any] | None = None,
+        model: str | None = None,
+        counter: TextCounter | None = None,
+        summarizer: Writer = BY_SETTINGS,
+    ) -> None:
+        super().__init__()
+        self.sessions = Sessions(
+            "strands", store=store, settings=settings, model=model, counter=counter,
+            summarizer=summarizer,
+        )  # fmt: skip
+        self._conversation_id = conversation_id
+        self._ids: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
+
+    def session_of(self, agent: Agent) -> Session:
+        """The session of an agent."""
+        if agent not in self._ids:
+            # `agent.session_id` without a session manager is too short to be unique in a store
+            saved = agent.session_id if agent._session_manager else self._conversation_id
+            self._ids[agent] = f"{saved or uuid4().hex}/{agent.agent_id}"
+        return self.sessions[self._ids[agent]]
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Wait for the agent to be made."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(AgentInitializedEvent, self._join)
+
+    def apply_management(self, agent: Agent, **kwargs: Any) -> None:
+        """Leave the messages as they are after a turn."""
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **kwargs: Any) -> None:
+        """Compress to much less than the model refused.
+
+        Raises:
+            ContextWindowOverflowException: it was refused again, or cannot be compressed.
+        """
+        if e is not None and self.session_of(agent).recover(TOO_LONG) is None:
+            raise e
+
+    def restore_from_session(self, state: dict[str, Any]) -> None:
+        """Take over a conversation, also with the messages that another manager removed."""
+
+    def _join(self, event: AgentInitializedEvent) -> None:
+        """Give an agent our tool, and fit what it sends."""
+        tool = restore_tool(self.session_of(event.agent))
+        about = {"description": tool.description, "inputSchema": {"json": tool.schema}}
+        event.agent.tool_registry.register_tool(
+            PythonAgentTool(tool.name, {"name": tool.name, **about}, self._restore)
+        )
+        event.agent.add_middleware(InvokeModelStage.Input, self._fit)
+
+    async def _fit(self, context: InvokeModelContext) -> InvokeModelContext:
+        """The request with the messages that are to be sent instead."""
+        view = await self.session_of(context.agent).afit(
+            context.messages, system=context.system_prompt, tools=context.tool_specs
+        )
+        return context.replace(messages=view)
+
+    def _restore(self, call: ToolUse, /, *, agent: Agent, **_: Any) -> ToolResult:
+        """The answer to a call of our tool."""
+        text = restore_tool(self.session_of(agent)).answer(call["input"])
+        return {"toolUseId": call["toolUseId"], "status": "success", "content": [{"text": text}]}
