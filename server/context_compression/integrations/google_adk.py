@@ -1,1 +1,109 @@
-"""The adapter for this framework."""
+"""Google ADK: a plugin that changes what is sent, and leaves the events of the session as they are.
+
+    app = App(name="builds", root_agent=agent, plugins=[ContextCompressionPlugin()])
+"""
+
+# ADK is an extra, so it is not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUntypedBaseClass=false
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai.types import Content, FunctionDeclaration
+
+from context_compression.conversation.formats import plain
+from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.translation import Translation, afit
+from context_compression.loops.restoring import restore_tool
+from context_compression.session import Session
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.tokens import TextCounter
+
+
+class ContextCompressionPlugin(BasePlugin):
+    """Fits the contents of each request of an app's agents into the context window.
+
+    Each agent has a session of its own in each session of ADK, and so has each of its branches.
+
+    Args:
+        name: the name of the plugin.
+        store: a `Store`, or the path of its folder.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        name: str = "context_compression",
+        *,
+        store: Store | str | Path = ".compression",
+        settings: Settings | Mapping[str, Any] | None = None,
+        model: str | None = None,
+        counter: TextCounter | None = None,
+        summarizer: Writer = BY_SETTINGS,
+    ) -> None:
+        super().__init__(name)
+        self.sessions = Sessions(
+            "google-adk", store=store, settings=settings, model=model, counter=counter,
+            summarizer=summarizer,
+        )  # fmt: skip
+
+    def session_of(self, context: CallbackContext) -> Session:
+        """The session of the agent that a callback or a tool call is for."""
+        of, branch = context.session, context.get_invocation_context().branch
+        return self.sessions[
+            json.dumps([of.app_name, of.user_id, of.id, context.agent_name, branch])
+        ]
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        """Fit a request; it also offers our tool."""
+        session = self.session_of(callback_context)
+        llm_request.append_tools([RestoreTool(session)])
+        config = llm_request.config
+        llm_request.contents = await afit(
+            session, llm_request.contents, CONTENTS,
+            system=config.system_instruction, tools=plain(config.tools),
+        )  # fmt: skip
+
+
+class RestoreTool(BaseTool):
+    """`context_restore` as a tool of ADK, for one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._tool = restore_tool(session)
+        super().__init__(name=self._tool.name, description=self._tool.description)
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        return FunctionDeclaration.model_validate(self._tool.gemini)
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """The answer to a call."""
+        return {"result": self._tool.answer(args)}
+
+
+def _read(content: Content) -> dict[str, Any]:
+    """A content as the JSON of Gemini's API."""
+    return content.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
+
+
+def _write(content: Mapping[str, Any], _: Sequence[Content]) -> Content:
+    """The JSON as a content; bytes, such as signatures, are base64 only in JSON."""
+    return Content.model_validate_json(json.dumps(content))
+
+
+CONTENTS = Translation(_read, _write)
