@@ -1,6 +1,6 @@
 """Google ADK: a plugin that changes what is sent, and leaves the events of the session as they are.
 
-    app = App(name="builds", root_agent=agent, plugins=[ContextCompressionPlugin()])
+app = App(name="builds", root_agent=agent, plugins=[ContextCompression()])
 """
 
 # ADK is an extra, so it is not installed where this is checked:
@@ -10,6 +10,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,21 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
-from google.genai.types import Content, FunctionDeclaration
+from google.genai.types import Content, FunctionDeclaration, GenerateContentConfig
 
 from context_compression.conversation.formats import plain
 from context_compression.integrations.sessions import Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
+from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summaries.choice import BY_SETTINGS, Writer
 from context_compression.tokens import TextCounter
 
 
-class ContextCompressionPlugin(BasePlugin):
+class ContextCompression(BasePlugin):
     """Fits the contents of each request of an app's agents into the context window.
 
     Each agent has a session of its own in each session of ADK, and so has each of its branches.
@@ -71,14 +73,22 @@ class ContextCompressionPlugin(BasePlugin):
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> None:
-        """Fit a request; it also offers our tool."""
-        session = self.session_of(callback_context)
-        llm_request.append_tools([RestoreTool(session)])
-        config = llm_request.config
+        """Offer our tool with a request, and fit its contents."""
+        if llm_request.previous_interaction_id:
+            return  # the service keeps the history; these contents are only the new ones
+        session, config = self.session_of(callback_context), llm_request.config
+        if _takes_functions(config):
+            llm_request.append_tools([RestoreTool(session)])
         llm_request.contents = await afit(
             session, llm_request.contents, CONTENTS,
             system=config.system_instruction, tools=plain(config.tools),
         )  # fmt: skip
+
+    async def on_model_error_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> None:
+        """Compress what was refused as too long, so that the next run sends less."""
+        await self.session_of(callback_context).arecover(error)
 
 
 class RestoreTool(BaseTool):
@@ -93,7 +103,19 @@ class RestoreTool(BaseTool):
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """The answer to a call."""
-        return {"result": self._tool.answer(args)}
+        return {"result": await in_thread(partial(self._tool.answer, args))}
+
+
+def _takes_functions(config: GenerateContentConfig) -> bool:
+    """Whether a request may declare functions.
+
+    Gemini refuses functions together with a schema for its answer, and most of its models refuse
+    them together with tools of its own, such as the search. Then the model is not offered our tool.
+    """
+    if config.response_schema or config.response_json_schema:
+        return False
+    tools = config.tools or ()
+    return not tools or any(getattr(tool, "function_declarations", None) for tool in tools)
 
 
 def _read(content: Content) -> dict[str, Any]:

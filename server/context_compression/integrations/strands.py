@@ -1,6 +1,8 @@
-"""Strands Agents: a conversation manager that changes what is sent, and keeps `agent.messages` whole.
+"""Strands Agents: a conversation manager that changes only what is sent.
 
-    agent = Agent(model=..., tools=[...], conversation_manager=CompressingConversationManager())
+agent = Agent(model=..., tools=[...], conversation_manager=ContextCompression())
+
+`agent.messages` stays whole, and so does what a session manager saves.
 """
 
 # Strands is an extra, so it is not installed where this is checked:
@@ -8,6 +10,7 @@
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportUntypedBaseClass=false, reportPrivateUsage=false
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,9 +22,12 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AgentInitializedEvent, HookRegistry
 from strands.middleware import InvokeModelContext, InvokeModelStage
 from strands.tools.tools import PythonAgentTool
+from strands.types.content import ContentBlock, Message, Messages
 from strands.types.tools import ToolResult, ToolUse
 
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
 from context_compression.settings import Settings
@@ -33,7 +39,7 @@ TOO_LONG = "context window exceeded"
 """What Strands found out about an error, however its provider words it."""
 
 
-class CompressingConversationManager(ConversationManager):
+class ContextCompression(ConversationManager):
     """Fits the messages of each model call into the context window.
 
     One manager can serve several agents. Each has a session of its own, whose id is that of the
@@ -106,12 +112,50 @@ class CompressingConversationManager(ConversationManager):
 
     async def _fit(self, context: InvokeModelContext) -> InvokeModelContext:
         """The request with the messages that are to be sent instead."""
-        view = await self.session_of(context.agent).afit(
-            context.messages, system=context.system_prompt, tools=context.tool_specs
-        )
+        history, added = _without_added(context)
+        view = await afit(
+            self.session_of(context.agent), history, MESSAGES,
+            system=context.system_prompt, tools=context.tool_specs,
+        )  # fmt: skip
+        if added:
+            view[-1] = {**view[-1], "content": [*view[-1]["content"], *added]}
         return context.replace(messages=view)
 
     def _restore(self, call: ToolUse, /, *, agent: Agent, **_: Any) -> ToolResult:
         """The answer to a call of our tool."""
         text = restore_tool(self.session_of(agent)).answer(call["input"])
         return {"toolUseId": call["toolUseId"], "status": "success", "content": [{"text": text}]}
+
+
+def _without_added(context: InvokeModelContext) -> tuple[Messages, list[ContentBlock]]:
+    """The history, and what other plugins added at its end for this request alone."""
+    if not context.dynamic_trailing_blocks:
+        return context.messages, []
+    *history, last = context.messages
+    kept = len(last["content"]) - context.dynamic_trailing_blocks
+    return [*history, {**last, "content": last["content"][:kept]}], last["content"][kept:]
+
+
+def _as_json(value: Any) -> Any:
+    """A message with its pictures, documents and sealed reasoning in base64."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if is_object(value):
+        return {key: _as_json(each) for key, each in value.items()}
+    return [*map(_as_json, value)] if is_array(value) else value
+
+
+def _with_bytes(value: Any, key: str = "") -> Any:
+    """The message again; what a model wrote or a tool returned as JSON is left as it is."""
+    if is_object(value):
+        return {
+            key: each if key in ("toolUse", "json") else _with_bytes(each, key)
+            for key, each in value.items()
+        }
+    if is_array(value):
+        return [*map(_with_bytes, value)]
+    is_bytes = isinstance(value, str) and key in ("bytes", "redactedContent")
+    return b64decode(value) if is_bytes else value
+
+
+MESSAGES: Translation[Message] = Translation(_as_json, lambda written, _: _with_bytes(written))

@@ -22,7 +22,7 @@ from agent_framework import (
 )
 from agent_runs import TASK, WINDOW, AgentRun, log
 
-from context_compression.integrations.agent_framework import ContextCompressionProvider
+from context_compression.integrations.agent_framework import ContextCompression
 
 HOW = sys.argv[1]
 logging.disable(logging.WARNING)
@@ -47,7 +47,9 @@ class Fake(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
             if call is None:
                 answer = Content.from_text("Done.")
             else:
-                answer = Content.from_function_call(call.id, call.name, arguments=json.dumps(call.arguments))
+                answer = Content.from_function_call(
+                    call.id, call.name, arguments=json.dumps(call.arguments)
+                )
             return ChatResponse(messages=[Message("assistant", [answer])])
 
         return respond()
@@ -61,12 +63,16 @@ def logs(n: int) -> str:
 
 async def main() -> None:
     run = AgentRun(restores=HOW == "ours")
-    ours = ContextCompressionProvider(settings={"token_budget": WINDOW})
+    ours = ContextCompression(settings={"token_budget": WINDOW})
     own = ContextWindowCompactionStrategy(
-        max_context_window_tokens=WINDOW, max_output_tokens=4_000, tokenizer=CharacterEstimatorTokenizer()
+        max_context_window_tokens=WINDOW,
+        max_output_tokens=4_000,
+        tokenizer=CharacterEstimatorTokenizer(),
     )
     agent = Agent(
-        Fake(run), "You fix builds.", tools=[logs],
+        Fake(run),
+        "You fix builds.",
+        tools=[logs],
         context_providers=[ours] if HOW == "ours" else [],
         compaction_strategy=own if HOW == "own" else None,
     )

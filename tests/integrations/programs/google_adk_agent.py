@@ -20,7 +20,7 @@ from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
 from google.adk.runners import InMemoryRunner  # noqa: E402
 from google.genai.types import Content, FunctionCall, Part  # noqa: E402
 
-from context_compression.integrations.google_adk import ContextCompressionPlugin  # noqa: E402
+from context_compression.integrations.google_adk import ContextCompression  # noqa: E402
 
 HOW = sys.argv[1]
 run = AgentRun(restores=HOW == "ours")
@@ -50,7 +50,7 @@ def logs(n: int) -> str:
 
 
 async def main() -> None:
-    ours = ContextCompressionPlugin(settings={"token_budget": WINDOW})
+    ours = ContextCompression(settings={"token_budget": WINDOW})
     agent = LlmAgent(
         name="builder", model=Fake(model="fake"), instruction="You fix builds.", tools=[logs]
     )
@@ -60,7 +60,9 @@ async def main() -> None:
     began = time.perf_counter()
     message = Content(role="user", parts=[Part(text=TASK)])
     async for event in runner.run_async(
-        user_id="ann", session_id=session.id, new_message=message,
+        user_id="ann",
+        session_id=session.id,
+        new_message=message,
         run_config=RunConfig(max_llm_calls=1000),
     ):
         pass
@@ -68,7 +70,10 @@ async def main() -> None:
     kept = await runner.session_service.get_session(
         app_name="builds", user_id="ann", session_id=session.id
     )
-    print(ours.sessions.store.sessions() if hasattr(ours.sessions.store,"sessions") else "", file=sys.stderr)
+    print(
+        ours.sessions.store.sessions() if hasattr(ours.sessions.store, "sessions") else "",
+        file=sys.stderr,
+    )
     [opened] = ours.sessions._open.values() if HOW == "ours" else [ours.sessions["none"]]
     print(opened.id, file=sys.stderr)
     print(json.dumps({**run.report(opened), "seconds": seconds, "history": len(kept.events)}))
