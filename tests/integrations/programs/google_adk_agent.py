@@ -1,6 +1,6 @@
 # pyright: basic, reportMissingImports=false
 # The framework is installed in an environment of its own.
-"""An agent of Google ADK over 100 tool steps, with our plugin or with its own compaction."""
+"""Agents of ADK with a fake model: `ours` or `own` over 100 tool steps, or all the `rest`."""
 
 import asyncio
 import json
@@ -12,36 +12,77 @@ import warnings
 from agent_runs import TASK, WINDOW, AgentRun, log
 
 warnings.simplefilter("ignore")
-logging.disable(logging.WARNING)
+logging.disable(logging.CRITICAL)
 
-from google.adk.agents import LlmAgent, RunConfig  # noqa: E402
+from google.adk.agents import LlmAgent, RunConfig, SequentialAgent  # noqa: E402
 from google.adk.apps import App  # noqa: E402
+from google.adk.apps.app import EventsCompactionConfig  # noqa: E402
+from google.adk.apps.llm_event_summarizer import LlmEventSummarizer  # noqa: E402
 from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
+from google.adk.plugins.base_plugin import BasePlugin  # noqa: E402
 from google.adk.runners import InMemoryRunner  # noqa: E402
-from google.genai.types import Content, FunctionCall, Part  # noqa: E402
+from google.adk.tools import google_search  # noqa: E402
+from google.genai.types import (  # noqa: E402
+    Blob,
+    Content,
+    FunctionCall,
+    GenerateContentResponseUsageMetadata,
+    Part,
+)
+from pydantic import BaseModel, PrivateAttr  # noqa: E402
 
-from context_compression.integrations.google_adk import ContextCompression  # noqa: E402
+from context_compression import Session  # noqa: E402
+from context_compression.integrations.google_adk import CONTENTS, ContextCompression  # noqa: E402
 
 HOW = sys.argv[1]
-run = AgentRun(restores=HOW == "ours")
+SMALL = {"token_budget": 16_000}
+SIGNATURE = b"signed \xff"
+PICTURE = Part(inline_data=Blob(mime_type="image/png", data=b"\x89PNG\r\n\x1a\n" + bytes(40)))
+ODD = Part(function_response={"id": "x", "name": "odd", "response": {"at": {1}, "raw": b"\xff"}})
 
 
 class Fake(BaseLlm):
-    """The model of a run."""
+    """The model of a run; it keeps the requests."""
+
+    _run: AgentRun = PrivateAttr()
+    _sent: list = PrivateAttr(default_factory=list)
+    _refuses: set = PrivateAttr(default_factory=set)
+
+    def __init__(self, run, refuses=()):
+        super().__init__(model="fake")
+        self._run, self._refuses = run, {*refuses}
 
     async def generate_content_async(self, llm_request, stream=False):
-        parts = [part for content in llm_request.contents for part in content.parts]
-        call = run.next(
-            [content.model_dump_json(exclude_none=True) for content in llm_request.contents],
+        contents = llm_request.contents
+        self._sent.append((contents, llm_request.config.tools or []))
+        if len(self._sent) in self._refuses:
+            raise ValueError("The input token count (70000) exceeds the maximum of 60000.")
+        parts = [part for content in contents for part in content.parts or []]
+        call = self._run.next(
+            [*map(shown, contents)],
             calls=[part.function_call.id for part in parts if part.function_call],
             results=[part.function_response.id for part in parts if part.function_response],
         )
-        if call is None:
-            part = Part(text="Done.")
-        else:
+        part = Part(text="Done.")
+        if call is not None:
             called = FunctionCall(id=call.id, name=call.name, args=call.arguments)
-            part = Part(function_call=called, thought_signature=b"signed \xff")
-        yield LlmResponse(content=Content(role="model", parts=[part]))
+            part = Part(function_call=called, thought_signature=SIGNATURE)
+        usage = GenerateContentResponseUsageMetadata(
+            prompt_token_count=sum(map(len, map(shown, contents))) // 3
+        )
+        yield LlmResponse(content=Content(role="model", parts=[part]), usage_metadata=usage)
+
+
+class Summary(BaseLlm):
+    """The model of ADK's own summarizer."""
+
+    async def generate_content_async(self, llm_request, stream=False):
+        text = f"The user wants this: {TASK} Some logs were read."
+        yield LlmResponse(content=Content(role="model", parts=[Part(text=text)]))
+
+
+def shown(content):
+    return content.model_dump_json(exclude_none=True, fallback=repr)
 
 
 def logs(n: int) -> str:
@@ -49,34 +90,159 @@ def logs(n: int) -> str:
     return log(n)
 
 
-async def main() -> None:
+def agent_of(name="builder", steps=12, refuses=(), **options):
+    """An agent whose model reads some logs."""
+    fake = Fake(AgentRun(steps=steps, restores=steps == 100 and HOW == "ours"), refuses)
+    options = {"tools": [logs], **options}
+    return LlmAgent(name=name, model=fake, instruction="You fix builds.", **options)
+
+
+class Conversation:
+    """A session of ADK with an agent."""
+
+    def __init__(self, agent, *plugins, user="ann", id="one", **options):
+        app = App(name="builds", root_agent=agent, plugins=[*plugins], **options)
+        self.runner, self.of = InMemoryRunner(app=app), {"user_id": user, "session_id": id}
+
+    async def say(self, *parts):
+        service, app = self.runner.session_service, {"app_name": "builds"}
+        if not await service.get_session(**app, **self.of):
+            await service.create_session(**app, **self.of)
+        message, config = Content(role="user", parts=[*parts]), RunConfig(max_llm_calls=1000)
+        running = self.runner.run_async(**self.of, new_message=message, run_config=config)
+        seen = [event async for event in running]
+        self.events = (await service.get_session(**app, **self.of)).events
+        return seen
+
+
+class Watch(BasePlugin):
+    """Sees the contents before our plugin does, and the sessions of ours."""
+
+    def __init__(self, ours):
+        super().__init__("watch")
+        self.ours, self.given, self.sessions = ours, [], set()
+
+    async def before_model_callback(self, *, callback_context, llm_request):
+        self.given = llm_request.contents
+        self.sessions.add(self.ours.session_of(callback_context).id)
+
+    def session(self):
+        [id] = self.sessions
+        return Session(self.ours.sessions.store, id)
+
+
+async def hundred():
     ours = ContextCompression(settings={"token_budget": WINDOW})
-    agent = LlmAgent(
-        name="builder", model=Fake(model="fake"), instruction="You fix builds.", tools=[logs]
-    )
-    app = App(name="builds", root_agent=agent, plugins=[ours] if HOW == "ours" else [])
-    runner = InMemoryRunner(app=app)
-    session = await runner.session_service.create_session(app_name="builds", user_id="ann")
+    watch, agent = Watch(ours), agent_of(steps=100)
+    own = EventsCompactionConfig(
+        token_threshold=WINDOW * 3 // 4, event_retention_size=20,
+        summarizer=LlmEventSummarizer(llm=Summary(model="fake")),
+    )  # fmt: skip
+    options = {"events_compaction_config": own} if HOW == "own" else {}
+    conversation = Conversation(agent, watch, *[ours][: HOW == "ours"], **options)
     began = time.perf_counter()
-    message = Content(role="user", parts=[Part(text=TASK)])
-    async for event in runner.run_async(
-        user_id="ann",
-        session_id=session.id,
-        new_message=message,
-        run_config=RunConfig(max_llm_calls=1000),
-    ):
-        pass
+    await conversation.say(Part(text=TASK))
     seconds = time.perf_counter() - began
-    kept = await runner.session_service.get_session(
-        app_name="builds", user_id="ann", session_id=session.id
-    )
-    print(
-        ours.sessions.store.sessions() if hasattr(ours.sessions.store, "sessions") else "",
-        file=sys.stderr,
-    )
-    [opened] = ours.sessions._open.values() if HOW == "ours" else [ours.sessions["none"]]
-    print(opened.id, file=sys.stderr)
-    print(json.dumps({**run.report(opened), "seconds": seconds, "history": len(kept.events)}))
+    report = agent.model._run.report(watch.session())
+    events = [event for event in conversation.events if event.content]
+    return {**report, "seconds": seconds / report["requests"], "history": len(events)}
 
 
-asyncio.run(main())
+async def kept():
+    """Pictures, signatures and what is no JSON, on contents that nobody edited; later turns."""
+    ours, agent = ContextCompression(store="kept", settings=SMALL), agent_of()
+    watch = Watch(ours)
+    conversation = Conversation(agent, watch, ours)
+    await conversation.say(Part(text=TASK), PICTURE)
+    (view, _), session = agent.model._sent[-1], watch.session()
+    calls = [part for content in view for part in content.parts if part.function_call]
+    report = {
+        "pictures": sum(PICTURE.inline_data == p.inline_data for c in view for p in c.parts),
+        "odd": json.dumps(CONTENTS.read(Content(role="user", parts=[ODD]))),
+        "signed": all(part.thought_signature == SIGNATURE for part in calls),
+        "same": sum(any(content is given for given in watch.given) for content in view),
+        "edited": sum(all(content is not given for given in watch.given) for content in view),
+        "compressed": session.status().compressions,
+    }
+    await conversation.say(Part(text="And again."))
+    later, _ = agent.model._sent[-1]
+    return {
+        **report, "events": len([event for event in conversation.events if event.content]),
+        "continued": [*map(shown, later[: len(view)])] == [*map(shown, view)],
+    }  # fmt: skip
+
+
+async def apart():
+    """Two users with one session id each, and two agents in one session."""
+    ours = ContextCompression(store="apart", settings=SMALL)
+    watch = Watch(ours)
+    for user in ("ann", "bob"):
+        await Conversation(agent_of(steps=1), watch, ours, user=user).say(Part(text=TASK))
+    both = SequentialAgent(
+        name="both", sub_agents=[agent_of("one", steps=1), agent_of("two", steps=1)]
+    )
+    await Conversation(both, watch, ours, user="cas").say(Part(text=TASK))
+    return {"sessions": len(watch.sessions)}
+
+
+async def offered():
+    """Whether agents of several kinds are offered our tool."""
+
+    class Answer(BaseModel):
+        text: str
+
+    offers = {}
+    kinds = {"tools": {}, "none": {"tools": []}, "search": {"tools": [google_search]},
+             "schema": {"tools": [], "output_schema": Answer}}  # fmt: skip
+    for kind, options in kinds.items():
+        ours, agent = ContextCompression(store="offered"), agent_of(steps=0, **options)
+        if kind == "search":
+            agent.model.model = "gemini-2.5-flash"  # ADK looks at the name
+        await Conversation(agent, ours).say(Part(text=TASK))
+        [(_, tools)] = agent.model._sent
+        offers[kind] = "context_restore" in str(tools)
+    return offers
+
+
+async def refused():
+    """A request that the model finds too long ends the run; the next run sends much less."""
+    ours, agent = ContextCompression(store="refused"), agent_of(refuses=(11,))
+    conversation = Conversation(agent, ours)
+    try:
+        await conversation.say(Part(text=TASK))
+    except ValueError:
+        await conversation.say(Part(text="Go on."))
+    sizes = [sum(map(len, map(shown, view))) for view, _ in agent.model._sent]
+    return {"next": sizes[11] / sizes[10]}
+
+
+def plain():
+    """The requests of a run without an event loop, and of the same run with one."""
+    requests = []
+    for store in ("store-a", "store-b"):
+        agent = agent_of()
+        conversation = Conversation(agent, ContextCompression(store=store, settings=SMALL))
+        if store == "store-a":
+            asyncio.run(conversation.say(Part(text=TASK)))
+        else:
+            runner = conversation.runner
+            service = runner.session_service
+            asyncio.run(service.create_session(app_name="builds", **conversation.of))
+            message = Content(role="user", parts=[Part(text=TASK)])
+            [*runner.run(**conversation.of, new_message=message)]
+        sent = [[*map(shown, view)] for view, _ in agent.model._sent]
+        requests.append(json.dumps(sent).replace(store, "store"))
+    return {"same": requests[0] == requests[1]}
+
+
+async def rest():
+    return {
+        "kept": await kept(), "apart": await apart(),
+        "offered": await offered(), "refused": await refused(),
+    }  # fmt: skip
+
+
+if HOW == "rest":
+    print(json.dumps({**asyncio.run(rest()), "plain": plain()}))
+else:
+    print(json.dumps(asyncio.run(hundred())))
