@@ -2,7 +2,7 @@
 
     agent = Agent(client, "You fix builds.", context_providers=[ContextCompression()])
 
-The strategy works on the list of one request. The history of the session stays whole.
+Only the list of messages of one request is changed. The history of the session stays whole.
 """
 
 # The framework is an extra, so it is not installed where this is checked:
@@ -11,15 +11,12 @@ The strategy works on the list of one request. The history of the session stays 
 # pyright: reportUntypedBaseClass=false
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent_framework import (
-    EXCLUDE_REASON_KEY,
-    EXCLUDED_KEY,
     AgentSession,
     ChatContext,
     ChatMiddleware,
@@ -41,8 +38,6 @@ from context_compression.store import Store
 from context_compression.summaries.choice import BY_SETTINGS, Writer
 from context_compression.tokens import TextCounter
 
-NAME = "context_compression"
-
 
 class ContextCompressionStrategy:
     """A compaction strategy for one conversation.
@@ -62,7 +57,11 @@ class ContextCompressionStrategy:
         self.session, self.system, self.tools = session, system, tools
 
     async def __call__(self, messages: list[Message]) -> bool:
-        """Fit the messages that are not excluded. Those that changed are kept, as excluded."""
+        """Fit the messages that are not excluded.
+
+        The list then has only what is to be sent. What changed could not stay in it as excluded:
+        the framework includes all messages again that belong to a call or result in it.
+        """
         given = included_messages(messages)
         originals = Originals(given)
         view = await afit(
@@ -71,7 +70,7 @@ class ContextCompressionStrategy:
         )  # fmt: skip
         if [*map(id, view)] == [*map(id, given)]:
             return False
-        messages[:] = _with_excluded(view, messages)
+        messages[:] = view
         return True
 
 
@@ -92,7 +91,7 @@ class ContextCompression(ContextProvider):
 
     def __init__(
         self,
-        source_id: str = NAME,
+        source_id: str = "context_compression",
         *,
         store: Store | str | Path = ".compression",
         settings: Settings | Mapping[str, Any] | None = None,
@@ -166,28 +165,3 @@ def _tool(session: Session) -> FunctionTool:
 
 def _definition(tool: Any) -> Any:
     return tool.to_json_schema_spec() if isinstance(tool, FunctionTool) else tool
-
-
-def _with_excluded(view: Sequence[Message], messages: Sequence[Message]) -> Iterator[Message]:
-    """The view, with all other messages as excluded ones before the message that follows them."""
-    left, shown = iter(view), {*map(id, view)}
-    for message in messages:
-        if id(message) not in shown:
-            yield _excluded(message)
-            continue
-        for each in left:
-            yield each
-            if each is message:
-                break
-    yield from left
-
-
-def _excluded(message: Message) -> Message:
-    """A copy that is not sent; the message itself belongs to the history, too."""
-    if message.additional_properties.get(EXCLUDED_KEY):
-        return message
-    made = copy(message)
-    made.additional_properties = {
-        **message.additional_properties, EXCLUDED_KEY: True, EXCLUDE_REASON_KEY: NAME
-    }  # fmt: skip
-    return made

@@ -130,7 +130,9 @@ def _new(part: Mapping[str, Any], items: Sequence[Content] = ()) -> Content:
             part["toolCallId"], part["toolName"], arguments=part["input"]
         )
     value = part["output"]["value"]
-    pieces = [{"type": "text", "text": value}] if isinstance(value, str) else value
+    pieces: list[dict[str, Any]] = (
+        [{"type": "text", "text": value}] if isinstance(value, str) else value
+    )
     kept = [next((item for item in items if _piece(item) == piece), None) for piece in pieces]
     result = [
         Content.from_dict(piece.get("of", piece)) if item is None else item

@@ -13,7 +13,7 @@ agent = Agent(model=..., tools=[...], conversation_manager=ContextCompression())
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,7 @@ from strands.hooks import AgentInitializedEvent, HookRegistry
 from strands.middleware import InvokeModelContext, InvokeModelStage
 from strands.tools.tools import PythonAgentTool
 from strands.types.content import ContentBlock, Message, Messages
-from strands.types.tools import ToolResult, ToolUse
+from strands.types.tools import ToolResult, ToolSpec, ToolUse
 
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.integrations.sessions import Sessions
@@ -104,17 +104,17 @@ class ContextCompression(ConversationManager):
     def _join(self, event: AgentInitializedEvent) -> None:
         """Give an agent our tool, and fit what it sends."""
         tool = restore_tool(self.session_of(event.agent))
-        about = {"description": tool.description, "inputSchema": {"json": tool.schema}}
-        event.agent.tool_registry.register_tool(
-            PythonAgentTool(tool.name, {"name": tool.name, **about}, self._restore)
+        about = ToolSpec(
+            name=tool.name, description=tool.description, inputSchema={"json": dict(tool.schema)}
         )
+        event.agent.tool_registry.register_tool(PythonAgentTool(tool.name, about, self._restore))
         event.agent.add_middleware(InvokeModelStage.Input, self._fit)
 
     async def _fit(self, context: InvokeModelContext) -> InvokeModelContext:
         """The request with the messages that are to be sent instead."""
         history, added = _without_added(context)
         view = await afit(
-            self.session_of(context.agent), history, MESSAGES,
+            self.session_of(cast("Agent", context.agent)), history, MESSAGES,
             system=context.system_prompt, tools=context.tool_specs,
         )  # fmt: skip
         if added:

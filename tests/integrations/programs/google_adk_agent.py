@@ -229,7 +229,7 @@ def plain():
             service = runner.session_service
             asyncio.run(service.create_session(app_name="builds", **conversation.of))
             message = Content(role="user", parts=[Part(text=TASK)])
-            [*runner.run(**conversation.of, new_message=message)]
+            list(runner.run(**conversation.of, new_message=message))
         sent = [[*map(shown, view)] for view, _ in agent.model._sent]
         requests.append(json.dumps(sent).replace(store, "store"))
     return {"same": requests[0] == requests[1]}
