@@ -87,7 +87,7 @@ def _part(content: Content, *, of_tool: bool) -> dict[str, Any]:
             options = {"anthropic": {"signature": signed}} if signed else {}
             of = {"providerOptions": options, "of": content.to_dict()}
             return {"type": "reasoning", "text": content.text or "", **of}
-        case "function_call" if not content.hosted:
+        case "function_call" if not getattr(content, "hosted", False):  # older ones have no such
             call = {"toolCallId": content.call_id, "toolName": content.name}
             return {"type": "tool-call", **call, "input": content.parse_arguments() or {}}
         case "function_result" if of_tool:

@@ -11,12 +11,10 @@ import time
 from agent_framework import (
     Agent,
     BaseChatClient,
-    CharacterEstimatorTokenizer,
     ChatMiddlewareLayer,
     ChatResponse,
     ChatResponseUpdate,
     Content,
-    ContextWindowCompactionStrategy,
     FunctionInvocationLayer,
     InMemoryHistoryProvider,
     Message,
@@ -95,7 +93,8 @@ def agent_of(*providers, steps=12, refuses=(), name="builder", **options):
     """An agent whose model reads some logs."""
     client = Fake(AgentRun(steps=steps, restores=steps == 100 and HOW == "ours"), refuses)
     return Agent(
-        client, "You fix builds.", name=name, tools=[logs], context_providers=[*providers],
+        client, "You fix builds.", name=name, tools=[logs], 
+        context_providers=[InMemoryHistoryProvider(), *providers],
         **options,
     )  # fmt: skip
 
@@ -104,13 +103,20 @@ def history(session):
     return session.state["in_memory"]["messages"]
 
 
-async def hundred():
-    ours = ContextCompression(settings={"token_budget": WINDOW})
-    own = ContextWindowCompactionStrategy(
+def own():
+    """The framework's own strategy, which older versions do not have."""
+    from agent_framework import CharacterEstimatorTokenizer, ContextWindowCompactionStrategy
+
+    strategy = ContextWindowCompactionStrategy(
         max_context_window_tokens=WINDOW, max_output_tokens=4_000,
         tokenizer=CharacterEstimatorTokenizer(),
     )  # fmt: skip
-    options = {"compaction_strategy": own} if HOW == "own" else {}
+    return {"compaction_strategy": strategy}
+
+
+async def hundred():
+    ours = ContextCompression(settings={"token_budget": WINDOW})
+    options = own() if HOW == "own" else {}
     agent = agent_of(*[ours][: HOW == "ours"], steps=100, **options)
     session = agent.create_session()
     began = time.perf_counter()
@@ -221,9 +227,7 @@ async def of_service():
 async def each_call():
     """A history that is saved and loaded around each request."""
     ours = ContextCompression(store="each", settings=SMALL)
-    agent = agent_of(
-        InMemoryHistoryProvider(), ours, require_per_service_call_history_persistence=True
-    )
+    agent = agent_of(ours, require_per_service_call_history_persistence=True)
     session = agent.create_session()
     await agent.run(TASK, session=session)
     status = ours.session_of(agent, session).status()

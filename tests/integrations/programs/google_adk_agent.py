@@ -131,14 +131,19 @@ class Watch(BasePlugin):
         return Session(self.ours.sessions.store, id)
 
 
-async def hundred():
-    ours = ContextCompression(settings={"token_budget": WINDOW})
-    watch, agent = Watch(ours), agent_of(steps=100)
-    own = EventsCompactionConfig(
+def own():
+    """ADK's own compaction, which its newest versions do in the middle of a run."""
+    compaction = EventsCompactionConfig(
         token_threshold=WINDOW * 3 // 4, event_retention_size=20,
         summarizer=LlmEventSummarizer(llm=Summary(model="fake")),
     )  # fmt: skip
-    options = {"events_compaction_config": own} if HOW == "own" else {}
+    return {"events_compaction_config": compaction}
+
+
+async def hundred():
+    ours = ContextCompression(settings={"token_budget": WINDOW})
+    watch, agent = Watch(ours), agent_of(steps=100)
+    options = own() if HOW == "own" else {}
     conversation = Conversation(agent, watch, *[ours][: HOW == "ours"], **options)
     began = time.perf_counter()
     await conversation.say(Part(text=TASK))
