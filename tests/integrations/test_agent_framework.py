@@ -79,3 +79,14 @@ def test_the_strategy_works_without_the_provider(rest: dict[str, Any]) -> None:
     assert rest["alone"]["compressed"] >= 1
     assert rest["alone"]["unpaired"] == []
     assert rest["alone"]["history"] == 28
+
+
+def test_the_window_of_the_model_counts(rest: dict[str, Any]) -> None:
+    assert rest["window"] == 128_000
+
+
+def test_the_page_and_the_example_run(rest: dict[str, Any]) -> None:
+    documented = rest["documented"]
+
+    assert (documented["answer"], documented["page"]) == ("Done.", ["Done.", "Done."])
+    assert documented["largest"] < 100_000  # characters; the window is of 30,000 tokens

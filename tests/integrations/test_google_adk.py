@@ -67,3 +67,14 @@ def test_after_a_refused_request_the_next_run_sends_much_less(rest: dict[str, An
 
 def test_a_run_without_an_event_loop_sends_the_same_requests(rest: dict[str, Any]) -> None:
     assert rest["plain"] == {"same": True}
+
+
+def test_the_window_of_the_model_counts(rest: dict[str, Any]) -> None:
+    assert rest["window"] == 128_000
+
+
+def test_the_page_and_the_example_run(rest: dict[str, Any]) -> None:
+    documented = rest["documented"]
+
+    assert (documented["answer"], documented["page"]) == ("Done.", "Done.")
+    assert documented["largest"] < 100_000  # characters; the window is of 30,000 tokens

@@ -81,3 +81,14 @@ def test_what_a_plugin_adds_to_a_request_is_sent_but_not_recorded(rest: dict[str
     assert all(injected["sent"])
     assert not injected["recorded"]
     assert injected["compressed"] >= 1
+
+
+def test_the_window_of_the_model_counts(rest: dict[str, Any]) -> None:
+    assert rest["windows"] == [128_000, 50_000]
+
+
+def test_the_page_and_the_example_run(rest: dict[str, Any]) -> None:
+    documented = rest["documented"]
+
+    assert (documented["answer"], documented["page"]) == ("Done.", "Done.")
+    assert documented["largest"] < 100_000  # characters; the window is of 30,000 tokens

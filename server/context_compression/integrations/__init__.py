@@ -7,11 +7,12 @@ langchain.py         LangChain, LangGraph, deepagents: a middleware
 pydantic_ai.py       Pydantic AI: a capability
 openai_agents.py     OpenAI Agents SDK: an input filter, and a session
 litellm.py           LiteLLM: a callback of its proxy
-agent_framework.py   Microsoft Agent Framework: a compaction strategy
+agent_framework.py   Microsoft Agent Framework: a context provider, and a compaction strategy
 strands.py           Strands Agents: a conversation manager
 google_adk.py        Google ADK: a plugin
 claude_agent_sdk.py  Claude Agent SDK: our plugin for Claude Code, and its hooks
 
+agent_framework_messages.py  its messages, as dicts that we read
 sessions.py          the sessions of one adapter, by the ids of the framework
 translation.py       a framework's messages, fitted by way of dicts that we read
 """

@@ -31,7 +31,7 @@ from agent_framework import (
 from context_compression.integrations.agent_framework_messages import Originals, read
 from context_compression.integrations.sessions import Sessions
 from context_compression.integrations.translation import Translation, afit
-from context_compression.loops.restoring import restore_tool
+from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.store import Store
@@ -84,7 +84,7 @@ class ContextCompression(ContextProvider):
         source_id: the id of the provider in the framework.
         store: a `Store`, or the path of its folder.
         settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count.
+        model: the model whose tokens and window count; by default the one that is asked.
         counter: counts tokens instead of our counter.
         summarizer: writes summaries; by default the model that the settings name.
     """
@@ -107,7 +107,7 @@ class ContextCompression(ContextProvider):
 
     def session_of(self, agent: SupportsAgentRun, session: AgentSession) -> Session:
         """The session of an agent in an `AgentSession`."""
-        return self.sessions[json.dumps([session.session_id, agent.name])]
+        return self.sessions[_id_of(agent, session)]
 
     async def before_run(
         self,
@@ -118,16 +118,20 @@ class ContextCompression(ContextProvider):
         state: dict[str, Any],
     ) -> None:
         """Offer our tool in a run, and fit each of its requests."""
-        ours = self.session_of(agent, session)
-        context.extend_tools(self.source_id, [_tool(ours)])
-        context.extend_middleware(self.source_id, _Fitted(ours))
+        id = _id_of(agent, session)
+        context.extend_tools(self.source_id, [_tool(lambda: self.sessions[id])])
+        context.extend_middleware(self.source_id, _Fitted(partial(self.sessions.open, id)))
+
+
+def _id_of(agent: SupportsAgentRun, session: AgentSession) -> str:
+    return json.dumps([session.session_id, agent.name])
 
 
 class _Fitted(ChatMiddleware):
     """Applies the strategy to each request of one run, after all other middleware."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, open: Callable[..., Session]) -> None:
+        self._open = open
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         given = [*context.messages]
@@ -135,7 +139,7 @@ class _Fitted(ChatMiddleware):
         try:
             await call_next()
         except Exception as error:  # only what was too long is sent again, smaller
-            if await self._session.arecover(error) is None:
+            if await self._open().arecover(error) is None:
                 raise
             context.messages = given
             await call_next()
@@ -145,21 +149,24 @@ class _Fitted(ChatMiddleware):
         if options.get("conversation_id"):  # the service keeps the history; these are only the new
             return False
         tools = [*map(_definition, options.get("tools") or ())]
+        model = options.get("model") or getattr(context.client, "model", None)
         strategy = ContextCompressionStrategy(
-            self._session, system=options.get("instructions"), tools=tools
+            self._open(model=model), system=options.get("instructions"), tools=tools
         )
         return await strategy(messages)
 
 
-def _tool(session: Session) -> FunctionTool:
-    """`context_restore` as a tool of the framework."""
-    tool = restore_tool(session)
+def tool_of(session: Session) -> FunctionTool:
+    """`context_restore` as a tool of the framework; the context provider offers it by itself."""
+    return _tool(lambda: session)
 
+
+def _tool(session: Callable[[], Session]) -> FunctionTool:
     def restore(**arguments: Any) -> str:
-        return tool.answer(arguments)
+        return restore_tool(session()).answer(arguments)
 
     return FunctionTool(
-        name=tool.name, description=tool.description, input_model=tool.schema, func=restore
+        name=RESTORE, description=DESCRIPTION, input_model=dict(SCHEMA), func=restore
     )
 
 

@@ -42,7 +42,7 @@ class ContextCompression(BasePlugin):
         name: the name of the plugin.
         store: a `Store`, or the path of its folder.
         settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count.
+        model: the model whose tokens and window count; by default the one that is asked.
         counter: counts tokens instead of our counter.
         summarizer: writes summaries; by default the model that the settings name.
     """
@@ -65,10 +65,7 @@ class ContextCompression(BasePlugin):
 
     def session_of(self, context: CallbackContext) -> Session:
         """The session of the agent that a callback or a tool call is for."""
-        of, branch = context.session, context.get_invocation_context().branch
-        return self.sessions[
-            json.dumps([of.app_name, of.user_id, of.id, context.agent_name, branch])
-        ]
+        return self.sessions[_id_of(context)]
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -76,7 +73,8 @@ class ContextCompression(BasePlugin):
         """Offer our tool with a request, and fit its contents."""
         if llm_request.previous_interaction_id:
             return  # the service keeps the history; these contents are only the new ones
-        session, config = self.session_of(callback_context), llm_request.config
+        session = self.sessions.open(_id_of(callback_context), model=llm_request.model)
+        config = llm_request.config
         if _takes_functions(config):
             llm_request.append_tools([RestoreTool(session)])
         llm_request.contents = await afit(
@@ -89,6 +87,11 @@ class ContextCompression(BasePlugin):
     ) -> None:
         """Compress what was refused as too long, so that the next run sends less."""
         await self.session_of(callback_context).arecover(error)
+
+
+def _id_of(context: CallbackContext) -> str:
+    of, branch = context.session, context.get_invocation_context().branch
+    return json.dumps([of.app_name, of.user_id, of.id, context.agent_name, branch])
 
 
 class RestoreTool(BaseTool):

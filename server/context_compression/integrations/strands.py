@@ -50,7 +50,7 @@ class ContextCompression(ConversationManager):
         conversation_id: the id of the conversation of an agent without a session manager.
         store: a `Store`, or the path of its folder.
         settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count.
+        model: the model whose tokens and window count; by default the one that is asked.
         counter: counts tokens instead of our counter.
         summarizer: writes summaries; by default the model that the settings name.
     """
@@ -75,11 +75,14 @@ class ContextCompression(ConversationManager):
 
     def session_of(self, agent: Agent) -> Session:
         """The session of an agent."""
+        return self.sessions[self._id_of(agent)]
+
+    def _id_of(self, agent: Agent) -> str:
         if agent not in self._ids:
             # `agent.session_id` without a session manager is too short to be unique in a store
             saved = agent.session_id if agent._session_manager else self._conversation_id
             self._ids[agent] = f"{saved or uuid4().hex}/{agent.agent_id}"
-        return self.sessions[self._ids[agent]]
+        return self._ids[agent]
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Wait for the agent to be made."""
@@ -113,10 +116,15 @@ class ContextCompression(ConversationManager):
     async def _fit(self, context: InvokeModelContext) -> InvokeModelContext:
         """The request with the messages that are to be sent instead."""
         history, added = _without_added(context)
+        config = context.model.get_config()
+        session = self.sessions.open(
+            self._id_of(cast("Agent", context.agent)),
+            model=config.get("model_id") if is_object(config) else None,
+            window=context.model.context_window_limit,
+        )
         view = await afit(
-            self.session_of(cast("Agent", context.agent)), history, MESSAGES,
-            system=context.system_prompt, tools=context.tool_specs,
-        )  # fmt: skip
+            session, history, MESSAGES, system=context.system_prompt, tools=context.tool_specs
+        )
         if added:
             view[-1] = {**view[-1], "content": [*view[-1]["content"], *added]}
         return context.replace(messages=view)

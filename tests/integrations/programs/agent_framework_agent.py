@@ -2,11 +2,15 @@
 # The framework is installed in an environment of its own.
 """Agents with a fake model: `ours` or `own` over 100 tool steps, or all the `rest`."""
 
+import ast
 import asyncio
 import json
 import logging
+import re
+import runpy
 import sys
 import time
+from pathlib import Path
 
 from agent_framework import (
     Agent,
@@ -31,6 +35,7 @@ from context_compression.integrations.agent_framework import (
 )
 
 HOW = sys.argv[1]
+ROOT = Path(__file__).parents[3]
 SMALL = {"token_budget": 16_000}
 PICTURE = Content.from_data(b"\x89PNG\r\n\x1a\n" + bytes(40), "image/png")
 THOUGHT = Content.from_text_reasoning(text="Look.", protected_data="c2lnbmVk")
@@ -52,15 +57,15 @@ class Fake(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
 
     def _inner_get_response(self, *, messages, stream, options, **_):
         if not stream:
-            return self._answered(messages)
+            return self._answered(messages, options)
 
         async def updates():
-            response = await self._answered(messages)
+            response = await self._answered(messages, options)
             yield ChatResponseUpdate(role="assistant", contents=response.messages[0].contents)
 
         return ResponseStream(updates(), finalizer=ChatResponse.from_updates)
 
-    async def _answered(self, messages):
+    async def _answered(self, messages, options):
         self.sent.append(messages)
         if len(self.sent) in self.refuses:
             raise ValueError("This model's maximum context length is 60000 tokens.")
@@ -72,10 +77,16 @@ class Fake(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
         )
         answer = [Content.from_text("Done.")]
         if call is not None:
-            arguments = json.dumps(call.arguments)
-            called = Content.from_function_call(call.id, call.name, arguments=arguments)
-            answer = [THOUGHT, called]
+            name, arguments = called(call, [each.name for each in options["tools"]])
+            arguments = json.dumps(arguments)
+            answer = [THOUGHT, Content.from_function_call(call.id, name, arguments=arguments)]
         return ChatResponse(messages=[Message("assistant", answer)])
+
+
+def called(call, names):
+    """The tool of the agent, and its arguments; that of the example has another name."""
+    example = call.name not in names
+    return ("read_log", {"build": call.arguments["n"]}) if example else (call.name, call.arguments)
 
 
 def shown(message):
@@ -126,6 +137,7 @@ async def hundred():
     return {
         **report, "seconds": seconds / report["requests"], "history": len(history(session)),
         "included": len(included_messages(history(session))),
+        "method": "ContextWindowCompactionStrategy",
     }  # fmt: skip
 
 
@@ -247,11 +259,38 @@ async def alone():
     }  # fmt: skip
 
 
+async def window():
+    """The context window of the model that is asked."""
+    ours = ContextCompression(store="window")
+    agent = agent_of(ours, steps=0)
+    session, agent.client.model = agent.create_session(), "gpt-4o"
+    await agent.run(TASK, session=session)
+    return ours.session_of(agent, session).status().usage.total_budget
+
+
+async def documented():
+    """The example and the blocks of the page run."""
+    fake = Fake(AgentRun(steps=30, restores=False))
+    example = runpy.run_path(str(ROOT / "examples" / "agent_framework_agent.py"))
+    page = (ROOT / "docs" / "frameworks" / "agent-framework.md").read_text("utf-8")
+    names = {"client": Fake(AgentRun(steps=1)), "tools": [logs]}
+    for block in re.findall(r"(?s)```python\n(.*?)```", page):
+        code = compile(block, "page", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        running = eval(code, names)
+        if running is not None:
+            await running
+    alone = await names["agent"].run("?")
+    return {
+        "answer": await example["ask"](fake, "Why?"), "largest": fake.run.largest,
+        "page": [names["response"].text, alone.text],
+    }  # fmt: skip
+
+
 async def rest():
     return {
         "kept": await kept(), "apart": await apart(), "streamed": await streamed(),
         "refused": await refused(), "service": await of_service(), "each": await each_call(),
-        "alone": await alone(),
+        "alone": await alone(), "documented": await documented(), "window": await window(),
     }  # fmt: skip
 
 

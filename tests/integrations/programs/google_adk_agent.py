@@ -5,9 +5,12 @@
 import asyncio
 import json
 import logging
+import re
+import runpy
 import sys
 import time
 import warnings
+from pathlib import Path
 
 from agent_runs import TASK, WINDOW, AgentRun, log
 
@@ -31,10 +34,10 @@ from google.genai.types import (  # noqa: E402
 )
 from pydantic import BaseModel, PrivateAttr  # noqa: E402
 
-from context_compression import Session  # noqa: E402
 from context_compression.integrations.google_adk import CONTENTS, ContextCompression  # noqa: E402
 
 HOW = sys.argv[1]
+ROOT = Path(__file__).parents[3]
 SMALL = {"token_budget": 16_000}
 SIGNATURE = b"signed \xff"
 PICTURE = Part(inline_data=Blob(mime_type="image/png", data=b"\x89PNG\r\n\x1a\n" + bytes(40)))
@@ -65,8 +68,9 @@ class Fake(BaseLlm):
         )
         part = Part(text="Done.")
         if call is not None:
-            called = FunctionCall(id=call.id, name=call.name, args=call.arguments)
-            part = Part(function_call=called, thought_signature=SIGNATURE)
+            name, arguments = called(call, llm_request.tools_dict)
+            function_call = FunctionCall(id=call.id, name=name, args=arguments)
+            part = Part(function_call=function_call, thought_signature=SIGNATURE)
         usage = GenerateContentResponseUsageMetadata(
             prompt_token_count=sum(map(len, map(shown, contents))) // 3
         )
@@ -79,6 +83,12 @@ class Summary(BaseLlm):
     async def generate_content_async(self, llm_request, stream=False):
         text = f"The user wants this: {TASK} Some logs were read."
         yield LlmResponse(content=Content(role="model", parts=[Part(text=text)]))
+
+
+def called(call, names):
+    """The tool of the agent, and its arguments; that of the example has another name."""
+    example = call.name not in names
+    return ("read_log", {"build": call.arguments["n"]}) if example else (call.name, call.arguments)
 
 
 def shown(content):
@@ -123,12 +133,11 @@ class Watch(BasePlugin):
         self.ours, self.given, self.sessions = ours, [], set()
 
     async def before_model_callback(self, *, callback_context, llm_request):
-        self.given = llm_request.contents
+        self.given, self.context = llm_request.contents, callback_context
         self.sessions.add(self.ours.session_of(callback_context).id)
 
     def session(self):
-        [id] = self.sessions
-        return Session(self.ours.sessions.store, id)
+        return self.ours.session_of(self.context)
 
 
 def own():
@@ -150,7 +159,10 @@ async def hundred():
     seconds = time.perf_counter() - began
     report = agent.model._run.report(watch.session())
     events = [event for event in conversation.events if event.content]
-    return {**report, "seconds": seconds / report["requests"], "history": len(events)}
+    return {
+        **report, "seconds": seconds / report["requests"], "history": len(events),
+        "method": "EventsCompactionConfig",
+    }  # fmt: skip
 
 
 async def kept():
@@ -240,14 +252,36 @@ def plain():
     return {"same": requests[0] == requests[1]}
 
 
-async def rest():
+async def window():
+    """The context window of the model that is asked."""
+    ours, agent = ContextCompression(store="window"), agent_of(steps=0)
+    watch, agent.model.model = Watch(ours), "gpt-4o"
+    conversation = Conversation(agent, watch, ours)
+    await conversation.say(Part(text=TASK))
+    return watch.session().status().usage.total_budget
+
+
+async def documented():
+    """The example and the block of the page run."""
+    fake = Fake(AgentRun(steps=30, restores=False))
+    example = runpy.run_path(str(ROOT / "examples" / "google_adk_agent.py"))
+    page = (ROOT / "docs" / "frameworks" / "google-adk.md").read_text("utf-8")
+    [block] = re.findall(r"(?s)```python\n(.*?)```", page)
+    names = {"model": Fake(AgentRun(steps=1)), "tools": [logs]}
+    exec(block, names)
+    events = await names["runner"].run_debug("?", quiet=True)
     return {
-        "kept": await kept(), "apart": await apart(),
-        "offered": await offered(), "refused": await refused(),
+        "answer": await example["ask"](fake, "Why?"), "largest": fake._run.largest,
+        "page": events[-1].content.parts[0].text,
     }  # fmt: skip
 
 
-if HOW == "rest":
-    print(json.dumps({**asyncio.run(rest()), "plain": plain()}))
-else:
-    print(json.dumps(asyncio.run(hundred())))
+async def rest():
+    return {
+        "kept": await kept(), "apart": await apart(), "offered": await offered(),
+        "refused": await refused(), "documented": await documented(), "window": await window(),
+    }  # fmt: skip
+
+
+report = {**asyncio.run(rest()), "plain": plain()} if HOW == "rest" else asyncio.run(hundred())
+print(json.dumps(report))

@@ -5,8 +5,11 @@
 import asyncio
 import json
 import logging
+import re
+import runpy
 import sys
 import time
+from pathlib import Path
 
 from agent_runs import TASK, WINDOW, AgentRun, log
 from strands import Agent, tool
@@ -20,6 +23,7 @@ from context_compression import Store
 from context_compression.integrations.strands import ContextCompression
 
 HOW = sys.argv[1]
+ROOT = Path(__file__).parents[3]
 SMALL = {"token_budget": 16_000}
 PICTURE = {"image": {"format": "png", "source": {"bytes": b"\x89PNG\r\n\x1a\n" + bytes(40)}}}
 THOUGHT = {"reasoningContent": {"reasoningText": {"text": "Look.", "signature": "c2lnbmVk"}}}
@@ -35,10 +39,10 @@ class Fake(Model):
     """
 
     def __init__(self, run, refuses=()):
-        self.run, self.sent, self.refuses = run, [], {*refuses}
+        self.run, self.sent, self.refuses, self.config = run, [], {*refuses}, {}
 
     def get_config(self):
-        return {}
+        return self.config
 
     def update_config(self, **_): ...
 
@@ -47,7 +51,7 @@ class Fake(Model):
     async def count_tokens(self, *_, **__):
         return 0
 
-    async def stream(self, messages, *_, **__):
+    async def stream(self, messages, tools=(), *_, **__):
         self.sent.append(messages)
         if len(self.sent) in self.refuses:
             raise ContextWindowOverflowException("refused")
@@ -62,12 +66,19 @@ class Fake(Model):
             yield {"contentBlockStart": {"start": {}}}
             yield {"contentBlockDelta": {"delta": {"text": "Done."}}}
         else:
-            start = {"toolUseId": call.id, "name": call.name}
+            name, arguments = called(call, [spec["name"] for spec in tools])
+            start = {"toolUseId": call.id, "name": name}
             yield {"contentBlockStart": {"start": {"toolUse": start}}}
-            arguments = json.dumps(call.arguments)
+            arguments = json.dumps(arguments)
             yield {"contentBlockDelta": {"delta": {"toolUse": {"input": arguments}}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "tool_use" if call else "end_turn"}}
+
+
+def called(call, names):
+    """The tool of the agent, and its arguments; that of the example has another name."""
+    example = call.name not in names
+    return ("read_log", {"build": call.arguments["n"]}) if example else (call.name, call.arguments)
 
 
 def shown(message):
@@ -97,7 +108,10 @@ def hundred():
     agent(TASK)
     seconds = time.perf_counter() - began
     report = agent.model.run.report(ours.session_of(agent))
-    return {**report, "seconds": seconds / report["requests"], "history": len(agent.messages)}
+    return {
+        **report, "seconds": seconds / report["requests"], "history": len(agent.messages),
+        "method": "SlidingWindowConversationManager",
+    }  # fmt: skip
 
 
 def kept():
@@ -210,10 +224,37 @@ def injected():
     }
 
 
-if HOW == "rest":
-    print(json.dumps({
+def windows():
+    """The context window of the model that is asked, as its name or its configuration says."""
+    named, configured = ContextCompression(store="windows"), ContextCompression(store="windows")
+    agents = [agent_of(named, steps=0), agent_of(configured, steps=0)]
+    agents[0].model.config = {"model_id": "gpt-4o"}
+    agents[1].model.config = {"model_id": "gpt-4o", "context_window_limit": 50_000}
+    for agent in agents:
+        agent(TASK)
+    sessions = [named.session_of(agents[0]), configured.session_of(agents[1])]
+    return [session.status().usage.total_budget for session in sessions]
+
+
+def documented():
+    """The example and the blocks of the page run."""
+    fake = Fake(AgentRun(steps=30, restores=False))
+    example = runpy.run_path(str(ROOT / "examples" / "strands_agent.py"))["agent_with"](fake)
+    answer = str(example("Why?")).strip()
+    page = (ROOT / "docs" / "frameworks" / "strands.md").read_text("utf-8")
+    names = {"model": Fake(AgentRun(steps=1)), "tools": [logs]}
+    for block in re.findall(r"(?s)```python\n(.*?)```", page):
+        exec(block, names)
+    return {"answer": answer, "largest": fake.run.largest, "page": str(names["agent"]("?")).strip()}
+
+
+def rest():
+    return {
         "kept": kept(), "saved": saved(), "apart": apart(), "refused": refused(),
         "streamed": asyncio.run(streamed()), "injected": injected(),
-    }))  # fmt: skip
-else:
-    print(json.dumps(hundred()))
+        "documented": documented(), "windows": windows(),
+    }  # fmt: skip
+
+
+report = rest() if HOW == "rest" else hundred()
+print("\n" + json.dumps(report))
