@@ -642,6 +642,14 @@ def test_a_data_url_with_line_breaks_is_read():
     assert Counter("gpt-4o").block(picture) == 85 + 170
 
 
+def test_a_picture_in_the_base64_of_addresses_is_read():
+    data = base64.urlsafe_b64encode(jpeg(512, 512)).decode()
+    picture = Image({"inlineData": {"mimeType": "image/jpeg", "data": data}})
+
+    assert data.startswith("_")
+    assert Counter("gpt-4o").block(picture) == 85 + 170
+
+
 def test_a_picture_in_a_result_is_counted_in_it():
     counter = Counter()
     picture = anthropic_image(png(280, 280))

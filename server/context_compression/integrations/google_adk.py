@@ -1,1 +1,134 @@
-"""The adapter for this framework."""
+"""Google ADK: a plugin that changes what is sent, and leaves the events of the session as they are.
+
+app = App(name="builds", root_agent=agent, plugins=[ContextCompression()])
+"""
+
+# ADK is an extra, so it is not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUntypedBaseClass=false
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai.types import Content, FunctionDeclaration, GenerateContentConfig
+
+from context_compression.conversation.formats import plain
+from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.translation import Translation, afit
+from context_compression.loops.restoring import restore_tool
+from context_compression.session import Session
+from context_compression.session.threads import in_thread
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.tokens import TextCounter
+
+
+class ContextCompression(BasePlugin):
+    """Fits the contents of each request of an app's agents into the context window.
+
+    Each agent has a session of its own in each session of ADK, and so has each of its branches.
+
+    Args:
+        name: the name of the plugin.
+        store: a `Store`, or the path of its folder.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count; by default the one that is asked.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        name: str = "context_compression",
+        *,
+        store: Store | str | Path = ".compression",
+        settings: Settings | Mapping[str, Any] | None = None,
+        model: str | None = None,
+        counter: TextCounter | None = None,
+        summarizer: Writer = BY_SETTINGS,
+    ) -> None:
+        super().__init__(name)
+        self.sessions = Sessions(
+            "google-adk", store=store, settings=settings, model=model, counter=counter,
+            summarizer=summarizer,
+        )  # fmt: skip
+
+    def session_of(self, context: CallbackContext) -> Session:
+        """The session of the agent that a callback or a tool call is for."""
+        return self.sessions[_id_of(context)]
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        """Offer our tool with a request, and fit its contents."""
+        if llm_request.previous_interaction_id:
+            return  # the service keeps the history; these contents are only the new ones
+        session = self.sessions.open(_id_of(callback_context), model=llm_request.model)
+        config = llm_request.config
+        if _takes_functions(config):
+            llm_request.append_tools([RestoreTool(session)])
+        llm_request.contents = await afit(
+            session, llm_request.contents, CONTENTS,
+            system=config.system_instruction, tools=plain(config.tools),
+        )  # fmt: skip
+
+    async def on_model_error_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> None:
+        """Compress what was refused as too long, so that the next run sends less."""
+        await self.session_of(callback_context).arecover(error)
+
+
+def _id_of(context: CallbackContext) -> str:
+    of, branch = context.session, context.get_invocation_context().branch
+    return json.dumps([of.app_name, of.user_id, of.id, context.agent_name, branch])
+
+
+class RestoreTool(BaseTool):
+    """`context_restore` as a tool of ADK, for one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._tool = restore_tool(session)
+        super().__init__(name=self._tool.name, description=self._tool.description)
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        return FunctionDeclaration.model_validate(self._tool.gemini)
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """The answer to a call."""
+        return {"result": await in_thread(partial(self._tool.answer, args))}
+
+
+def _takes_functions(config: GenerateContentConfig) -> bool:
+    """Whether a request may declare functions.
+
+    Gemini refuses functions together with a schema for its answer, and most of its models refuse
+    them together with tools of its own, such as the search. Then the model is not offered our tool.
+    """
+    if config.response_schema or config.response_json_schema:
+        return False
+    tools = config.tools or ()
+    return not tools or any(getattr(tool, "function_declarations", None) for tool in tools)
+
+
+def _read(content: Content) -> dict[str, Any]:
+    """A content as the JSON of Gemini's API."""
+    return content.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
+
+
+def _write(content: Mapping[str, Any], _: Sequence[Content]) -> Content:
+    """The JSON as a content; bytes, such as signatures, are base64 only in JSON."""
+    return Content.model_validate_json(json.dumps(content))
+
+
+CONTENTS = Translation(_read, _write)

@@ -1,1 +1,169 @@
-"""The adapter for this framework."""
+"""Strands Agents: a conversation manager that changes only what is sent.
+
+agent = Agent(model=..., tools=[...], conversation_manager=ContextCompression())
+
+`agent.messages` stays whole, and so does what a session manager saves.
+"""
+
+# Strands is an extra, so it is not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUntypedBaseClass=false, reportPrivateUsage=false
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from strands import Agent
+from strands.agent.conversation_manager import ConversationManager
+from strands.hooks import AgentInitializedEvent, HookRegistry
+from strands.middleware import InvokeModelContext, InvokeModelStage
+from strands.tools.tools import PythonAgentTool
+from strands.types.content import ContentBlock, Message, Messages
+from strands.types.tools import ToolResult, ToolSpec, ToolUse
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.translation import Translation, afit
+from context_compression.loops.restoring import restore_tool
+from context_compression.session import Session
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.tokens import TextCounter
+
+TOO_LONG = "context window exceeded"
+"""What Strands found out about an error, however its provider words it."""
+
+
+class ContextCompression(ConversationManager):
+    """Fits the messages of each model call into the context window.
+
+    One manager can serve several agents. Each has a session of its own, whose id is that of the
+    agent's session manager and the agent's `agent_id`. An agent without a session manager has a
+    new session each time it is made, unless `conversation_id` is given.
+
+    Args:
+        conversation_id: the id of the conversation of an agent without a session manager.
+        store: a `Store`, or the path of its folder.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count; by default the one that is asked.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        *,
+        conversation_id: str | None = None,
+        store: Store | str | Path = ".compression",
+        settings: Settings | Mapping[str, Any] | None = None,
+        model: str | None = None,
+        counter: TextCounter | None = None,
+        summarizer: Writer = BY_SETTINGS,
+    ) -> None:
+        super().__init__()
+        self.sessions = Sessions(
+            "strands", store=store, settings=settings, model=model, counter=counter,
+            summarizer=summarizer,
+        )  # fmt: skip
+        self._conversation_id = conversation_id
+        self._ids: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
+
+    def session_of(self, agent: Agent) -> Session:
+        """The session of an agent."""
+        return self.sessions[self._id_of(agent)]
+
+    def _id_of(self, agent: Agent) -> str:
+        if agent not in self._ids:
+            # `agent.session_id` without a session manager is too short to be unique in a store
+            saved = agent.session_id if agent._session_manager else self._conversation_id
+            self._ids[agent] = f"{saved or uuid4().hex}/{agent.agent_id}"
+        return self._ids[agent]
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Wait for the agent to be made."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(AgentInitializedEvent, self._join)
+
+    def apply_management(self, agent: Agent, **kwargs: Any) -> None:
+        """Leave the messages as they are after a turn."""
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **kwargs: Any) -> None:
+        """Compress to much less than the model refused.
+
+        Raises:
+            ContextWindowOverflowException: it was refused again, or cannot be compressed.
+        """
+        if e is not None and self.session_of(agent).recover(TOO_LONG) is None:
+            raise e
+
+    def restore_from_session(self, state: dict[str, Any]) -> None:
+        """Take over a conversation, also with the messages that another manager removed."""
+
+    def _join(self, event: AgentInitializedEvent) -> None:
+        """Give an agent our tool, and fit what it sends."""
+        tool = restore_tool(self.session_of(event.agent))
+        about = ToolSpec(
+            name=tool.name, description=tool.description, inputSchema={"json": dict(tool.schema)}
+        )
+        event.agent.tool_registry.register_tool(PythonAgentTool(tool.name, about, self._restore))
+        event.agent.add_middleware(InvokeModelStage.Input, self._fit)
+
+    async def _fit(self, context: InvokeModelContext) -> InvokeModelContext:
+        """The request with the messages that are to be sent instead."""
+        history, added = _without_added(context)
+        config = context.model.get_config()
+        session = self.sessions.open(
+            self._id_of(cast("Agent", context.agent)),
+            model=config.get("model_id") if is_object(config) else None,
+            window=context.model.context_window_limit,
+        )
+        view = await afit(
+            session, history, MESSAGES, system=context.system_prompt, tools=context.tool_specs
+        )
+        if added:
+            view[-1] = {**view[-1], "content": [*view[-1]["content"], *added]}
+        return context.replace(messages=view)
+
+    def _restore(self, call: ToolUse, /, *, agent: Agent, **_: Any) -> ToolResult:
+        """The answer to a call of our tool."""
+        text = restore_tool(self.session_of(agent)).answer(call["input"])
+        return {"toolUseId": call["toolUseId"], "status": "success", "content": [{"text": text}]}
+
+
+def _without_added(context: InvokeModelContext) -> tuple[Messages, list[ContentBlock]]:
+    """The history, and what other plugins added at its end for this request alone."""
+    if not context.dynamic_trailing_blocks:
+        return context.messages, []
+    *history, last = context.messages
+    kept = len(last["content"]) - context.dynamic_trailing_blocks
+    return [*history, {**last, "content": last["content"][:kept]}], last["content"][kept:]
+
+
+def _as_json(value: Any) -> Any:
+    """A message with its pictures, documents and sealed reasoning in base64."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if is_object(value):
+        return {key: _as_json(each) for key, each in value.items()}
+    return [*map(_as_json, value)] if is_array(value) else value
+
+
+def _with_bytes(value: Any, key: str = "") -> Any:
+    """The message again; what a model wrote or a tool returned as JSON is left as it is."""
+    if is_object(value):
+        return {
+            key: each if key in ("toolUse", "json") else _with_bytes(each, key)
+            for key, each in value.items()
+        }
+    if is_array(value):
+        return [*map(_with_bytes, value)]
+    is_bytes = isinstance(value, str) and key in ("bytes", "redactedContent")
+    return b64decode(value) if is_bytes else value
+
+
+MESSAGES: Translation[Message] = Translation(_as_json, lambda written, _: _with_bytes(written))

@@ -143,8 +143,13 @@ def _is_base64(text: str) -> bool:
     return len(text) >= BASE64_CHARS and _BASE64.fullmatch(text, 0, BASE64_CHARS) is not None
 
 
+_OF_URLS = str.maketrans("-_", "+/")
+"""The characters of base64 for addresses, which Google's packages write, in those of base64."""
+
+
 def _decoded(data: str, start: int, characters: int) -> bytes:
     part = "".join(data[start : start + characters].split())
+    part = part.translate(_OF_URLS)
     try:
         return binascii.a2b_base64(part[: len(part) // 4 * 4])
     except ValueError:  # not base64, or cut within a group because of line breaks
