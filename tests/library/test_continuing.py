@@ -59,7 +59,7 @@ def test_the_prompt_prefix_stays_as_with_fit(tmp_path: Path):
 
 
 def test_the_result_says_what_is_true_of_the_whole_conversation(tmp_path: Path):
-    history = begin()
+    history, result = begin(), compress([])
     for number in range(14):
         history += step(number)
         result = compress(history, settings=SMALL, store=tmp_path)
@@ -166,6 +166,7 @@ def test_a_summary_in_the_system_prompt_is_returned_with_it(tmp_path: Path):
     writer = ScriptedSummarizer("## Goal\nFix the build.")
     settings = SMALL.changed({"summary_role": "system", "strategy": "summarize"})
     history: list[Any] = [{"role": "user", "content": "Fix the build."}]
+    result = compress([])
     given: dict[str, Any] = {"system": "You build.", "settings": settings, "summarizer": writer}
     for number in range(14):
         history += tool_step([Run(f"c{number}", "logs", {}, f"line {number}\n" * 150)], "anthropic")

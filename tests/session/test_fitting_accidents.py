@@ -3,9 +3,10 @@
 import asyncio
 import json
 import logging
+from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from full_disk import a_disk_that_takes
@@ -164,9 +165,7 @@ def test_a_failing_compression_is_made_in_memory_until_one_succeeds(
 
 CYCLE: dict[str, Any] = {"role": "user", "content": []}
 CYCLE["content"].append(CYCLE)
-DEEP: Any = "a text"
-for _ in range(5_000):
-    DEEP = [DEEP]
+DEEP = reduce(lambda inner, _: [inner], range(5_000), cast("Any", "a text"))
 
 
 class Hostile:
@@ -239,7 +238,11 @@ def test_strange_things_beside_the_messages_stop_no_request(
     assert session.fit(history, **options)[-1] == history[-1]
 
 
-@pytest.mark.parametrize("counter", [failing_counter, lambda text: "many"])
+def counting_in_words(text: str) -> str:
+    return "many"
+
+
+@pytest.mark.parametrize("counter", [failing_counter, counting_in_words])
 def test_a_counter_that_fails_stops_no_request(tmp_path: Path, counter: Any):
     session = Session(tmp_path, "s", settings=SMALL, counter=counter)
 

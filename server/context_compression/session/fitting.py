@@ -121,6 +121,7 @@ class Fitting:
         self._format: Format | None = None
         self._counted: Counted | None = None
         self._followed = Followed()
+        self._state = State()
         self._result: Result | None = None
         self._unread: dict[int, Any] = {}
         self._kinds: set[str] = set()
@@ -172,16 +173,20 @@ class Fitting:
         self._followed = Followed(history, step.places, ours)
         if new is None or any(message.role == "assistant" for message in new.messages):
             self._pace.answered()
+        read = new.messages if new is not None else None
         if new and may_shorten(conversation, state):
-            conversation.log.append(*shortened(conversation, state, new))
-            state = conversation.state()
-        planned = self._due(before, state)
+            events = shortened(conversation, state, new)
+            conversation.log.append(*events)
+            if events:
+                read, state = None, conversation.state()
+        self._state = state
+        planned = self._due(before, read)
         options = planned and {**lasting.options(conversation, state), "focus": focus}
         return planned and replace(planned, options=options)
 
     def shown(self) -> Fitted:
         """The view of the history; messages that did not change are the very objects passed."""
-        followed, state = self._followed, self._conversation.state()
+        followed, state = self._followed, self._state
         view, history = state.view, followed.history
         place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
         places = [place_of.get(id(message)) for message in view]
@@ -263,9 +268,15 @@ class Fitting:
             )
             logger.warning("session %s: %s", self._conversation.id, self._warnings[-1])
 
-    def _due(self, before: State, state: State) -> PlannedCompression | None:
-        """The compression that is due; all is counted only if the last count does not decide."""
+    def _due(self, before: State, read: Sequence[Message] | None) -> PlannedCompression | None:
+        """The compression that is due; all is counted only if the last count does not decide.
+
+        Args:
+            before: the state before the history was followed.
+            read: the new messages of the view, if they are read already.
+        """
         conversation, settings = self._conversation, self._conversation.settings
+        state = self._state
         if not settings.auto_compress:
             return None
         beside = fingerprint((conversation.system_for(state), conversation.tools))
@@ -273,7 +284,7 @@ class Fitting:
         grown = state.view[: len(before.view)] == before.view and not anchor_in(new)
         if last and last.number == before.number and last.beside == beside and grown:
             counter = Counter(conversation.model, conversation.counter)
-            upper = last.upper + counter.total(parse(new).messages).upper
+            upper = last.upper + counter.total(read or parse(new).messages).upper
             self._counted = Counted(upper, state.number, beside)
             if upper < settings.threshold_tokens and settings.strategy != "window":
                 return None

@@ -34,12 +34,14 @@ def why_not_json(value: Any) -> str | None:
             elif is_object(item):
                 if any(not isinstance(key, str) for key in cast("Iterable[object]", item)):
                     return "a key that is not a string"
-                below.update((id(part), part) for part in item.values())
+                below.update((id(part), part) for part in item.values() if type(part) is not str)
             elif is_array(item) and not isinstance(item, bytearray):
-                below.update((id(part), part) for part in item)
+                below.update((id(part), part) for part in item if type(part) is not str)
             else:
                 how = " (write it in base64)" if isinstance(item, bytes | bytearray) else ""
                 return f"a {type(item).__name__}, which is no JSON value{how}"
+        if not below:
+            break
         level = [*below.values()]
     return None
 
@@ -68,7 +70,7 @@ def _is_plain(value: Any) -> bool:
     for _ in range(DEEPEST):
         below: dict[int, Any] = {}  # by id: a value may hold itself, and that more than once
         for item in level:
-            kind = type(item)
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
             if kind is dict:
                 parts = item.values()
             elif kind is list or kind is tuple:
