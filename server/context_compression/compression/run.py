@@ -40,7 +40,7 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(drive(steps, summarizer, _at_once))
+        return asyncio.run(drive(steps, summarizer, at_once))
     raise InvalidSettings(
         "In an event loop a model is asked through acompress, aprepare and afit, not through "
         "compress, prepare and fit."
@@ -86,7 +86,8 @@ def advance(steps: Steps, answer: SummaryReply | SummaryError | None = None) -> 
         return done.value
 
 
-async def _at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
+async def at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
+    """The `Executor` of a thread without other work."""
     return function()
 
 

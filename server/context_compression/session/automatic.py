@@ -1,11 +1,12 @@
 """`AutomaticConversation`: a recorded conversation, compressed whenever a request needs that."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_compression.errors import BudgetTooSmall
-from context_compression.session.compressing import Compressor
+from context_compression.session.compressing import Compressor, PlannedCompression
 from context_compression.session.fitting import Fitting
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.recorded import RecordedConversation
@@ -13,6 +14,9 @@ from context_compression.session.threads import acquired, in_thread, same_signat
 from context_compression.session.triggers import Error, after_refusal, before_request
 from context_compression.store.session_folder import FITTING_SECONDS
 from context_compression.summaries.summarizer import Summarizer
+
+if TYPE_CHECKING:
+    from context_compression.session.background import Background
 
 
 class AutomaticConversation(RecordedConversation):
@@ -29,6 +33,7 @@ class AutomaticConversation(RecordedConversation):
     on_event: Callable[[Event], object]
     _pace: Pace
     _fitting: Fitting
+    _background: "Background | None" = None
 
     def record(self, *messages: Mapping[str, Any]) -> None:
         """Add messages to the conversation; they are on disk when this returns.
@@ -50,14 +55,16 @@ class AutomaticConversation(RecordedConversation):
         Raises:
             ContextCompressionError: as for `compress`.
         """
-        if planned := before_request(self, self._pace):
-            self._compressor.run(planned)
+        usage = self.usage()
+        due = before_request(self, self._pace, usage)
+        self._compress_before_request(due, usage.used_tokens.upper)
         return self.view()
 
     async def aprepare(self) -> list[dict[str, Any]]:
         """`prepare` for an event loop."""
-        if planned := await in_thread(partial(before_request, self, self._pace)):
-            await self._compressor.arun(planned)
+        usage = await in_thread(self.usage)
+        due = await in_thread(partial(before_request, self, self._pace, usage))
+        await self._acompress_before_request(due, usage.used_tokens.upper)
         return await in_thread(self.view)
 
     def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
@@ -88,8 +95,8 @@ class AutomaticConversation(RecordedConversation):
         """
         self._beside(system, tools)
         with self.log.fitting():
-            if planned := self._fitting.follow(messages):
-                self._compressor.run(planned)
+            due = self._fitting.follow(messages)
+            self._compress_before_request(due, self._fitting.used)
             return self._fitting.shown()
 
     @same_signature_as(fit)
@@ -99,8 +106,8 @@ class AutomaticConversation(RecordedConversation):
         """`fit` for an event loop."""
         self._beside(system, tools)
         async with acquired(self.log.fitting, FITTING_SECONDS):
-            if planned := await in_thread(partial(self._fitting.follow, messages)):
-                await self._compressor.arun(planned)
+            due = await in_thread(partial(self._fitting.follow, messages))
+            await self._acompress_before_request(due, self._fitting.used)
             return await in_thread(self._fitting.shown)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
@@ -141,6 +148,22 @@ class AutomaticConversation(RecordedConversation):
         if tools is not None:
             self.tools = tools
 
+    def _compress_before_request(self, due: PlannedCompression | None, used: int) -> None:
+        """Compress if that is due; beside the agent's work if the session does that."""
+        if self._background:
+            self._background.run(self._compressor, due, used)
+        elif due:
+            self._compressor.run(due)
+
+    async def _acompress_before_request(self, due: PlannedCompression | None, used: int) -> None:
+        if self._background:
+            await self._background.arun(self._compressor, due, used)
+        elif due:
+            await self._compressor.arun(due)
+
     @property
     def _compressor(self) -> Compressor:
-        return Compressor(self, self._pace, self.summarizer, self.on_event)
+        compressor = Compressor(self, self._pace, self.summarizer, self.on_event)
+        if self._background:
+            return replace(compressor, before=self._background.discard)
+        return compressor

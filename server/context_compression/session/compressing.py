@@ -14,7 +14,12 @@ from context_compression.progress import begin
 from context_compression.session.following import new_events
 from context_compression.session.pacing import Event, Pace, Reason
 from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import preview, request_that_archives, settings_for
+from context_compression.session.requests import (
+    archiver_of,
+    preview,
+    request_that_archives,
+    settings_for,
+)
 from context_compression.session.threads import acquired, check_cancelled, in_thread
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import Usage
@@ -69,12 +74,14 @@ class Compressor:
         pace: records how large a compression left the view.
         summarizer: writes summaries; with `None`, no model is called.
         on_event: called at the start and the end of a compression.
+        before: called before a compression runs.
     """
 
     conversation: RecordedConversation
     pace: Pace
     summarizer: Summarizer | None
     on_event: Callable[[Event], object]
+    before: Callable[[], object] = lambda: None
 
     def run(self, planned: PlannedCompression) -> Result:
         """The result of a compression, with its originals on disk.
@@ -82,6 +89,7 @@ class Compressor:
         Raises:
             ContextCompressionError: as for `Session.compress`.
         """
+        self.before()
         with self._announced(planned.reason, self.conversation.usage()) as progress:
             if unchanged := self._unchanged(planned):
                 return progress.done(unchanged)
@@ -98,6 +106,7 @@ class Compressor:
             check_cancelled()
             planned.before_writing()
 
+        self.before()
         cancellable = replace(planned, before_writing=unless_cancelled)
         usage_before = await in_thread(self.conversation.usage)
         with self._announced(planned.reason, usage_before) as progress:
@@ -112,6 +121,29 @@ class Compressor:
                 progress.done(result)
             progress.usage = await in_thread(self.conversation.usage)
             return result
+
+    def write(self, result: Result, covered: Sequence[dict[str, Any]]) -> None:
+        """Write the originals of a compression that was prepared; its view counts from then on.
+
+        Its summary was paid for before, so the events tell no cost.
+
+        Args:
+            result: the compression.
+            covered: the messages that it compresses, with which the view still begins.
+
+        Raises:
+            StoreError: a file cannot be written; the conversation is unchanged.
+        """
+        usage = self.conversation.usage()
+        with self._announced("threshold", usage) as progress:
+            kept = archiver_of(self.conversation, self.conversation.state()).keep(covered, result)
+            tokens_after = int(usage.used_tokens) - result.tokens_freed
+            progress.done(
+                replace(
+                    result, tokens_after=tokens_after, files_removed=kept.files_removed,
+                    first_kept_index=kept.first_kept_index, summary=None,
+                )
+            )  # fmt: skip
 
     def _unchanged(self, planned: PlannedCompression) -> Result | None:
         """The result of a preview that changes nothing, if there is no store yet; else `None`.

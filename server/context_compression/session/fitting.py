@@ -114,6 +114,11 @@ class Fitting:
             state = conversation.state()
         return self._due(before, state)
 
+    @property
+    def used(self) -> int:
+        """The upper bound of the tokens in use, as far as they were counted."""
+        return self._counted.upper if self._counted else 0
+
     def shown(self) -> list[Any]:
         """The view of the history; messages that did not change are the very objects passed."""
         followed, view = self._followed, self._conversation.state().view

@@ -1,0 +1,155 @@
+"""Compressions beside the agent's work: prepared early, and written when they are due.
+
+One is written only if the view still begins with the messages that it covers; messages that came
+meanwhile stay behind it. So no request waits for a model.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from threading import RLock
+from typing import TypeAlias
+
+from context_compression.session.compressing import Compressor, PlannedCompression
+from context_compression.session.pacing import Pace
+from context_compression.session.preparation import Preparation, free, running_loop
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.threads import in_thread
+from context_compression.settings import Settings
+
+EARLY = 0.85
+"""The share of the threshold from which on a compression is prepared."""
+
+Start: TypeAlias = Callable[[Preparation], object]
+"""Starts a preparation, in a thread or in a task."""
+
+
+def early(settings: Settings) -> int:
+    """The tokens from which on a compression is prepared."""
+    return int(EARLY * settings.threshold_tokens)
+
+
+def latest(settings: Settings) -> int:
+    """The most tokens that are sent as they are while a compression is being prepared.
+
+    This is half way from the threshold to the end of the context window: the answer needs room.
+    """
+    return (settings.threshold_tokens + settings.token_budget) // 2
+
+
+def settings_of_early(settings: Settings) -> Settings:
+    """The settings of a compression that is due early and leaves room for what comes meanwhile."""
+    budget, target = settings.token_budget, settings.target_tokens
+    meanwhile = settings.threshold_tokens - early(settings)
+    return settings.changed(
+        {
+            "trigger_threshold": early(settings) / budget,
+            "target_usage": max(target - meanwhile, target // 2) / budget,
+        }
+    )
+
+
+class Background:
+    """Prepares the compressions of one session beside its requests, one at a time."""
+
+    _last: Preparation | None = None
+
+    def __init__(self) -> None:
+        self._starts = Pace()
+        self._lock = RLock()
+
+    def __del__(self) -> None:
+        """Nobody needs the preparation any more."""
+        if self._last:
+            self._last.cancel()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What went wrong the last time, in a sentence."""
+        problem = self._last.problem if self._last else None
+        return [f"a compression was prepared beside the agent's work: {problem}"] if problem else []
+
+    def run(self, compressor: Compressor, due: PlannedCompression | None, used: int) -> None:
+        """Do what a request may wait for; the rest begins in a thread.
+
+        Args:
+            compressor: of the conversation.
+            due: the compression that is due before the request.
+            used: the upper bound of the tokens in use.
+        """
+        if now := self._step(compressor, due, used, Preparation.in_thread):
+            replace(compressor, summarizer=None).run(now)
+
+    async def arun(self, compressor: Compressor, due: PlannedCompression | None, used: int) -> None:
+        """`run` for an event loop, in which the rest is a task."""
+        loop = running_loop()  # another framework than asyncio has none
+        start: Start = Preparation.in_thread
+        if loop:
+            start = partial(Preparation.in_loop, loop=loop)
+        if now := await in_thread(partial(self._step, compressor, due, used, start)):
+            await replace(compressor, summarizer=None).arun(now)
+
+    def discard(self) -> None:
+        """Cancel what is being prepared, and throw away what is ready."""
+        if last := self._last:
+            last.cancel()
+
+    def close(self) -> None:
+        """`discard`, and wait for the end."""
+        if last := self._last:
+            last.cancel()
+            last.wait()
+
+    def _step(
+        self, compressor: Compressor, due: PlannedCompression | None, used: int, start: Start
+    ) -> PlannedCompression | None:
+        """The compression that the request itself must make, without a model: it has no room."""
+        conversation, settings = compressor.conversation, compressor.conversation.settings
+        if not settings.auto_compress:
+            return None
+        with self._lock:
+            self._discard_outdated(conversation)
+            if due and self._is_written(compressor):
+                used = conversation.usage().used_tokens.upper
+                due = due if used > latest(settings) else None
+            needs_summary = compressor.summarizer and settings.on_summary_failure == "skip"
+            if due and used > latest(settings) and not needs_summary:
+                return due
+            if due or used >= early(settings):
+                self._start(compressor, used, start)
+        return None
+
+    def _discard_outdated(self, conversation: RecordedConversation) -> None:
+        """Cancel the preparation if the messages that it covers were edited, or are gone."""
+        last = self._last
+        if last and last.is_awaited and not last.fits(conversation.state()):
+            last.cancel()
+
+    def _is_written(self, compressor: Compressor) -> bool:
+        """Whether a compression was ready, and was written."""
+        last = self._last
+        if not (last and last.result):
+            return False
+        with free(compressor.conversation.log.locked) as is_free:
+            if not (is_free and last.fits(compressor.conversation.state())):
+                return False
+            result, last.result = last.result, None
+            compressor.write(result, last.covered)
+        return True
+
+    def _start(self, compressor: Compressor, used: int, start: Start) -> None:
+        """Start a preparation, if none runs or is ready and the view has grown since the last."""
+        conversation, last = compressor.conversation, self._last
+        if last and last.is_awaited:
+            return
+        if last and last.is_elsewhere:
+            self._starts.tried(0)
+        if not self._starts.worth_trying(used):
+            return
+        tokens = int(conversation.usage().used_tokens)
+        if not compressor.pace.worth_trying(tokens):
+            return
+        self._starts.tried(used)
+        settings = settings_of_early(conversation.settings)
+        self._last = Preparation(compressor, conversation.state(), settings, tokens)
+        start(self._last)
