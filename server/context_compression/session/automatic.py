@@ -1,7 +1,6 @@
 """`AutomaticConversation`: a recorded conversation, compressed whenever a request needs that."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -151,19 +150,20 @@ class AutomaticConversation(RecordedConversation):
     def _compress_before_request(self, due: PlannedCompression | None, used: int) -> None:
         """Compress if that is due; beside the agent's work if the session does that."""
         if self._background:
-            self._background.run(self._compressor, due, used)
+            self._background.run(self._compressor_of(self.summarizer), due, used)
         elif due:
             self._compressor.run(due)
 
     async def _acompress_before_request(self, due: PlannedCompression | None, used: int) -> None:
         if self._background:
-            await self._background.arun(self._compressor, due, used)
+            await self._background.arun(self._compressor_of(self.summarizer), due, used)
         elif due:
             await self._compressor.arun(due)
 
     @property
     def _compressor(self) -> Compressor:
-        compressor = Compressor(self, self._pace, self.summarizer, self.on_event)
-        if self._background:
-            return replace(compressor, before=self._background.discard)
-        return compressor
+        alone = self._background.alone if self._background else None
+        return self._compressor_of(alone(self.summarizer) if alone else self.summarizer)
+
+    def _compressor_of(self, summarizer: Summarizer | None) -> Compressor:
+        return Compressor(self, self._pace, summarizer, self.on_event)

@@ -5,17 +5,18 @@ meanwhile stay behind it. So no request waits for a model.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
 from typing import TypeAlias
 
 from context_compression.session.compressing import Compressor, PlannedCompression
 from context_compression.session.pacing import Pace
-from context_compression.session.preparation import Preparation, free, running_loop
+from context_compression.session.preparation import Preparation, running_loop
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
+from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
 EARLY = 0.85
 """The share of the threshold from which on a compression is prepared."""
@@ -26,7 +27,7 @@ Start: TypeAlias = Callable[[Preparation], object]
 
 def early(settings: Settings) -> int:
     """The tokens from which on a compression is prepared."""
-    return int(EARLY * settings.threshold_tokens)
+    return max(1, int(EARLY * settings.threshold_tokens))
 
 
 def latest(settings: Settings) -> int:
@@ -44,9 +45,22 @@ def settings_of_early(settings: Settings) -> Settings:
     return settings.changed(
         {
             "trigger_threshold": early(settings) / budget,
-            "target_usage": max(target - meanwhile, target // 2) / budget,
+            "target_usage": max(1, target - meanwhile, target // 2) / budget,
         }
     )
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A `Summarizer` that first cancels what is prepared, so that never two run at once."""
+
+    summarizer: Summarizer
+    discard: Callable[[], object]
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        """The summary of the summarizer."""
+        self.discard()
+        return await self.summarizer.summarize(request)
 
 
 class Background:
@@ -94,6 +108,10 @@ class Background:
         if last := self._last:
             last.cancel()
 
+    def alone(self, summarizer: Summarizer | None) -> Summarizer | None:
+        """The summarizer for a compression of the caller's: what is prepared is cancelled first."""
+        return Alone(summarizer, self.discard) if summarizer else None
+
     def close(self) -> None:
         """`discard`, and wait for the end."""
         if last := self._last:
@@ -114,9 +132,13 @@ class Background:
                 due = due if used > latest(settings) else None
             needs_summary = compressor.summarizer and settings.on_summary_failure == "skip"
             if due and used > latest(settings) and not needs_summary:
+                self.discard()
                 return due
-            if due or used >= early(settings):
-                self._start(compressor, used, start)
+            if self._last and self._last.is_elsewhere:
+                self._starts.tried(0)
+            has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
+            if has_grown and (due or used >= early(settings)):
+                self._start_if_worth_it(compressor, due, used, start)
         return None
 
     def _discard_outdated(self, conversation: RecordedConversation) -> None:
@@ -130,26 +152,25 @@ class Background:
         last = self._last
         if not (last and last.result):
             return False
-        with free(compressor.conversation.log.locked) as is_free:
-            if not (is_free and last.fits(compressor.conversation.state())):
-                return False
-            result, last.result = last.result, None
-            compressor.write(result, last.covered)
-        return True
+        result, last.result = last.result, None  # an error throws it away
+        if compressor.write(result, last.covered):
+            return True
+        last.result = result  # another compression runs
+        return False
 
-    def _start(self, compressor: Compressor, used: int, start: Start) -> None:
-        """Start a preparation, if none runs or is ready and the view has grown since the last."""
-        conversation, last = compressor.conversation, self._last
-        if last and last.is_awaited:
+    def _start_if_worth_it(
+        self, compressor: Compressor, due: PlannedCompression | None, used: int, start: Start
+    ) -> None:
+        """Start a preparation, if none runs or is ready."""
+        conversation = compressor.conversation
+        if self._last and self._last.is_awaited:
             return
-        if last and last.is_elsewhere:
-            self._starts.tried(0)
-        if not self._starts.worth_trying(used):
-            return
-        tokens = int(conversation.usage().used_tokens)
-        if not compressor.pace.worth_trying(tokens):
+        usage = conversation.usage()
+        is_early = due is None and usage.used_tokens.upper < early(conversation.settings)
+        if is_early or not compressor.pace.worth_trying(usage.used_tokens):
             return
         self._starts.tried(used)
         settings = settings_of_early(conversation.settings)
-        self._last = Preparation(compressor, conversation.state(), settings, tokens)
+        state, tokens = conversation.state(), int(usage.used_tokens)
+        self._last = Preparation(compressor, state, settings, tokens)
         start(self._last)

@@ -1,7 +1,7 @@
 """Runs a session's compressions: one at a time, announced by events, sync and async."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from context_compression.session.requests import (
     request_that_archives,
     settings_for,
 )
-from context_compression.session.threads import acquired, check_cancelled, in_thread
+from context_compression.session.threads import acquired, check_cancelled, free, in_thread
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import Usage
 
@@ -74,14 +74,12 @@ class Compressor:
         pace: records how large a compression left the view.
         summarizer: writes summaries; with `None`, no model is called.
         on_event: called at the start and the end of a compression.
-        before: called before a compression runs.
     """
 
     conversation: RecordedConversation
     pace: Pace
     summarizer: Summarizer | None
     on_event: Callable[[Event], object]
-    before: Callable[[], object] = lambda: None
 
     def run(self, planned: PlannedCompression) -> Result:
         """The result of a compression, with its originals on disk.
@@ -89,7 +87,6 @@ class Compressor:
         Raises:
             ContextCompressionError: as for `Session.compress`.
         """
-        self.before()
         with self._announced(planned.reason, self.conversation.usage()) as progress:
             if unchanged := self._unchanged(planned):
                 return progress.done(unchanged)
@@ -106,7 +103,6 @@ class Compressor:
             check_cancelled()
             planned.before_writing()
 
-        self.before()
         cancellable = replace(planned, before_writing=unless_cancelled)
         usage_before = await in_thread(self.conversation.usage)
         with self._announced(planned.reason, usage_before) as progress:
@@ -122,28 +118,36 @@ class Compressor:
             progress.usage = await in_thread(self.conversation.usage)
             return result
 
-    def write(self, result: Result, covered: Sequence[dict[str, Any]]) -> None:
-        """Write the originals of a compression that was prepared; its view counts from then on.
+    def write(self, result: Result, covered: Sequence[dict[str, Any]]) -> bool:
+        """Write a compression that was prepared before; from then on, its view counts.
 
-        Its summary was paid for before, so the events tell no cost.
+        Its summary was paid for when it was prepared, so the events tell no cost.
 
         Args:
             result: the compression.
-            covered: the messages that it compresses, with which the view still begins.
+            covered: the messages that it compresses.
+
+        Returns:
+            Whether it was written. It is not if another compression runs, or if the view does not
+            begin with the covered messages any more.
 
         Raises:
             StoreError: a file cannot be written; the conversation is unchanged.
         """
-        usage = self.conversation.usage()
-        with self._announced("threshold", usage) as progress:
-            kept = archiver_of(self.conversation, self.conversation.state()).keep(covered, result)
-            tokens_after = int(usage.used_tokens) - result.tokens_freed
-            progress.done(
-                replace(
-                    result, tokens_after=tokens_after, files_removed=kept.files_removed,
-                    first_kept_index=kept.first_kept_index, summary=None,
-                )
+        conversation = self.conversation
+        with ExitStack() as announced, free(conversation.log.locked) as is_free:
+            state = conversation.state()
+            if not (is_free and state.view[: len(covered)] == covered):
+                return False
+            usage = conversation.usage()
+            progress = announced.enter_context(self._announced("threshold", usage))
+            kept = archiver_of(conversation, state).keep(covered, result)
+            written = replace(
+                result, files_removed=kept.files_removed, first_kept_index=kept.first_kept_index,
+                tokens_after=int(usage.used_tokens) - result.tokens_freed, summary=None,
             )  # fmt: skip
+            progress.done(written)
+        return True
 
     def _unchanged(self, planned: PlannedCompression) -> Result | None:
         """The result of a preview that changes nothing, if there is no store yet; else `None`.

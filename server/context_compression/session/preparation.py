@@ -5,8 +5,7 @@ It reads the view of its start, and writes nothing.
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from threading import Event as Flag
 from threading import Thread
@@ -14,12 +13,11 @@ from threading import Thread
 from context_compression.compression.result import Result
 from context_compression.compression.run import Executor, acompress, at_once
 from context_compression.compression.target import NO_SUMMARY
-from context_compression.errors import StoreError, StoreUnwritable
 from context_compression.session.compressing import Compressor, end_event
 from context_compression.session.pacing import Event
 from context_compression.session.requests import request_beside
 from context_compression.session.state import State
-from context_compression.session.threads import in_thread
+from context_compression.session.threads import free, in_thread
 from context_compression.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -158,21 +156,3 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
-
-
-@contextmanager
-def free(lock: Callable[[float], AbstractContextManager[None]]) -> Generator[bool]:
-    """Hold a lock of a store if it is free; yields whether it is held.
-
-    Raises:
-        StoreUnwritable: the file of the lock cannot be written.
-    """
-    with ExitStack() as held:
-        is_held = True
-        try:
-            held.enter_context(lock(0))
-        except StoreUnwritable:
-            raise
-        except StoreError:
-            is_held = False
-        yield is_held
