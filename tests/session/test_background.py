@@ -480,7 +480,7 @@ def test_a_summary_that_fails_is_told_once_and_replaced(agent: Agent, failure: E
     assert "overloaded" in end.error
     assert not end.aborted
     [warning] = [w for w in agent.session.status().warnings if "overloaded" in w]
-    assert "beside the agent's work" in warning
+    assert "in the background" in warning
     agent.go_on_until_compressed()
     assert agent.compressions()[0]["strategy"] == "extract"
     assert agent.model.count == 1
@@ -530,6 +530,35 @@ def test_the_start_is_told_in_another_thread_and_before_the_model_is_asked(eithe
     assert start.tokens_before <= either.used
     assert (end.kind, end.strategy, end.aborted) == ("end", "summarize", False)
     assert end.tokens_after < start.tokens_before / 2
+
+
+def test_a_summary_in_the_system_prompt_is_there_when_it_is_due(tmp_path: Path, model: HeldModel):
+    agent = Agent(tmp_path, model, summary_role="system")
+    agent.session.system = "You are careful."
+    agent.start()
+    agent.end()
+    agent.session.system = "You are brief."
+
+    before = agent.session.system
+    agent.go_on_until_compressed()
+
+    assert before == "You are brief."
+    assert agent.session.system.startswith("You are brief.")
+    assert "Move every module." in agent.session.system
+
+
+def test_a_window_that_is_due_by_its_turns_is_prepared_by_one_request_for_the_next(
+    tmp_path: Path,
+):
+    agent = Agent(tmp_path, None, strategy="window", keep_recent=2)
+    while not agent.session.is_due():
+        agent.say()
+
+    assert agent.used < EARLY * agent.threshold
+    assert agent.request() == agent.history
+    assert [agent.told.get(timeout=SECONDS).kind for _ in range(2)] == ["start", "end"]
+    agent.request()
+    assert agent.compressions()[0]["strategy"] == "window"
 
 
 def test_without_a_model_a_compression_is_prepared_as_well(either: Agent):

@@ -81,7 +81,7 @@ class Background:
     def warnings(self) -> list[str]:
         """What went wrong the last time, in a sentence."""
         problem = self._last.problem if self._last else None
-        return [f"a compression was prepared beside the agent's work: {problem}"] if problem else []
+        return [f"the compression in the background: {problem}"] if problem else []
 
     def run(self, compressor: Compressor, due: PlannedCompression | None, used: int) -> None:
         """Do what a request may wait for; the rest begins in a thread.
