@@ -11,6 +11,7 @@ run is a separate process. The output is the median, with the fastest and the sl
     warm     tokenizer loaded, this conversation never seen
     again    the same conversation once more
     a turn   5,000 tokens more in a session on disk
+    fit      the same by `fit`, also in multiples of the time for a turn
     memory   peak beyond the loaded tokenizer, in multiples of the conversation's size in memory
     growth   time for the complete conversation, in multiples of the time for its parts of 200K one
              by one; the column compares the longest conversation with that of 200K, which is a
@@ -56,6 +57,7 @@ OPERATIONS = {
     "compress again": "the same once more",
     "count": "count",
     "count again": "count again",
+    "a turn more: fit": "follow a history with 5,000 tokens more, make the request (`fit`)",
     "a turn more": "record 5,000 tokens in a session on disk, prepare the request",
     "compress after a turn": "compress that session again",
     "restore": "restore an original",
@@ -63,6 +65,7 @@ OPERATIONS = {
 }
 """What the page shows of our own times, and its words for it."""
 MULTIPLES = {
+    "fit, of a turn more": "time of `fit`, of that to record a turn and prepare the request",
     "memory, allocated": "peak of allocated memory, of the conversation's size in memory",
     "growth, compress": "time to compress, of the times of its parts of 200K",
 }
@@ -70,6 +73,8 @@ BARS: Mapping[str, Mapping[int, float]] = {
     "compress, cold": {200_000: 0.4},
     "compress, warm": {200_000: 0.15, 1_000_000: 1.0},
     "a turn more": {200_000: 0.02},
+    "a turn more: fit": {200_000: 0.01},
+    "fit, of a turn more": {200_000: 1.0},
     "restore": {50_000: 0.025, 200_000: 0.025, 1_000_000: 0.025, 5_000_000: 0.025},
     "search": {5_000_000: 0.025},
     "memory, allocated": {1_000_000: 1.0, 5_000_000: 1.0},
@@ -107,6 +112,7 @@ def run(path: Path, length: int, options: argparse.Namespace) -> Iterator[tuple[
             if kind == "session":
                 parts = (found["a turn more: record"], found["a turn more: prepare"])
                 found = {"a turn more": sum(parts), **found}
+                found["fit, of a turn more"] = found["a turn more: fit"] / found["a turn more"]
             yield from found.items()
     others = [peer for peer in PEERS if options.peers or peer in PLAIN]
     for peer in others if "peers" in options.only else ():
@@ -200,7 +206,7 @@ def table(figures: Figures, names: Sequence[str]) -> Iterator[str]:
 
 
 def shown(name: str, runs: Sequence[float]) -> str:
-    if name.startswith(("memory", "growth")):
+    if name.startswith(("memory", "growth", "fit, of")):
         return f"x {statistics.median(runs):.2f}"
     middle, *ends = (
         f"{1000 * seconds:,.0f}" if seconds >= 0.01 else f"{1000 * seconds:.2g}"

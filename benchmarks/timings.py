@@ -111,6 +111,12 @@ def session(text: str, target: int) -> dict[str, float]:
         for turn in turns:
             recorded.append(timed(partial(whole.record, *turn)))
             prepared.append(timed(whole.prepare))
+        fitted, history = list[float](), [*earlier]
+        followed = Session(folder, "followed", settings={"token_budget": NEVER_DUE})
+        followed.fit(history)
+        for turn in turns:
+            history += turn
+            fitted.append(timed(partial(followed.fit, history)))
         smaller = Session(folder, "smaller", settings={"token_budget": NEVER_DUE})
         smaller.record(*earlier)
         first = timed(partial(smaller.compress, target_tokens=target))
@@ -124,6 +130,7 @@ def session(text: str, target: int) -> dict[str, float]:
     return {
         "a turn more: record": median(recorded),
         "a turn more: prepare": median(prepared),
+        "a turn more: fit": median(fitted),
         "compress, to disk": first,
         "compress after a turn": median(again),
         "status": status,

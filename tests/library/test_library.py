@@ -197,4 +197,16 @@ def test_a_result_prints_its_sizes_and_no_message() -> None:
     sizes = (
         f"{result.tokens_before:,} -> {result.tokens_after:,} tokens, strategy {result.strategy}"
     )
-    assert repr(result) == f"<Result: 66 -> {len(result.messages)} messages, {sizes}>"
+    refs = f"{len(result.refs)} refs"
+    assert repr(result) == f"<Result: 66 -> {len(result.messages)} messages, {sizes}, {refs}>"
+    assert len(result.refs) > 1
+    assert repr(compress([])) == "<Result: 0 -> 0 messages, 0 -> 0 tokens, strategy none>"
+
+
+def test_a_missed_target_is_in_what_a_result_prints() -> None:
+    messages = [{"role": "user", "content": "Keep every word. " * 400}]
+
+    result = compress(messages, target_tokens=20, strategy="extract")
+
+    assert repr(result).endswith(", strategy none, target of 20 missed>")
+    assert "Keep every word" not in repr(result)

@@ -22,6 +22,7 @@ The modules of this package:
     prepared.py     `PreparedConversation`: read, repaired and counted
     target.py       the target, whether a compression is due, and the plan for it
     outcome.py      the result of edits
+    continued.py    the result of a view that a session continues
     accounting.py   which messages were kept, edited or dropped, and their refs
     result.py       `Result`
     loss.py         the loss report: which evidence is still in the view

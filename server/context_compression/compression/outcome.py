@@ -69,7 +69,7 @@ def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
     if not prepared.planned.repairs and (not view.edits or after >= prepared.tokens_before):
         notes = (f"nothing could be removed{_why(prepared)}", *outcome.notes)
         return _as_it_came(prepared, replace(outcome, notes=notes))
-    result = _changed(prepared, outcome, view, after)
+    result = changed(prepared, outcome, view, after)
     store = prepared.request.store
     if store is None:
         return result
@@ -119,7 +119,8 @@ def _as_it_came(prepared: PreparedConversation, outcome: Outcome) -> Result:
     )
 
 
-def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after: int) -> Result:
+def changed(prepared: PreparedConversation, outcome: Outcome, view: View, after: int) -> Result:
+    """The result of a view that takes `after` tokens; nothing is kept in a store."""
     request, planned, raw = prepared.request, prepared.planned, prepared.conversation.raw
     sent, system = prepared.placed(view)
     archive = prepared.plan.archive
@@ -148,7 +149,7 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
     messages, reasons = prepared.conversation.render(sent), accounting.reasons()
     return replace(
         _as_it_came(prepared, outcome),
-        messages=_as_given(messages, raw, request.messages),
+        messages=as_given(messages, raw, request.messages),
         changed=True,
         tokens_after=after,
         target_met=outcome.target is None or after <= outcome.target,
@@ -184,7 +185,7 @@ def _bound_thinking(messages: Sequence[Message]) -> int:
     return sum(isinstance(block, Thinking) and block.bound for m in messages for block in m.blocks)
 
 
-def _as_given(
+def as_given(
     messages: list[dict[str, Any]], raw: Sequence[Any], given: Sequence[Any]
 ) -> list[dict[str, Any]]:
     """The messages, with each unedited message as the caller's own object."""

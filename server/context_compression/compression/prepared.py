@@ -118,7 +118,7 @@ class PreparedConversation:
             model=request.model,
         )
         unedited = View(messages, tuple(range(len(messages))), ())
-        self._last_view: tuple[Sequence[Edit], View, int] = (), unedited, self._tokens(unedited)
+        self._last_view: tuple[Sequence[Edit], View, int] = (), unedited, self.tokens_of(unedited)
         counted = sum(self.overhead.values()) + self._last_view[2]
         self.overhead[BEYOND] = self.uncounted_tokens = self._uncounted(counted)
         self.fixed_tokens = sum(self.overhead.values())
@@ -254,7 +254,7 @@ class PreparedConversation:
             if binds and self.placed(view)[1] is not self.request.system:
                 settled = without_bound(self.plan, settled, first=0)
                 view = edits.apply(messages, settled, count, self.rules)
-            self._last_view = proposed, view, self._tokens(view)
+            self._last_view = proposed, view, self.tokens_of(view)
         return self._last_view[1:]
 
     def placed(self, view: View) -> tuple[list[Message], Any]:
@@ -263,7 +263,7 @@ class PreparedConversation:
         summary = next(new, None) if self.summary_in_system else None
         return self.prompt.placed(view.messages, view.origins, summary)
 
-    def _tokens(self, view: View) -> int:
+    def tokens_of(self, view: View) -> int:
         """Tokens of a view's messages, and of a summary in its system prompt."""
         messages, system = self.placed(view)
         summary = self.counter.system(system) - self.overhead["system prompt"]

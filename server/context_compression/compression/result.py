@@ -7,6 +7,7 @@ from typing import Any
 
 from context_compression.compression.explanation import Explains, Explanation, InFull
 from context_compression.compression.loss import Loss, UserSentences
+from context_compression.display.plurals import how_many
 from context_compression.errors import NoSuchMessage
 from context_compression.evidence.facts import Class
 from context_compression.summaries.record import SummaryRecord
@@ -145,13 +146,14 @@ class Result:
     said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        """The sizes, without the messages: a notebook shows it after each call."""
+        """The sizes and the number of refs, without the messages: shown after each call."""
         sizes = (
             f"{self.messages_in:,} -> {self.messages_out:,} messages, "
             f"{self.tokens_before:,} -> {self.tokens_after:,} tokens"
         )
         missed = "" if self.target_met else f", target of {self.target_tokens:,} missed"
-        return f"<Result: {sizes}, strategy {self.strategy}{missed}>"
+        refs = f", {how_many(len(self.refs), 'ref')}" if self.refs else ""
+        return f"<Result: {sizes}, strategy {self.strategy}{refs}{missed}>"
 
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:

@@ -17,6 +17,10 @@ from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.summaries.overflow import is_overflow
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
+ASK_IN_AN_EVENT_LOOP = (
+    "In an event loop a model is asked through acompress, aprepare and afit, not through "
+    "compress, prepare and fit."
+)
 RequestOrResult: TypeAlias = SummaryRequest | Result
 """The output of the steps: a request for a summary that they need, or their result."""
 Executor: TypeAlias = Callable[[Callable[[], RequestOrResult]], Awaitable[RequestOrResult]]
@@ -35,16 +39,22 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
         result = advance(steps)
         assert isinstance(result, Result), "no step may need a summary without a summarizer"
         return result
+    if in_event_loop():
+        raise InvalidSettings(ASK_IN_AN_EVENT_LOOP)
+    import asyncio
+
+    return asyncio.run(drive(steps, summarizer, at_once))
+
+
+def in_event_loop() -> bool:
+    """Whether an event loop runs in this thread, so that a plain function cannot ask a model."""
     import asyncio  # it imports sockets, which only a model needs
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(drive(steps, summarizer, at_once))
-    raise InvalidSettings(
-        "In an event loop a model is asked through acompress, aprepare and afit, not through "
-        "compress, prepare and fit."
-    )
+        return False
+    return True
 
 
 async def acompress(

@@ -4,6 +4,7 @@ This package chooses between a compression in memory and one through a session. 
 `compression` does the compression; `session` and `store` keep its originals on disk.
 
     functions.py    `compress`, `acompress`, `should_compress`
+    continuing.py   `compress` before each request: continues what the last call returned
 """
 
 from context_compression.moved import held_elsewhere

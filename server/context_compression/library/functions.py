@@ -7,6 +7,8 @@ last view and keeps the prompt cache valid.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,7 +17,9 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import acompress as acompress_in_memory
 from context_compression.compression.run import compress as compress_in_memory
 from context_compression.conversation.formats import parse
+from context_compression.library.continuing import Continuing, open_session
 from context_compression.session import Session, session_id_for
+from context_compression.session.requests import settings_for
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
@@ -90,7 +94,12 @@ def compress(
     )  # fmt: skip
     if store is None or not messages:
         return compress_in_memory(request, _summarizer(summarizer, request))
-    return _session(store, request, summarizer).compress(**_of_a_call(request))
+    if (call := _continuing(store, request, summarizer)) is None:
+        return _session(store, request, summarizer).compress(**_of_a_call(request))
+    continuing, session = call
+    number = session.state().number
+    fitted = session.fitted(continuing.history, system=system, tools=tools, focus=focus)
+    return continuing.result(session, fitted, number)
 
 
 @same_signature_as(compress)
@@ -106,7 +115,15 @@ async def acompress(
     request = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
     if store is None or not messages:
         return await acompress_in_memory(request, _summarizer(summarizer, request), in_thread)
-    return await _session(store, request, summarizer).acompress(**_of_a_call(request))
+    call = await in_thread(partial(_continuing, store, request, summarizer))
+    if call is None:
+        return await _session(store, request, summarizer).acompress(**_of_a_call(request))
+    continuing, session = call
+    number = (await in_thread(session.state)).number
+    fitted = await session.afitted(
+        continuing.history, system=request.system, tools=request.tools, focus=request.focus
+    )
+    return await in_thread(partial(continuing.result, session, fitted, number))
 
 
 def should_compress(
@@ -145,6 +162,35 @@ def _named(strategy: str | Strategy) -> str | Strategy | None:
 
 def _summarizer(writer: Writer, request: CompressionRequest) -> Summarizer | None:
     return summarizer_for(writer, for_model(request.settings, request.model))
+
+
+def _continuing(
+    store: Place, request: CompressionRequest, writer: Writer
+) -> tuple[Continuing, Session] | None:
+    """The call and its session, if the call continues what the last one returned.
+
+    It does if it leaves to the settings when to compress, and how.
+    """
+    request.check()
+    if request.target_tokens or request.strategy or request.pins or request.force:
+        return None
+    if isinstance(store, Session):
+        session = store
+        if request.settings is not None:
+            settings = settings_for(session, request.settings)
+            about = replace(
+                request, settings=settings, model=session.model, counter=session.counter,
+                system=session.given_system, tools=session.tools,
+            )  # fmt: skip
+            session = open_session(session.store, session.id, about)
+            session.summarizer, session.on_event = store.summarizer, store.on_event
+    else:
+        store = store if isinstance(store, Store) else Store(store)
+        session = open_session(store, session_id_for(request.messages, store), request)
+        if writer is not BY_SETTINGS:
+            session.summarizer = _summarizer(writer, request)
+    continuing = Continuing(request, session.settings)
+    return (continuing, session) if continuing.possible else None
 
 
 def _session(store: Place, request: CompressionRequest, writer: Writer) -> Session:

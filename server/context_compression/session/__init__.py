@@ -11,8 +11,11 @@ compression, `store` keeps the files, and `doors` finds the session that a calle
     background.py    makes compressions beside the agent's work
     preparation.py   prepares one of them
     fitting.py       follows the history of a program that keeps it itself
+    in_memory.py     makes requests small while the store cannot be used
+    lasting.py       how small a compression makes a view, so that it lasts
     triggers.py      plans the compressions that nobody requested
     arrivals.py      shortens tool results that come in
+    patterns.py      writes an output with repeating lines shorter, without loss
     tool_results.py  offloads one large tool result before it enters a conversation
     requests.py      the compression requests of a session
     pacing.py        when a session may compress; `Event`

@@ -1,7 +1,11 @@
 """Shortens tool results that come in when a conversation has outgrown its window before.
 
 The model has not read them yet, so everything before them stays as it was sent, and the prompt
-cache stays valid. The model must be able to restore them, so it must be offered `context_restore`.
+cache stays valid. Compressions alone could not do that: with 100 results of 2,500 tokens and a
+window of 60,000, even a compression that left nothing would have to come every 20 requests.
+
+If the model is offered `context_restore`, it gets a preview, and restores what it needs. Otherwise
+nothing may be left out. Then only lines that repeat are written shorter (`patterns.py`).
 """
 
 from contextlib import suppress
@@ -30,13 +34,8 @@ RESTORE = "context_restore"
 
 
 def may_shorten(conversation: RecordedConversation, state: State) -> bool:
-    """Whether results that come in are shortened.
-
-    They are if the conversation was compressed before, and the model is offered our tool.
-    """
-    if not (state.compressions and conversation.settings.auto_compress):
-        return False
-    return any(text.endswith(RESTORE) for text in strings_in(plain(conversation.tools)))
+    """Whether results that come in are shortened: if the conversation was compressed before."""
+    return bool(state.compressions) and conversation.settings.auto_compress
 
 
 def shortened(
@@ -55,12 +54,14 @@ def shortened(
     recent = [*_before(state, len(new)), *new.messages]
     calls = {call.id: call for message in recent for call in message.calls}
     talk = recent_talk(recent)
+    complete = not can_restore(conversation)
 
     def shorter(block: Block) -> Block:
         if not isinstance(block, ToolResult):
             return block
         call = calls.get(block.call_id, ToolCall(block.call_id, block.name or "tool", {}))
-        preview = offload_result(conversation, AnsweredCall(call, block.text, recent=talk))
+        answered = AnsweredCall(call, block.text, recent=talk)
+        preview = offload_result(conversation, answered, complete=complete)
         return block if preview is None else block.with_text(preview)
 
     events: list[dict[str, Any]] = []
@@ -73,6 +74,11 @@ def shortened(
             event = {"type": "shortened", "created_at": timestamp(), "index": first + at}
             events.append({**event, "message": shown})
     return events
+
+
+def can_restore(conversation: RecordedConversation) -> bool:
+    """Whether the model is offered our tool."""
+    return any(text.endswith(RESTORE) for text in strings_in(plain(conversation.tools)))
 
 
 def _before(state: State, new: int) -> tuple[Message, ...]:

@@ -1,12 +1,14 @@
 """`AutomaticConversation`: a recorded conversation, compressed whenever a request needs that."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from context_compression.errors import BudgetTooSmall
-from context_compression.session.compressing import Compressor, PlannedCompression
-from context_compression.session.fitting import Fitting
+from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
+from context_compression.errors import BudgetTooSmall, StoreError
+from context_compression.session.compressing import Compressor, Options, PlannedCompression
+from context_compression.session.fitting import Fitted, Fitting, check_list
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.threads import acquired, in_thread, same_signature_as
@@ -89,25 +91,94 @@ class AutomaticConversation(RecordedConversation):
             The messages to send. Those that did not change are the very objects passed.
 
         Raises:
-            InvalidConversation: `messages` is not a list.
-            StoreError: the store cannot be read or written.
+            InvalidConversation: `messages` is not a list. Nothing else is refused: without a store
+                or a compression the request is made in memory, and `status` warns of it.
         """
-        self._beside(system, tools)
-        with self.log.fitting():
-            due = self._fitting.follow(messages)
-            self._compress_before_request(due, self._fitting.used)
-            return self._fitting.shown()
+        check_list(messages)
+        try:
+            return self._fitting.sent(self.fitted(messages, system=system, tools=tools))
+        except Exception as error:
+            return self._fitting.memory.instead(messages, error)
 
     @same_signature_as(fit)
     async def afit(
         self, messages: Sequence[Any], *, system: Any = None, tools: Any = None
     ) -> list[Any]:
         """`fit` for an event loop."""
+        check_list(messages)
+        try:
+            return self._fitting.sent(await self.afitted(messages, system=system, tools=tools))
+        except Exception as error:
+            return await in_thread(partial(self._fitting.memory.instead, messages, error))
+
+    def fitted(
+        self,
+        messages: Sequence[Any],
+        *,
+        system: Any = None,
+        tools: Any = None,
+        focus: str | None = None,
+    ) -> Fitted:
+        """`fit` with a report, and with its errors.
+
+        Args:
+            messages: as in `fit`.
+            system: as in `fit`.
+            tools: as in `fit`.
+            focus: as in `compress`.
+
+        Raises:
+            ContextCompressionError: the store or a compression failed.
+        """
         self._beside(system, tools)
+        fitting, compressor = self._fitting, self._compressor
+        if self.summarizer and in_event_loop():
+            compressor = replace(compressor, summarizer=None)
+        with self.log.fitting():
+            following = fitting.requests(messages, focus)
+            planned = next(following)
+            if self._background:
+                self._compress_before_request(
+                    planned, fitting.used, partial(fitting.options, focus)
+                )
+                return fitting.shown_again()
+            if planned and compressor.summarizer is not self.summarizer:
+                fitting.memory.warn("no model wrote a summary", ASK_IN_AN_EVENT_LOOP)
+            while planned:
+                try:
+                    planned = following.send(compressor.run(planned))
+                except StoreError as error:
+                    planned = following.throw(error)
+            return fitting.shown()
+
+    @same_signature_as(fitted)
+    async def afitted(
+        self,
+        messages: Sequence[Any],
+        *,
+        system: Any = None,
+        tools: Any = None,
+        focus: str | None = None,
+    ) -> Fitted:
+        """`fitted` for an event loop."""
+        self._beside(system, tools)
+        fitting, compressor = self._fitting, self._compressor
         async with acquired(self.log.fitting, FITTING_SECONDS):
-            due = await in_thread(partial(self._fitting.follow, messages))
-            await self._acompress_before_request(due, self._fitting.used)
-            return await in_thread(self._fitting.shown)
+            following = fitting.requests(messages, focus)
+            planned = await in_thread(partial(next, following))
+            if self._background:
+                await self._acompress_before_request(
+                    planned, fitting.used, partial(fitting.options, focus)
+                )
+                return await in_thread(fitting.shown_again)
+            while planned:
+                try:
+                    result = await compressor.arun(planned)
+                except StoreError as error:
+                    planned = await in_thread(partial(following.throw, error))
+                else:
+                    planned = await in_thread(partial(following.send, result))
+            return await in_thread(fitting.shown)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
         """The messages to retry a refused request with; `None` if a retry would not help.
@@ -147,16 +218,20 @@ class AutomaticConversation(RecordedConversation):
         if tools is not None:
             self.tools = tools
 
-    def _compress_before_request(self, due: PlannedCompression | None, used: int) -> None:
+    def _compress_before_request(
+        self, due: PlannedCompression | None, used: int, options: Options = dict
+    ) -> None:
         """Compress if that is due; beside the agent's work if the session does that."""
         if self._background:
-            self._background.run(self._compressor_of(self.summarizer), due, used)
+            self._background.run(self._compressor_of(self.summarizer), due, used, options)
         elif due:
             self._compressor.run(due)
 
-    async def _acompress_before_request(self, due: PlannedCompression | None, used: int) -> None:
+    async def _acompress_before_request(
+        self, due: PlannedCompression | None, used: int, options: Options = dict
+    ) -> None:
         if self._background:
-            await self._background.arun(self._compressor_of(self.summarizer), due, used)
+            await self._background.arun(self._compressor_of(self.summarizer), due, used, options)
         elif due:
             await self._compressor.arun(due)
 

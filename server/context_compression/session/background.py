@@ -10,10 +10,11 @@ from functools import partial
 from threading import RLock
 from typing import TypeAlias
 
-from context_compression.session.compressing import Compressor, PlannedCompression
+from context_compression.session.compressing import Compressor, Options, PlannedCompression
 from context_compression.session.pacing import Pace
 from context_compression.session.preparation import Preparation, running_loop
 from context_compression.session.recorded import RecordedConversation
+from context_compression.session.requests import settings_for
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
@@ -83,24 +84,37 @@ class Background:
         problem = self._last.problem if self._last else None
         return [f"the compression in the background: {problem}"] if problem else []
 
-    def run(self, compressor: Compressor, due: PlannedCompression | None, used: int) -> None:
+    def run(
+        self,
+        compressor: Compressor,
+        due: PlannedCompression | None,
+        used: int,
+        options: Options = dict,
+    ) -> None:
         """Do what a request may wait for; the rest begins in a thread.
 
         Args:
             compressor: of the conversation.
             due: the compression that is due before the request.
             used: the upper bound of the tokens in use.
+            options: those of `Session.compress`.
         """
-        if now := self._step(compressor, due, used, Preparation.in_thread):
+        if now := self._step(compressor, due, used, options, Preparation.in_thread):
             replace(compressor, summarizer=None).run(now)
 
-    async def arun(self, compressor: Compressor, due: PlannedCompression | None, used: int) -> None:
+    async def arun(
+        self,
+        compressor: Compressor,
+        due: PlannedCompression | None,
+        used: int,
+        options: Options = dict,
+    ) -> None:
         """`run` for an event loop, in which the rest is a task."""
         loop = running_loop()  # another framework than asyncio has none
         start: Start = Preparation.in_thread
         if loop:
             start = partial(Preparation.in_loop, loop=loop)
-        if now := await in_thread(partial(self._step, compressor, due, used, start)):
+        if now := await in_thread(partial(self._step, compressor, due, used, options, start)):
             await replace(compressor, summarizer=None).arun(now)
 
     def discard(self) -> None:
@@ -119,7 +133,12 @@ class Background:
             last.wait()
 
     def _step(
-        self, compressor: Compressor, due: PlannedCompression | None, used: int, start: Start
+        self,
+        compressor: Compressor,
+        due: PlannedCompression | None,
+        used: int,
+        options: Options,
+        start: Start,
     ) -> PlannedCompression | None:
         """The compression that the request itself must make, without a model: it has no room."""
         conversation, settings = compressor.conversation, compressor.conversation.settings
@@ -138,7 +157,7 @@ class Background:
                 self._starts.tried(0)
             has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
             if has_grown and (due or used >= early(settings)):
-                self._start_if_worth_it(compressor, due, used, start)
+                self._start_if_worth_it(compressor, due, used, options, start)
         return None
 
     def _discard_outdated(self, conversation: RecordedConversation) -> None:
@@ -159,7 +178,12 @@ class Background:
         return False
 
     def _start_if_worth_it(
-        self, compressor: Compressor, due: PlannedCompression | None, used: int, start: Start
+        self,
+        compressor: Compressor,
+        due: PlannedCompression | None,
+        used: int,
+        options: Options,
+        start: Start,
     ) -> None:
         """Start a preparation, if none runs or is ready."""
         conversation = compressor.conversation
@@ -170,7 +194,12 @@ class Background:
         if is_early or not compressor.pace.worth_trying(usage.used_tokens):
             return
         self._starts.tried(used)
-        settings = settings_of_early(conversation.settings)
-        state, tokens = conversation.state(), int(usage.used_tokens)
-        self._last = Preparation(compressor, state, settings, tokens)
+        given = options()
+        settings = settings_of_early(settings_for(conversation, given.pop("settings", None)))
+        self._last = Preparation(
+            compressor,
+            conversation.state(),
+            {**given, "settings": settings},
+            int(usage.used_tokens),
+        )
         start(self._last)

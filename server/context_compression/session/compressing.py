@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
@@ -24,6 +24,8 @@ from context_compression.session.threads import acquired, check_cancelled, free,
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import Usage
 
+Options: TypeAlias = Callable[[], dict[str, Any]]
+"""Makes the options of a compression when it starts."""
 LOCK_SECONDS = 30.0
 """How many seconds a compression waits for another compression of the same conversation."""
 

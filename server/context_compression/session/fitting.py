@@ -5,18 +5,21 @@ Then only the new messages are read and counted.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
+from context_compression.compression.result import Result
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
 from context_compression.conversation.messages import Message, is_array, is_object
 from context_compression.display.strings import one_line
-from context_compression.errors import InvalidConversation
+from context_compression.errors import InvalidConversation, StoreError
+from context_compression.session import lasting
 from context_compression.session.arrivals import may_shorten, shortened
 from context_compression.session.compressing import PlannedCompression
 from context_compression.session.following import message_events, new_events, shared_messages
+from context_compression.session.in_memory import InMemory
 from context_compression.session.log_events import has_rewind
 from context_compression.session.pacing import Pace
 from context_compression.session.recorded import RecordedConversation
@@ -25,6 +28,10 @@ from context_compression.session.triggers import before_request
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
 logger = logging.getLogger(__name__)
+Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
+"""Yields compressions, and `None` when none is needed any more; receives their results."""
+ATTEMPTS = 3
+"""How many compressions a request makes while other processes record in its conversation."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,22 @@ class Followed:
     history: Sequence[Any] = ()
     places: Sequence[int] = ()
     ours: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a program sends for its history.
+
+    Attributes:
+        messages: the messages to send.
+        origins: for each of them the index in the history of the message that it is or stands for;
+            `None` for one that a compression wrote.
+        result: of the compression that ran for this request; `None` if none did.
+    """
+
+    messages: list[Any]
+    origins: Sequence[int | None] = ()
+    result: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -74,30 +97,71 @@ class Counted:
     beside: int
 
 
+def check_list(history: Any) -> None:
+    """Refuse a history that is not a list.
+
+    Raises:
+        InvalidConversation: it is not.
+    """
+    if not is_array(history):
+        parse(history)  # its error says what to pass
+
+
 class Fitting:
     """Follows the histories that a program passes to one session.
 
     Attributes:
-        warnings: one sentence for each kind of message that was passed through unread.
+        memory: makes the requests while the store cannot be used.
     """
 
     def __init__(self, conversation: RecordedConversation, pace: Pace) -> None:
-        self.warnings: list[str] = []
+        self.memory = InMemory(conversation)
+        self._warnings: list[str] = []
         self._conversation, self._pace = conversation, pace
         self._format: Format | None = None
         self._counted: Counted | None = None
         self._followed = Followed()
+        self._state = State()
+        self._result: Result | None = None
         self._unread: dict[int, Any] = {}
         self._kinds: set[str] = set()
 
-    def follow(self, history: Sequence[Any]) -> PlannedCompression | None:
-        """Update the record to a history; returns the compression that is due then.
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each kind of message that was passed through unread, and each failure."""
+        return [*self._warnings, *self.memory.warnings]
+
+    def requests(self, history: Sequence[Any], focus: str | None = None) -> Following:
+        """Yields the compressions that a request needs, and receives their results.
+
+        A compression is planned anew if another process recorded something meanwhile.
 
         Raises:
-            InvalidConversation: the history is not a list.
+            StoreError: other processes did so all the time, or the store cannot be used.
         """
-        if not is_array(history):
-            parse(history)  # its error says what to pass
+        planned, self._result = self.follow(history, focus), None
+        for left in reversed(range(ATTEMPTS)):
+            if planned is None:
+                break
+            try:
+                self._result = yield planned
+            except StoreError:
+                if not left:
+                    raise
+                self.follow(history)
+            else:
+                planned = self.follow(history, focus)
+        if planned:
+            raise StoreError(f"Other processes go on recording in {self._conversation.id}.")
+        yield None
+
+    def follow(self, history: Sequence[Any], focus: str | None = None) -> PlannedCompression | None:
+        """Update the record to a history; returns the compression that is due then.
+
+        Args:
+            history: all messages, as the program passes them.
+            focus: the subject of the remaining work, in words.
+        """
         conversation = self._conversation
         before = conversation.state()
         step = self._grown(before, history) or self._changed(before, history)
@@ -109,26 +173,58 @@ class Fitting:
         self._followed = Followed(history, step.places, ours)
         if new is None or any(message.role == "assistant" for message in new.messages):
             self._pace.answered()
+        read = new.messages if new is not None else None
         if new and may_shorten(conversation, state):
-            conversation.log.append(*shortened(conversation, state, new))
-            state = conversation.state()
-        return self._due(before, state)
+            events = shortened(conversation, state, new)
+            conversation.log.append(*events)
+            if events:
+                read, state = None, conversation.state()
+        self._state = state
+        planned = self._due(before, read)
+        return planned and replace(planned, options=self.options(focus))
+
+    def options(self, focus: str | None) -> dict[str, Any]:
+        """The options of a compression of the history."""
+        return {**lasting.options(self._conversation, self._state), "focus": focus}
+
+    def shown_again(self) -> Fitted:
+        """`shown`, after a compression that `requests` did not plan."""
+        self._state = self._conversation.state()
+        return self.shown()
 
     @property
     def used(self) -> int:
         """The upper bound of the tokens in use, as far as they were counted."""
         return self._counted.upper if self._counted else 0
 
-    def shown(self) -> list[Any]:
+    def shown(self) -> Fitted:
         """The view of the history; messages that did not change are the very objects passed."""
-        followed, view = self._followed, self._conversation.state().view
+        followed, state = self._followed, self._state
+        view, history = state.view, followed.history
         place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
         places = [place_of.get(id(message)) for message in view]
         shown = [
-            message if place is None else followed.history[place]
+            message if place is None else history[place]
             for message, place in zip(view, places, strict=True)
         ]
-        return with_unread(shown, view, places, followed)
+        recorded = [place_of.get(id(message)) for message in state.recorded]
+        origins = [
+            place if place is not None or origin is None else recorded[origin]
+            for place, origin in zip(places, state.origins, strict=True)
+        ]
+        return Fitted(with_unread(shown, view, places, followed), origins, self._result)
+
+    def sent(self, fitted: Fitted) -> list[Any]:
+        """What goes out; from memory if the last compression failed, and none runs yet."""
+        history = self._followed.history
+        if fitted.result is None and self.memory.active and self._is_over_threshold:
+            return self.memory.fit(history)
+        self.memory.sent(history, fitted.messages)
+        return fitted.messages
+
+    @property
+    def _is_over_threshold(self) -> bool:
+        return self.used >= self._conversation.settings.threshold_tokens
 
     def _grown(self, state: State, history: Sequence[Any]) -> Step | None:
         """The step to a history that only adds messages; `None` if all of it must be read."""
@@ -178,15 +274,21 @@ class Fitting:
             kind += f" with {', '.join(map(str, message))}"
         if kind not in self._kinds:
             self._kinds.add(kind)
-            self.warnings.append(
+            self._warnings.append(
                 "a message is passed through as it came; it is not counted, and not compressed: "
                 f"{one_line(why)}"
             )
-            logger.warning("session %s: %s", self._conversation.id, self.warnings[-1])
+            logger.warning("session %s: %s", self._conversation.id, self._warnings[-1])
 
-    def _due(self, before: State, state: State) -> PlannedCompression | None:
-        """The compression that is due; all is counted only if the last count does not decide."""
+    def _due(self, before: State, read: Sequence[Message] | None) -> PlannedCompression | None:
+        """The compression that is due; all is counted only if the last count does not decide.
+
+        Args:
+            before: the state before the history was followed.
+            read: the new messages of the view, if they are read already.
+        """
         conversation, settings = self._conversation, self._conversation.settings
+        state = self._state
         if not settings.auto_compress:
             return None
         beside = fingerprint((conversation.system_for(state), conversation.tools))
@@ -194,7 +296,7 @@ class Fitting:
         grown = state.view[: len(before.view)] == before.view and not anchor_in(new)
         if last and last.number == before.number and last.beside == beside and grown:
             counter = Counter(conversation.model, conversation.counter)
-            upper = last.upper + counter.total(parse(new).messages).upper
+            upper = last.upper + counter.total(read or parse(new).messages).upper
             self._counted = Counted(upper, state.number, beside)
             if upper < settings.threshold_tokens and settings.strategy != "window":
                 return None

@@ -5,10 +5,12 @@ It reads the view of its start, and writes nothing.
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from threading import Event as Flag
 from threading import Thread
+from typing import Any
 
 from context_compression.compression.result import Result
 from context_compression.compression.run import Executor, acompress, at_once
@@ -18,7 +20,6 @@ from context_compression.session.pacing import Event
 from context_compression.session.requests import request_beside
 from context_compression.session.state import State
 from context_compression.session.threads import free, in_thread
-from context_compression.settings import Settings
 
 logger = logging.getLogger(__name__)
 ENDING_SECONDS = 5.0
@@ -37,14 +38,14 @@ class Preparation:
     """
 
     def __init__(
-        self, compressor: Compressor, state: State, settings: Settings, tokens: int
+        self, compressor: Compressor, state: State, options: Mapping[str, Any], tokens: int
     ) -> None:
         """Prepare nothing yet.
 
         Args:
             compressor: of the conversation.
             state: of its log.
-            settings: of this compression.
+            options: those of `Session.compress`.
             tokens: in use.
         """
         conversation = compressor.conversation
@@ -53,7 +54,7 @@ class Preparation:
         self.problem: str | None = None
         self.is_elsewhere = False
         self._log, self._summarizer = conversation.log, compressor.summarizer
-        self._request = request_beside(conversation, state, settings)
+        self._request = request_beside(conversation, state, **options)
         self._on_event = compressor.on_event
         self._started = Event("start", "background", tokens, session=conversation.id)
         self._ended, self._is_cancelled = Flag(), False

@@ -59,12 +59,12 @@ def archiver_of(
 
 
 def request_beside(
-    conversation: RecordedConversation, state: State, settings: Settings
+    conversation: RecordedConversation, state: State, **options: Any
 ) -> CompressionRequest:
     """The request for a compression of a state's view whose originals are written later."""
     archive = archive_of(conversation.store, conversation.log, state)
     keeper, system = Rehearsal(archive, conversation.store), conversation.system_for(state)
-    return _request(conversation, state.view, system, keeper, settings=settings)
+    return _request(conversation, state.view, system, keeper, **options)
 
 
 def preview(

@@ -22,6 +22,7 @@ from context_compression.planning.archive import Archive
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import describe
 from context_compression.session.keeping import ArchivedTexts
+from context_compression.session.patterns import with_patterns
 from context_compression.session.receipts import restored_refs
 from context_compression.session.recorded import RecordedConversation
 from context_compression.settings import Settings
@@ -40,6 +41,9 @@ OWN_TOOLS = (
 RECENT = 12
 """How many messages before a result its preview may follow: it prefers lines with their names."""
 FOLDER = ".compression/"
+COMPLETE = "nothing is left out: lines that differ only in numbers are a letter and the numbers"
+WORTH_PATTERNS = 0.25
+"""Share of a result that patterns must free; else it is easier to read as it came."""
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
@@ -64,10 +68,18 @@ def offload_result(
     session: RecordedConversation,
     answered: AnsweredCall,
     environ: Mapping[str, str] = NO_ENVIRONMENT,
+    *,
+    complete: bool = False,
 ) -> str | None:
     """The preview that replaces an answer; `None` if the answer itself is shown.
 
     The original is on disk when this returns.
+
+    Args:
+        session: the conversation.
+        answered: the call and its answer.
+        environ: may limit what is offloaded, in `LIMITS_VARIABLE`.
+        complete: only write the answer shorter; whoever reads it cannot restore anything.
 
     Raises:
         InvalidSettings: `LIMITS_VARIABLE` in the environment has an invalid value.
@@ -91,9 +103,9 @@ def offload_result(
         if texts.ref_of(text) in archive.restored:
             return None
         settings = session.settings.changed({"offload_min_tokens": least})
-        kept, what, freed = _preview(
-            answered, settings, Counter(session.model, session.counter), archive
-        )
+        counter = Counter(session.model, session.counter)
+        make = _with_patterns if complete else _preview
+        kept, what, freed = make(answered, settings, counter, archive)
         if freed <= 0:
             return None
         texts.add(text, what, previews=[digest_of(kept)], call=call.id, tokens_freed=freed)
@@ -122,6 +134,21 @@ def _preview(
     entering = text if answered.shown is None else answered.shown
     what = describe(result, call.name, counter.block(result))
     return kept, what, counter.text(entering) - counter.text(kept)
+
+
+def _with_patterns(
+    answered: AnsweredCall, settings: Settings, counter: Counter, archive: Archive
+) -> tuple[str, str, int]:
+    """The answer with patterns instead of lines that repeat, if that frees a good part of it."""
+    call, text = answered.call, answered.text
+    tokens = counter.text(text)
+    what = describe(ToolResult(call.id, (Text(text),)), call.name, tokens)
+    shorter = with_patterns(text) if tokens >= settings.offload_min_tokens else None
+    if shorter is None:
+        return text, what, 0
+    kept = f"[{what}; ref {archive.ref_of(text)}; {COMPLETE}]\n{shorter}"
+    freed = tokens - counter.text(kept)
+    return kept, what, freed if freed >= WORTH_PATTERNS * tokens else 0
 
 
 def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:

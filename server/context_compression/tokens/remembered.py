@@ -5,15 +5,18 @@ Hashing is some 300 times cheaper than counting.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+from context_compression.errors import InvalidConversation
 from context_compression.tokens.counting import WORTH_A_THREAD, Counting
 
 TextCounter: TypeAlias = Callable[[str], int]
 """A function that takes a text and returns its number of tokens."""
 
 SCALARS = frozenset({int, float, bool, type(None)})
+MANY_PARTS = 300_000  # a value with more parts may hold itself, and then never ends
 _LENGTH = 40  # bits of a key that hold the length
 SHORT = 32  # characters; shorter texts are counted one by one, not ahead in a thread
 SHORT_ONES = 4_000  # short texts have a cache of their own, so that they displace no long texts
@@ -28,7 +31,11 @@ def fingerprint(value: Any) -> int:
     """
     parts: list[Any] = []
     stack: list[Any] = [value]
+    most = MANY_PARTS
     while stack:
+        if len(parts) > most:
+            _check_end(value)
+            most = math.inf
         item = stack.pop()
         kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
         if kind is str:
@@ -45,6 +52,22 @@ def fingerprint(value: Any) -> int:
             # Python refuses to write long integers as decimals
             parts += (kind, hex(item) if kind is int else repr(item))
     return hash(tuple(parts))
+
+
+def _check_end(value: Any) -> None:
+    """Refuse a value that holds itself.
+
+    Raises:
+        InvalidConversation: it does.
+    """
+    try:
+        json.dumps(value, default=str, skipkeys=True)
+    except RecursionError:
+        pass  # it is only deep
+    except ValueError:
+        raise InvalidConversation(
+            "A value holds itself, so it cannot be written as JSON."
+        ) from None
 
 
 def key_of(text: str) -> int:

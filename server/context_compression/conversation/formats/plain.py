@@ -20,25 +20,29 @@ SCALARS = frozenset({str, int, float, bool, type(None)})
 
 def why_not_json(value: Any) -> str | None:
     """Why a value cannot be sent as JSON, for "Message 3 holds …"; `None` if it can."""
-    stack: list[tuple[Any, int]] = [(value, 0)]
-    while stack:
-        item, depth = stack.pop()
-        if type(item) is str or item is None or isinstance(item, str | bool):
-            continue
-        if isinstance(item, int | float):
-            if _is_unwritable(item):
-                return "a number that JSON cannot hold"
-        elif depth == DEEPEST:
-            return f"values nested deeper than {DEEPEST} levels"
-        elif is_object(item):
-            if any(not isinstance(key, str) for key in cast("Iterable[object]", item)):
-                return "a key that is not a string"
-            stack.extend((part, depth + 1) for part in item.values())
-        elif is_array(item) and not isinstance(item, bytearray):
-            stack.extend((part, depth + 1) for part in item)
-        else:
-            how = " (write it in base64)" if isinstance(item, bytes | bytearray) else ""
-            return f"a {type(item).__name__}, which is no JSON value{how}"
+    level: list[Any] = [value]
+    for depth in range(DEEPEST + 1):
+        below: dict[int, Any] = {}  # by id: a value may hold itself, and that more than once
+        for item in level:
+            if type(item) is str or item is None or isinstance(item, str | bool):
+                continue
+            if isinstance(item, int | float):
+                if _is_unwritable(item):
+                    return "a number that JSON cannot hold"
+            elif depth == DEEPEST:
+                return f"values nested deeper than {DEEPEST} levels"
+            elif is_object(item):
+                if any(not isinstance(key, str) for key in cast("Iterable[object]", item)):
+                    return "a key that is not a string"
+                below.update((id(part), part) for part in item.values() if type(part) is not str)
+            elif is_array(item) and not isinstance(item, bytearray):
+                below.update((id(part), part) for part in item if type(part) is not str)
+            else:
+                how = " (write it in base64)" if isinstance(item, bytes | bytearray) else ""
+                return f"a {type(item).__name__}, which is no JSON value{how}"
+        if not below:
+            break
+        level = [*below.values()]
     return None
 
 
@@ -61,17 +65,26 @@ def plain(messages: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value consists of Python's own types only; makes no copy."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
-        if kind is dict:
-            stack.extend(item.values())
-        elif kind is list or kind is tuple:
-            stack.extend(item)
-        elif kind not in SCALARS:
-            return False
+    """Whether a value consists of Python's own types only, above `DEEPEST`; makes no copy."""
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        below: dict[int, Any] = {}  # by id: a value may hold itself, and that more than once
+        for item in level:
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+            if kind is dict:
+                parts = item.values()
+            elif kind is list or kind is tuple:
+                parts = item
+            elif kind in SCALARS:
+                continue
+            else:
+                return False
+            for part in parts:
+                if type(part) not in SCALARS:
+                    below[id(part)] = part
+        level = [*below.values()]
+        if not level:
+            break
     return True
 
 

@@ -1,0 +1,83 @@
+"""Makes requests small while a session's store cannot be used: an agent's request must go out.
+
+Nothing is lost, because the program keeps its history. What is compressed here has no ref that a
+session could restore. As soon as the store can be used again, the record follows the history.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from context_compression.compression.request import CompressionRequest
+from context_compression.compression.run import compress
+from context_compression.display.strings import one_line
+from context_compression.session.following import shared_messages
+from context_compression.session.recorded import RecordedConversation
+from context_compression.tokens.usage import usage
+
+logger = logging.getLogger(__name__)
+
+
+class InMemory:
+    """The last request of a conversation, and what goes on from it.
+
+    Attributes:
+        warnings: why requests were made here, each once.
+        active: whether the last request was made here.
+    """
+
+    def __init__(self, conversation: RecordedConversation) -> None:
+        self.warnings: list[str] = []
+        self.active = False
+        self._conversation = conversation
+        self._history: Sequence[Any] = ()
+        self._view: Sequence[Any] = ()
+
+    def sent(self, history: Sequence[Any], view: Sequence[Any]) -> None:
+        """Note a request that was made with the store."""
+        self._history, self._view, self.active = [*history], [*view], False
+
+    def instead(self, history: Sequence[Any], error: Exception) -> list[Any]:
+        """What is sent after an error: `fit`, with a warning."""
+        self.warn("a request was made without the store", error)
+        return self.fit(history)
+
+    def fit(self, history: Sequence[Any]) -> list[Any]:
+        """The view of the last request with what is new, compressed if that is due."""
+        view: Sequence[Any] = [*history]
+        try:
+            if shared := self._shared(history):
+                view = [*self._view, *history[shared:]]
+            view = self._compressed(view)
+        except Exception as error:
+            self.warn("a request was made without a compression", error)
+        self._history, self._view, self.active = [*history], view, True
+        return [*view]
+
+    def warn(self, what: str, error: Exception | str) -> None:
+        """Tell once what happened instead, and why."""
+        why = one_line(str(error) or type(error).__name__)
+        warning = f"{what}: {why}"
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+            logger.warning("session %s: %s", self._conversation.id, warning)
+
+    def _shared(self, history: Sequence[Any]) -> int:
+        """How many messages the last history has, if this one only adds to it; else 0."""
+        before = self._history
+        if len(before) > len(history):
+            return 0
+        if all(ours is theirs for ours, theirs in zip(before, history, strict=False)):
+            return len(before)
+        return len(before) if shared_messages(before, history) == len(before) else 0
+
+    def _compressed(self, view: Sequence[Any]) -> Sequence[Any]:
+        conversation = self._conversation
+        settings = conversation.settings
+        about: dict[str, Any] = {
+            "system": conversation.given_system, "tools": conversation.tools,
+            "model": conversation.model, "counter": conversation.counter, "settings": settings,
+        }  # fmt: skip
+        if not (settings.auto_compress and usage(view, **about).over_threshold):
+            return view
+        return compress(CompressionRequest(messages=view, **about)).messages

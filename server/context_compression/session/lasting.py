@@ -1,0 +1,44 @@
+"""Compressions that last: how small they make a view, and what they leave whole.
+
+Each compression empties the prompt cache. So a conversation that grows fast is made smaller than
+the settings say, and the next compression comes later. What the model has not read yet stays whole
+if the model cannot restore it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Message
+from context_compression.session.arrivals import can_restore
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.state import State
+from context_compression.tokens import Counter
+
+LASTING = 30
+"""For how many requests a compression should last."""
+
+
+def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
+    """The options of a compression that is due before a request."""
+    settings, messages = conversation.settings, parse(state.view).messages
+    counter = Counter(conversation.model, conversation.counter)
+    unread = _unread(messages)
+    kept = counter.messages(messages[unread:])
+    if can_restore(conversation) or kept > settings.target_tokens:
+        unread, kept = len(messages), 0  # it fits, if at all, only in part
+    new = messages[len(messages) - state.behind :]
+    growth = counter.total(new).upper / max(1, sum(m.role == "assistant" for m in new))
+    wanted = settings.threshold_tokens - LASTING * growth
+    least = settings.manual_target_usage * settings.token_budget + kept
+    target = min(settings.target_tokens, max(wanted, least))
+    return {
+        "settings": {"target_usage": max(target, 1) / settings.token_budget},
+        "pins": tuple(range(unread, len(messages))),
+    }
+
+
+def _unread(messages: Sequence[Message]) -> int:
+    """The index of the first message after the last one of the model."""
+    said = (at for at in reversed(range(len(messages))) if messages[at].role == "assistant")
+    return next(said, -1) + 1

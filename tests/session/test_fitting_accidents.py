@@ -1,0 +1,249 @@
+"""`Session.fit` refuses nothing: what fails is told, and the request goes out."""
+
+import asyncio
+import json
+import logging
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from full_disk import a_disk_that_takes
+from provider import refused
+
+from context_compression import Session, count_tokens
+from context_compression.settings import Settings
+from context_compression.testing import Run, ScriptedSummarizer, said_by_user, tool_step
+
+SMALL = Settings(
+    token_budget=3_000, keep_recent_tokens=300, keep_recent=1, offload_min_tokens=80,
+    offload_preview_tokens=30, max_tool_output=300, min_recent_messages=2, preserve_messages=1,
+)  # fmt: skip
+
+
+def begin() -> list[Any]:
+    return [said_by_user("Fix the build. Never touch src/vendor.", "openai")]
+
+
+def step(number: int, lines: int = 30) -> list[Any]:
+    log = "\n".join(f"src/part_{n % 7}.c:{n}: warning {number * n}" for n in range(lines))
+    return tool_step([Run(f"c{number}", "logs", {"n": number}, log)], "openai")
+
+
+def steps(stop: int) -> list[Any]:
+    return [*begin(), *(message for number in range(stop) for message in step(number))]
+
+
+def broken_prefixes(requests: list[list[Any]]) -> int:
+    return sum(now[: len(before)] != before for before, now in pairwise(requests))
+
+
+def test_on_a_full_disk_the_requests_go_on_from_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    session = Session(tmp_path / "store", "s", settings=SMALL)
+    history, requests = steps(3), list[list[Any]]()
+    requests.append(session.fit(history))
+
+    with a_disk_that_takes(0), caplog.at_level(logging.WARNING):
+        for number in range(3, 30):
+            history += step(number)
+            requests.append(session.fit(history))
+
+    assert all(refused(request, "openai") == [] for request in requests)
+    assert all(count_tokens(request) < SMALL.token_budget for request in requests)
+    assert requests[-1][-1] is history[-1]
+    assert 1 < broken_prefixes(requests) < 15
+    told = [warning for warning in session.status().warnings if "without the store" in warning]
+    assert len(told) == len(caplog.records) == 1
+    assert "context_restore" not in json.dumps(requests[-1][len(requests[0]) :])
+
+    history += step(30)
+    assert count_tokens(session.fit(history)) < SMALL.token_budget
+    assert session.state().recorded == history
+
+
+def test_a_store_that_never_works_loses_no_request(tmp_path: Path):
+    (tmp_path / "store").write_text("a file stands where the folder should be", "utf-8")
+    session = Session(tmp_path / "store", "s", settings=SMALL)
+    history = begin()
+    for number in range(10):
+        history += step(number)
+
+        view = session.fit(history)
+
+        assert view[-1] is history[-1]
+        assert refused(view, "openai") == []
+        assert count_tokens(view) < SMALL.token_budget
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"type": "session", "version": 999}\n', b"\x00\xff not a log\n", b"", "folder"],
+    ids=["newer", "garbage", "empty", "folder"],
+)
+def test_a_damaged_session_stops_no_request(tmp_path: Path, damage: Any):
+    session = Session(tmp_path, "s", settings=SMALL)
+    session.fit(history := steps(10))
+    log = tmp_path / "sessions/s/events.jsonl"
+    if damage == "folder":
+        log.unlink()
+        log.mkdir()
+    else:
+        log.write_bytes(damage)
+
+    for each in (session, Session(tmp_path, "s", settings=SMALL)):
+        view = each.fit(history := [*history, *step(len(history))])
+
+        assert view[-1]["tool_call_id"] == history[-1]["tool_call_id"]
+        assert refused(view, "openai") == []
+        assert count_tokens(view) < SMALL.token_budget
+
+
+def test_in_an_event_loop_the_plain_function_asks_no_model(tmp_path: Path):
+    writer = ScriptedSummarizer("## Goal\nFix the build.")
+    session = Session(tmp_path, "s", settings=SMALL, summarizer=writer)
+
+    async def agent() -> list[Any]:
+        return session.fit(steps(12))
+
+    view = asyncio.run(agent())
+
+    assert count_tokens(view) < SMALL.token_budget
+    assert refused(view, "openai") == []
+    assert writer.requests == []
+    assert any("afit" in warning for warning in session.status().warnings)
+    assert session.state().compressions
+
+
+@pytest.mark.parametrize("often", [1, 9])
+def test_another_process_that_records_meanwhile_stops_no_request(tmp_path: Path, often: int):
+    other = Session(tmp_path, "s")
+    came = iter(range(often))
+
+    def record_beside(event: Any) -> None:
+        if event.kind == "start" and (number := next(came, None)) is not None:
+            other.record(said_by_user(f"From another process, {number}.", "openai"))
+
+    session = Session(tmp_path, "s", settings=SMALL, on_event=record_beside)
+    history = steps(12)
+
+    view = session.fit(history)
+
+    assert view[-1] == history[-1]
+    assert count_tokens(view) < SMALL.token_budget
+    assert "From another process" not in json.dumps(view)
+    assert session.state().recorded[: len(history)] == history
+
+
+def test_a_failing_compression_is_made_in_memory_until_one_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    session = Session(tmp_path, "s", settings=SMALL)
+    history, requests = begin(), list[list[Any]]()
+
+    def fail(*arguments: Any, **options: Any) -> str:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("context_compression.store.SessionLog.write_originals", fail)
+        for number in range(20):
+            history += step(number)
+            requests.append(session.fit(history))
+    assert session.state().compressions == []
+    assert session.state().recorded == history
+    for number in range(20, 23):
+        history += step(number)
+        requests.append(session.fit(history))
+
+    assert all(count_tokens(request) < SMALL.token_budget for request in requests)
+    assert all(refused(request, "openai") == [] for request in requests)
+    assert session.state().compressions
+    assert session.state().recorded == history
+
+
+CYCLE: dict[str, Any] = {"role": "user", "content": []}
+CYCLE["content"].append(CYCLE)
+DEEP = reduce(lambda inner, _: [inner], range(5_000), cast("Any", "a text"))
+
+
+class Hostile:
+    """A message that nobody can look into."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("eq")
+
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"role": "user", "content": "half of a pair \ud83d"},
+        {"role": "user", "content": "x" * 100_000},
+        {"role": "user", "content": DEEP},
+        {"role": "user", "content": 10**5_000},
+        {"role": "user", "content": float("nan")},
+        {"role": "user", "content": b"bytes"},
+        {"role": "tool", "tool_call_id": "nowhere", "content": "lost"},
+        {1: 2},
+        CYCLE,
+        Hostile(),
+    ],
+    ids=[
+        "surrogate",
+        "long",
+        "deep",
+        "number",
+        "nan",
+        "bytes",
+        "orphan",
+        "key",
+        "cycle",
+        "hostile",
+    ],
+)
+def test_a_strange_message_stops_no_request(tmp_path: Path, strange: Any):
+    session = Session(tmp_path, "s", settings=SMALL)
+    history = [*steps(2), strange]
+    for number in range(2, 9):
+        history += step(number)
+        asyncio.run(session.afit(history))
+
+        view = session.fit(history)
+
+        assert view[-1]["tool_call_id"] == history[-1]["tool_call_id"]
+    assert session.fit([strange])[0] is strange or strange["role"] == "tool"
+
+
+def failing_counter(text: str) -> int:
+    raise RuntimeError("no counter today")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"tools": CYCLE}, {"tools": 5}, {"system": CYCLE}, {"system": object()}],
+    ids=["tools", "number", "system", "object"],
+)
+def test_strange_things_beside_the_messages_stop_no_request(
+    tmp_path: Path, options: dict[str, Any]
+):
+    session = Session(tmp_path, "s", settings=SMALL)
+    history = steps(8)
+
+    assert session.fit(history, **options)[-1] == history[-1]
+
+
+def counting_in_words(text: str) -> str:
+    return "many"
+
+
+@pytest.mark.parametrize("counter", [failing_counter, counting_in_words])
+def test_a_counter_that_fails_stops_no_request(tmp_path: Path, counter: Any):
+    session = Session(tmp_path, "s", settings=SMALL, counter=counter)
+
+    assert session.fit(steps(8)) == steps(8)
