@@ -43,7 +43,7 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
         raise InvalidSettings(ASK_IN_AN_EVENT_LOOP)
     import asyncio
 
-    return asyncio.run(drive(steps, summarizer, _at_once))
+    return asyncio.run(drive(steps, summarizer, at_once))
 
 
 def in_event_loop() -> bool:
@@ -96,7 +96,8 @@ def advance(steps: Steps, answer: SummaryReply | SummaryError | None = None) -> 
         return done.value
 
 
-async def _at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
+async def at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
+    """The `Executor` of a thread without other work."""
     return function()
 
 

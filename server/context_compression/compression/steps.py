@@ -17,7 +17,7 @@ from context_compression.compression.outcome import Outcome, applied, unchanged
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result, Step
-from context_compression.compression.target import ALL_RECENT, GO_ON, Target
+from context_compression.compression.target import ALL_RECENT, GO_ON, NO_SUMMARY, Target
 from context_compression.errors import (
     BudgetTooSmall,
     ContextCompressionError,
@@ -244,7 +244,7 @@ class Compression:
             try:
                 edits = yield from self._summarize()
             except SummaryError as error:
-                warnings.append(f"no summary: {error}")
+                warnings.append(f"{NO_SUMMARY}{error}")
                 logger.warning("no summary: %s", error)
                 self.skipped = self.settings.on_summary_failure == "skip"
                 if self.skipped:

@@ -11,6 +11,8 @@ from context_compression.strategies import window
 LEAST_OF_TARGET = 0.25
 """The share of the settings' target that stays for the view, however much a host adds to it."""
 ALL_RECENT = "nothing to compress before the recent messages"
+NO_SUMMARY = "no summary: "
+"""The beginning of the note on a summary that failed."""
 GO_ON = "a call with target_tokens can shorten recent messages, too"
 
 

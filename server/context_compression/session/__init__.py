@@ -8,6 +8,8 @@ compression, `store` keeps the files, and `doors` finds the session that a calle
     recorded.py      `RecordedConversation`, the base class of that: record, view, restore, undo
     compressing.py   runs compressions: one at a time, announced by events
     by_caller.py     the same with a summary that the caller writes
+    background.py    makes compressions beside the agent's work
+    preparation.py   prepares one of them
     fitting.py       follows the history of a program that keeps it itself
     in_memory.py     makes requests small while the store cannot be used
     lasting.py       how small a compression makes a view, so that it lasts

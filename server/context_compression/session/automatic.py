@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.errors import BudgetTooSmall, StoreError
-from context_compression.session.compressing import Compressor
+from context_compression.session.compressing import Compressor, Options, PlannedCompression
 from context_compression.session.fitting import Fitted, Fitting, check_list
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.recorded import RecordedConversation
@@ -15,6 +15,9 @@ from context_compression.session.threads import acquired, in_thread, same_signat
 from context_compression.session.triggers import Error, after_refusal, before_request
 from context_compression.store.log import FITTING_SECONDS
 from context_compression.summaries.summarizer import Summarizer
+
+if TYPE_CHECKING:
+    from context_compression.session.background import Background
 
 
 class AutomaticConversation(RecordedConversation):
@@ -31,6 +34,7 @@ class AutomaticConversation(RecordedConversation):
     on_event: Callable[[Event], object]
     _pace: Pace
     _fitting: Fitting
+    _background: "Background | None" = None
 
     def record(self, *messages: Mapping[str, Any]) -> None:
         """Add messages to the conversation; they are on disk when this returns.
@@ -52,14 +56,16 @@ class AutomaticConversation(RecordedConversation):
         Raises:
             ContextCompressionError: as for `compress`.
         """
-        if planned := before_request(self, self._pace):
-            self._compressor.run(planned)
+        usage = self.usage()
+        due = before_request(self, self._pace, usage)
+        self._compress_before_request(due, usage.used_tokens.upper)
         return self.view()
 
     async def aprepare(self) -> list[dict[str, Any]]:
         """`prepare` for an event loop."""
-        if planned := await in_thread(partial(before_request, self, self._pace)):
-            await self._compressor.arun(planned)
+        usage = await in_thread(self.usage)
+        due = await in_thread(partial(before_request, self, self._pace, usage))
+        await self._acompress_before_request(due, usage.used_tokens.upper)
         return await in_thread(self.view)
 
     def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
@@ -130,7 +136,13 @@ class AutomaticConversation(RecordedConversation):
             compressor = replace(compressor, summarizer=None)
         with self.log.fitting():
             following = fitting.requests(messages, focus)
-            if (planned := next(following)) and compressor.summarizer is not self.summarizer:
+            planned = next(following)
+            if self._background:
+                self._compress_before_request(
+                    planned, fitting.used, partial(fitting.options, focus)
+                )
+                return fitting.shown_again()
+            if planned and compressor.summarizer is not self.summarizer:
                 fitting.memory.warn("no model wrote a summary", ASK_IN_AN_EVENT_LOOP)
             while planned:
                 try:
@@ -154,6 +166,11 @@ class AutomaticConversation(RecordedConversation):
         async with acquired(self.log.fitting, FITTING_SECONDS):
             following = fitting.requests(messages, focus)
             planned = await in_thread(partial(next, following))
+            if self._background:
+                await self._acompress_before_request(
+                    planned, fitting.used, partial(fitting.options, focus)
+                )
+                return await in_thread(fitting.shown_again)
             while planned:
                 try:
                     result = await compressor.arun(planned)
@@ -201,6 +218,27 @@ class AutomaticConversation(RecordedConversation):
         if tools is not None:
             self.tools = tools
 
+    def _compress_before_request(
+        self, due: PlannedCompression | None, used: int, options: Options = dict
+    ) -> None:
+        """Compress if that is due; beside the agent's work if the session does that."""
+        if self._background:
+            self._background.run(self._compressor_of(self.summarizer), due, used, options)
+        elif due:
+            self._compressor.run(due)
+
+    async def _acompress_before_request(
+        self, due: PlannedCompression | None, used: int, options: Options = dict
+    ) -> None:
+        if self._background:
+            await self._background.arun(self._compressor_of(self.summarizer), due, used, options)
+        elif due:
+            await self._compressor.arun(due)
+
     @property
     def _compressor(self) -> Compressor:
-        return Compressor(self, self._pace, self.summarizer, self.on_event)
+        alone = self._background.alone if self._background else None
+        return self._compressor_of(alone(self.summarizer) if alone else self.summarizer)
+
+    def _compressor_of(self, summarizer: Summarizer | None) -> Compressor:
+        return Compressor(self, self._pace, summarizer, self.on_event)

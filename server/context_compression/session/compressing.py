@@ -1,10 +1,10 @@
 """Runs a session's compressions: one at a time, announced by events, sync and async."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
@@ -14,11 +14,18 @@ from context_compression.progress import begin
 from context_compression.session.following import new_events
 from context_compression.session.pacing import Event, Pace, Reason
 from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import preview, request_that_archives, settings_for
-from context_compression.session.threads import acquired, check_cancelled, in_thread
+from context_compression.session.requests import (
+    archiver_of,
+    preview,
+    request_that_archives,
+    settings_for,
+)
+from context_compression.session.threads import acquired, check_cancelled, free, in_thread
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import Usage
 
+Options: TypeAlias = Callable[[], dict[str, Any]]
+"""Makes the options of a compression when it starts."""
 LOCK_SECONDS = 30.0
 """How many seconds a compression waits for another compression of the same conversation."""
 
@@ -112,6 +119,37 @@ class Compressor:
                 progress.done(result)
             progress.usage = await in_thread(self.conversation.usage)
             return result
+
+    def write(self, result: Result, covered: Sequence[dict[str, Any]]) -> bool:
+        """Write a compression that was prepared before; from then on, its view counts.
+
+        Its summary was paid for when it was prepared, so the events tell no cost.
+
+        Args:
+            result: the compression.
+            covered: the messages that it compresses.
+
+        Returns:
+            Whether it was written. It is not if another compression runs, or if the view does not
+            begin with the covered messages any more.
+
+        Raises:
+            StoreError: a file cannot be written; the conversation is unchanged.
+        """
+        conversation = self.conversation
+        with ExitStack() as announced, free(conversation.log.locked) as is_free:
+            state = conversation.state()
+            if not (is_free and state.view[: len(covered)] == covered):
+                return False
+            usage = conversation.usage()
+            progress = announced.enter_context(self._announced("threshold", usage))
+            kept = archiver_of(conversation, state).keep(covered, result)
+            written = replace(
+                result, files_removed=kept.files_removed, first_kept_index=kept.first_kept_index,
+                tokens_after=int(usage.used_tokens) - result.tokens_freed, summary=None,
+            )  # fmt: skip
+            progress.done(written)
+        return True
 
     def _unchanged(self, planned: PlannedCompression) -> Result | None:
         """The result of a preview that changes nothing, if there is no store yet; else `None`.

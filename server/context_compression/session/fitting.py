@@ -181,8 +181,21 @@ class Fitting:
                 read, state = None, conversation.state()
         self._state = state
         planned = self._due(before, read)
-        options = planned and {**lasting.options(conversation, state), "focus": focus}
-        return planned and replace(planned, options=options)
+        return planned and replace(planned, options=self.options(focus))
+
+    def options(self, focus: str | None) -> dict[str, Any]:
+        """The options of a compression of the history."""
+        return {**lasting.options(self._conversation, self._state), "focus": focus}
+
+    def shown_again(self) -> Fitted:
+        """`shown`, after a compression that `requests` did not plan."""
+        self._state = self._conversation.state()
+        return self.shown()
+
+    @property
+    def used(self) -> int:
+        """The upper bound of the tokens in use, as far as they were counted."""
+        return self._counted.upper if self._counted else 0
 
     def shown(self) -> Fitted:
         """The view of the history; messages that did not change are the very objects passed."""
@@ -211,8 +224,7 @@ class Fitting:
 
     @property
     def _is_over_threshold(self) -> bool:
-        over = self._conversation.settings.threshold_tokens
-        return self._counted is not None and self._counted.upper >= over
+        return self.used >= self._conversation.settings.threshold_tokens
 
     def _grown(self, state: State, history: Sequence[Any]) -> Step | None:
         """The step to a history that only adds messages; `None` if all of it must be read."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Condition, get_ident
 from typing import Literal, TypeAlias
 
-Reason: TypeAlias = Literal["threshold", "overflow", "thinking", "manual"]
+Reason: TypeAlias = Literal["threshold", "overflow", "thinking", "manual", "background"]
 GROWTH = 1.05
 """Factor by which a view must have grown since a compression before the next automatic one.
 
@@ -28,7 +28,8 @@ class Event:
         kind: `start` or `end`.
         reason: `threshold`: it was due; `overflow`: a request was refused as too long; `thinking`:
             a request was refused because its thinking is no longer valid; `manual`: the caller
-            requested it.
+            requested it; `background`: it is prepared beside the agent's work, and the events of
+            `threshold` tell when it is written.
         tokens_before: of the view.
         tokens_after: of the view at the end.
         aborted: whether it was cancelled or failed.
@@ -36,7 +37,7 @@ class Event:
         first_kept: index in the recorded history of the first message that a summary does not
             cover.
         cost: of the summary in US dollars, if the summarizer knows a price.
-        error: why it was aborted.
+        error: why it was aborted, or in the background why it has no summary.
         usage: tokens of the summary's calls, by the names of `SummaryReply`, and the cost.
         session: the id of the session.
         strategy: the strategy that made the view; `"none"` if nothing was compressed, and "" before

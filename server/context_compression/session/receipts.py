@@ -79,7 +79,10 @@ def _is_our_note(message: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A `Keeper` for a preview: it makes the promises of a real archive, and writes nothing."""
+    """A `Keeper` for a preview, or for a compression that is written later.
+
+    It makes the promises of a real archive, and writes nothing.
+    """
 
     archive: Archive
     store: Store

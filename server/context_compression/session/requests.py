@@ -37,12 +37,34 @@ def request_that_archives(
         messages: the messages to compress: the view of the state, or a first part of it.
         options: further fields of the request.
     """
+    archiver = archiver_of(
+        conversation, state, pending, before_writing, options.get("not_counted", 0)
+    )
+    return _request(conversation, messages, conversation.system_for(state), archiver, **options)
+
+
+def archiver_of(
+    conversation: RecordedConversation,
+    state: State,
+    pending: Sequence[dict[str, Any]] = (),
+    before_writing: Callable[[], object] = lambda: None,
+    not_counted: int = 0,
+) -> Archiver:
+    """The keeper of a compression; `request_that_archives` explains the arguments."""
     system = conversation.system_for(state)
-    origin = origin_now(conversation, state, options.get("not_counted", 0))
-    archiver = Archiver(
+    origin = origin_now(conversation, state, not_counted)
+    return Archiver(
         conversation.log, conversation.store, state, pending, before_writing, system, origin
     )
-    return _request(conversation, messages, system, archiver, **options)
+
+
+def request_beside(
+    conversation: RecordedConversation, state: State, **options: Any
+) -> CompressionRequest:
+    """The request for a compression of a state's view whose originals are written later."""
+    archive = archive_of(conversation.store, conversation.log, state)
+    keeper, system = Rehearsal(archive, conversation.store), conversation.system_for(state)
+    return _request(conversation, state.view, system, keeper, **options)
 
 
 def preview(

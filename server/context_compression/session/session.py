@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from context_compression.compression.result import Result
 from context_compression.moved import held_elsewhere
@@ -20,7 +20,7 @@ from context_compression.session.fitting import Fitting
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.requests import due, preview
 from context_compression.session.status import Status, status_of
-from context_compression.session.threads import same_signature_as
+from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.strategies.base import Strategy
@@ -50,6 +50,10 @@ class Session(AutomaticConversation):
         summarizer: writes summaries; by default the model that `settings` name, if they name one;
             `None`: no model.
         on_event: called at the start and the end of every compression.
+        background: whether compressions that become due are made beside the agent's work. From 85 %
+            of the threshold on, the next one is prepared: in a thread, or with `aprepare` and
+            `afit` in a task of the event loop. It is written by the request before which it is due.
+            `on_event` is called from that thread or task when the preparation starts and ends.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class Session(AutomaticConversation):
         counter: TextCounter | None = None,
         summarizer: Writer = BY_SETTINGS,
         on_event: Callable[[Event], object] = lambda event: None,
+        background: bool = False,
     ) -> None:
         super().__init__(
             store, id, settings=settings, model=model, system=system, tools=tools, counter=counter
@@ -72,6 +77,41 @@ class Session(AutomaticConversation):
         self.on_event = on_event
         self._pace = Pace()
         self._fitting = Fitting(self, self._pace)
+        if background:
+            from context_compression.session.background import Background  # it imports sockets
+
+            self._background = Background()
+
+    def __enter__(self) -> Self:
+        """The session itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """`close`."""
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        """The session itself."""
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """`aclose`."""
+        await self.aclose()
+
+    def close(self) -> None:
+        """Cancel what is prepared in the background; without `background` there is nothing to do.
+
+        A compression that is ready but not due yet is thrown away. The session can still be used;
+        its compressions then run before a request, as without `background`.
+        """
+        background, self._background = self._background, None
+        if background:
+            background.close()
+
+    @same_signature_as(close)
+    async def aclose(self) -> None:
+        """`close` for an event loop."""
+        await in_thread(self.close)
 
     def request(self, abort: Callable[[], object] | None = None) -> AbstractContextManager[None]:
         """Enclose the agent's request, so that no manual compression runs during it.
@@ -250,7 +290,8 @@ class Session(AutomaticConversation):
             anchor: what a provider charged for a first part of these messages.
         """
         status = status_of(self, messages, anchor)
-        return replace(status, warnings=[*status.warnings, *self._fitting.warnings])
+        background = self._background.warnings if self._background else []
+        return replace(status, warnings=[*status.warnings, *self._fitting.warnings, *background])
 
     def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:
         """Whether a compression is due before the next request.

@@ -3,13 +3,13 @@
 Counting 200,000 tokens takes half a second, and an event loop must continue meanwhile.
 """
 
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from inspect import signature
 from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
-from context_compression.errors import StoreError
+from context_compression.errors import StoreError, StoreUnwritable
 from context_compression.session.pacing import POLL_SECONDS
 
 T = TypeVar("T")
@@ -83,6 +83,24 @@ async def acquired(
                 yield
                 return
         await sleep(POLL_SECONDS)
+
+
+@contextmanager
+def free(lock: Callable[[float], AbstractContextManager[None]]) -> Generator[bool]:
+    """Hold a lock of a store if it is free; yields whether it is held.
+
+    Raises:
+        StoreUnwritable: the file of the lock cannot be written.
+    """
+    with ExitStack() as held:
+        is_held = True
+        try:
+            held.enter_context(lock(0))
+        except StoreUnwritable:
+            raise
+        except StoreError:
+            is_held = False
+        yield is_held
 
 
 def check_cancelled() -> None:

@@ -262,6 +262,15 @@ class SessionLog:
         busy = "another request of this conversation is made smaller"
         return self.backend.lock(f"{self.id}.fitting", busy, timeout)
 
+    def preparing(self, timeout: float = LOCK_SECONDS) -> AbstractContextManager[None]:
+        """Keeps other threads and processes from preparing a compression beside an agent's work.
+
+        Args:
+            timeout: seconds to wait before `StoreError` is raised.
+        """
+        busy = "another session prepares a compression of this conversation"
+        return self.backend.lock(f"{self.id}.background", busy, timeout)
+
     def archiving(self) -> AbstractContextManager[None]:
         """Keeps other threads and processes from creating refs in this conversation."""
         busy = "another process is archiving in this conversation"
