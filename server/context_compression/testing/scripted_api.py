@@ -185,7 +185,9 @@ class _Exchange(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
         return None
 
-    def _at_once(self, status: int, body: Body, headers: Mapping[str, str] | None = None) -> None:
+    def _at_once(
+        self, status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> None:
         content = json.dumps(body).encode()
         length = {"content-length": str(len(content))}
         self._begin(status, "application/json", length | dict(headers or {}))
