@@ -1,0 +1,75 @@
+"""A framework's own messages, fitted by way of dicts that we read.
+
+    view = fit(session, messages, Translation(read=to_dict, write=to_message))
+
+A message that did not change comes back as the very object, with all that it carries. A message
+that `read` does not know is passed through as it is, and `session.status()` warns of its kind.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from context_compression.session import Session
+
+Message = TypeVar("Message")
+
+
+@dataclass(frozen=True)
+class Translation(Generic[Message]):
+    """How the messages of one framework become dicts of a dialect, and dicts its messages.
+
+    Attributes:
+        read: the dict of a message; `None` if it is unknown. The same message always gives an
+            equal dict.
+        write: a message for a dict that was edited or is new. The second argument has all messages
+            of the history, for what the dict does not say, such as the name of a called tool.
+    """
+
+    read: Callable[[Message], dict[str, Any] | None]
+    write: Callable[[Mapping[str, Any], Sequence[Message]], Message]
+
+
+def fit(
+    session: Session, messages: Sequence[Message], translation: Translation[Message], **beside: Any
+) -> list[Message]:
+    """`Session.fit` for a framework's own messages.
+
+    Args:
+        session: the session of the agent or thread.
+        messages: its history.
+        translation: reads and writes its messages.
+        beside: `system` and `tools` of the request, as `Session.fit` takes them.
+    """
+    given = _read(messages, translation)
+    return _written(session.fit(given, **beside), given, messages, translation)
+
+
+async def afit(
+    session: Session, messages: Sequence[Message], translation: Translation[Message], **beside: Any
+) -> list[Message]:
+    """`fit` for an event loop."""
+    given = _read(messages, translation)
+    return _written(await session.afit(given, **beside), given, messages, translation)
+
+
+def _read(messages: Sequence[Message], translation: Translation[Message]) -> list[Any]:
+    """The dicts of messages; the message itself where it is unknown."""
+    dicts = map(translation.read, messages)
+    return [
+        message if read is None else read for message, read in zip(messages, dicts, strict=True)
+    ]
+
+
+def _written(
+    view: Sequence[Any],
+    given: Sequence[Any],
+    messages: Sequence[Message],
+    translation: Translation[Message],
+) -> list[Message]:
+    """The messages of a view: those that were given, or new ones for other dicts."""
+    originals = dict(zip(map(id, given), messages, strict=True))
+    return [
+        originals[id(each)] if id(each) in originals else translation.write(each, messages)
+        for each in view
+    ]

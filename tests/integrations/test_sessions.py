@@ -1,0 +1,42 @@
+"""Each id of a framework has a session of its own."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_compression.integrations.sessions import MOST_OPEN, Sessions, session_name
+from context_compression.store.names import FILE_NAME
+
+
+@given(st.text(), st.text())
+def test_two_ids_never_share_a_session(first: str, second: str) -> None:
+    names = [session_name("langchain", id) for id in (first, second)]
+
+    assert (names[0] == names[1]) == (first == second)
+    assert all(FILE_NAME.fullmatch(name) for name in names)
+
+
+def test_no_id_spells_the_name_of_another_one() -> None:
+    hashed = session_name("langchain", "../secrets")
+
+    assert session_name("langchain", hashed.removeprefix("langchain.")) != hashed
+
+
+def test_an_id_keeps_its_session_as_long_as_it_is_in_use(tmp_path: Path) -> None:
+    sessions = Sessions("langchain", store=tmp_path)
+
+    first = sessions["a"]
+    assert sessions["a"] is first
+    assert sessions["b"] is not first
+
+
+def test_only_so_many_sessions_stay_in_memory(tmp_path: Path) -> None:
+    sessions = Sessions("langchain", store=tmp_path)
+
+    first = sessions["a"]
+    for number in range(MOST_OPEN):
+        _ = sessions[number]
+
+    assert sessions["a"] is not first
+    assert sessions["a"].id == first.id

@@ -1,0 +1,96 @@
+"""Agent frameworks in tests: the real packages, each in an environment of its own.
+
+    LANGCHAIN = Framework("langchain", beside=("deepagents",))
+    seen = LANGCHAIN.run("langchain_agent.py", "ours", folder=tmp_path)
+
+An environment is made once, in `$CONTEXT_COMPRESSION_FRAMEWORKS/<extra>`, and again if the packages
+that it needs change. Without that variable these tests are skipped, so that running the tests does
+not download 1 GB. A program prints one JSON object on its last line.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+FRAMEWORKS = "CONTEXT_COMPRESSION_FRAMEWORKS"
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "tests" / "integrations" / "programs"
+INSTALLING = 600  # seconds; most take 20
+PATIENCE = 300  # seconds for a whole run; most take 15
+
+
+@dataclass(frozen=True)
+class Framework:
+    """An extra of ours, with the packages that it needs in an environment of its own.
+
+    Attributes:
+        extra: its name in `pyproject.toml`.
+        beside: other packages that its programs use.
+    """
+
+    extra: str
+    beside: tuple[str, ...] = ()
+
+    @cached_property
+    def packages(self) -> list[str]:
+        """All that is installed: what we need, the framework, and what its programs use."""
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+        extra = project["optional-dependencies"][self.extra]
+        return [*project["dependencies"], *extra, *self.beside]
+
+    def python(self) -> Path:
+        """Its Python. Installed if necessary; the test is skipped if that is impossible."""
+        named = os.environ.get(FRAMEWORKS)
+        if not named:
+            pytest.skip(f"{FRAMEWORKS} names no folder to keep the framework {self.extra} in")
+        folder = Path(named).absolute() / self.extra
+        folder.mkdir(parents=True, exist_ok=True)
+        python, made_of = folder / "env" / "bin" / "python", folder / "packages.txt"
+        with FileLock(folder / "lock"):
+            if not made_of.is_file() or made_of.read_text("utf-8") != "\n".join(self.packages):
+                made_of.unlink(missing_ok=True)
+                self._uv("venv", "--clear", "--python", sys.executable, str(folder / "env"))
+                self._uv("pip", "install", "--python", str(python), *self.packages)
+                made_of.write_text("\n".join(self.packages), "utf-8")
+        return python
+
+    def run(self, program: str, *arguments: str, folder: Path) -> dict[str, Any]:
+        """What a program prints that runs in this framework's environment.
+
+        Args:
+            program: the name of a file in `tests/integrations/programs`.
+            arguments: its arguments.
+            folder: the folder in which it runs, for its files.
+        """
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "server", ROOT / "tests" / "support"))),
+            "PYTHONSAFEPATH": "1",  # its folder must not hide a package of the same name
+        }
+        ended = subprocess.run(
+            [str(self.python()), str(PROGRAMS / program), *arguments], cwd=folder, env=environ,
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stderr[-5_000:]
+        return json.loads(ended.stdout.splitlines()[-1])
+
+    def _uv(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "uv", "--quiet", *arguments]
+        try:
+            ended = subprocess.run(
+                command, capture_output=True, text=True, timeout=INSTALLING, check=False
+            )
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"{self.extra} was not installed in {INSTALLING} s")
+        if ended.returncode:
+            pytest.skip(f"{self.extra} cannot be installed: {ended.stderr[-600:]}")
