@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from context_compression.errors import BudgetTooSmall
+from context_compression.listening import tell_usage
 from context_compression.session.compressing import Compressor
 from context_compression.session.fitting import Fitting
 from context_compression.session.pacing import Event, Pace
@@ -38,6 +39,7 @@ class AutomaticConversation(RecordedConversation):
         """
         read = self._read(messages)
         super().record(*messages)
+        tell_usage(self, read.raw)
         if any(message.role == "assistant" for message in read.messages):
             self._pace.answered()
 

@@ -13,6 +13,7 @@ from context_compression.compression.steps import start
 from context_compression.conversation.refs import digest_of
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings, PlanError, SummaryError
+from context_compression.listening import Compaction, heard
 from context_compression.session.following import new_events
 from context_compression.session.log_events import age_of, timestamp, undo_of
 from context_compression.session.recorded import RecordedConversation
@@ -169,6 +170,21 @@ def _run(
     before_writing: Callable[[], object],
 ) -> SummaryAssignment | Result:
     """Run a plan with the summaries written so far, up to the next assignment or the result."""
+    with heard(Compaction("manual", conversation, conversation.model)) as end:
+        outcome = _outcome(plan, conversation, state, pending, summaries, before_writing)
+        end(outcome)
+        return outcome
+
+
+def _outcome(
+    plan: Mapping[str, Any],
+    conversation: RecordedConversation,
+    state: State,
+    pending: Sequence[dict[str, Any]],
+    summaries: Sequence[str],
+    before_writing: Callable[[], object],
+) -> SummaryAssignment | Result:
+    """The outcome of `_run`, which tells it to listeners."""
     options = dict(plan["options"])
     settings = settings_for(conversation, options.pop("settings", None)).changed(ONE_TRY)
     covered = state.view[: plan["messages_in"]]

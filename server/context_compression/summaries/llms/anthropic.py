@@ -43,6 +43,8 @@ class AnthropicSummarizer:
     `AnthropicSummarizer("claude-haiku-4-5", price=Price(input=1, output=5))`
     """
 
+    provider = "anthropic"
+
     def __init__(
         self,
         model: str | None = None,
@@ -64,7 +66,7 @@ class AnthropicSummarizer:
             deadline_seconds: for all attempts together; `None` for no deadline.
             sleep: waits between attempts, given seconds.
         """
-        self._model = model
+        self.model = model
         self._client = client
         self._environ = os.environ if environ is None else environ
         self._attempts = Attempts(price, deadline_seconds, sleep)
@@ -75,7 +77,7 @@ class AnthropicSummarizer:
         Raises:
             SummaryError: there is no model or key, no call gave a summary, or the deadline passed.
         """
-        model = self._model or request.model
+        model = self.model or request.model
         if not model:
             raise SummaryError(
                 "No model to write the summary: set summary_model to the id of a Claude model.",

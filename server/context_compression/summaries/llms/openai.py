@@ -42,6 +42,8 @@ class OpenAISummarizer:
     model writes into its answer, such as `<think>…</think>`, are left out of the summary.
     """
 
+    provider = "openai"
+
     def __init__(
         self,
         model: str | None = None,
@@ -66,7 +68,7 @@ class OpenAISummarizer:
             deadline_seconds: for all attempts together; `None` for no deadline.
             sleep: waits between attempts, given seconds.
         """
-        self._model = model
+        self.model = model
         self._client = client
         self._environ = os.environ if environ is None else environ
         self._base_url = base_url
@@ -83,7 +85,7 @@ class OpenAISummarizer:
             SummaryError: there is no model or key, the package `openai` is missing, no call gave a
                 summary, or the deadline passed.
         """
-        model = self._model or request.model
+        model = self.model or request.model
         if not model:
             raise SummaryError(
                 "No model to write the summary: set summary_model to the id of a model.",
