@@ -170,21 +170,6 @@ def _run(
     before_writing: Callable[[], object],
 ) -> SummaryAssignment | Result:
     """Run a plan with the summaries written so far, up to the next assignment or the result."""
-    with heard(Compaction("manual", conversation, conversation.model)) as end:
-        outcome = _outcome(plan, conversation, state, pending, summaries, before_writing)
-        end(outcome)
-        return outcome
-
-
-def _outcome(
-    plan: Mapping[str, Any],
-    conversation: RecordedConversation,
-    state: State,
-    pending: Sequence[dict[str, Any]],
-    summaries: Sequence[str],
-    before_writing: Callable[[], object],
-) -> SummaryAssignment | Result:
-    """The outcome of `_run`, which tells it to listeners."""
     options = dict(plan["options"])
     settings = settings_for(conversation, options.pop("settings", None)).changed(ONE_TRY)
     covered = state.view[: plan["messages_in"]]
@@ -192,14 +177,20 @@ def _outcome(
     steps = start(
         request_that_archives(conversation, state, pending, before_writing, covered, **options)
     )
-    try:
-        request = next(steps)
-        for text in summaries:
-            request = steps.send(SummaryReply(text, "caller"))
-    except StopIteration as done:
-        result: Result = done.value
-        if summaries and not result.changed:
-            raise SummaryError("; ".join(result.notes)) from None
-        return result
-    part, messages = len(summaries) + 1, len(covered)
-    return SummaryAssignment(plan["plan_id"], request.instructions, request.prompt, part, messages)
+    with heard(Compaction("manual", conversation, conversation.model)) as end:
+        try:
+            request = next(steps)
+            for text in summaries:
+                request = steps.send(SummaryReply(text, "caller"))
+        except StopIteration as done:
+            result: Result = done.value
+            if summaries and not result.changed:
+                raise SummaryError("; ".join(result.notes)) from None
+            end(result)
+            return result
+        part = len(summaries) + 1
+        assignment = SummaryAssignment(
+            plan["plan_id"], request.instructions, request.prompt, part, len(covered)
+        )
+        end(assignment)
+        return assignment
