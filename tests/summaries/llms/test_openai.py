@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
 from context_compression import Session, acompress
@@ -326,6 +327,23 @@ async def test_a_server_of_ones_own_needs_no_key():
 
         assert (await by_argument.summarize(REQUEST)).text == SUMMARY
         assert (await by_environment.summarize(REQUEST)).text == SUMMARY
+
+
+async def test_a_client_that_is_only_like_openais_will_do():
+    class Client:
+        """As wrappers of clients look: no address."""
+
+        def __init__(self, client: Any) -> None:
+            self.chat = client.chat
+
+        def with_options(self, **_: Any) -> "Client":
+            return self
+
+    with ChatAPI([SUMMARY]) as api:
+        async with openai.AsyncOpenAI(api_key=KEY, base_url=api.base_url) as real:
+            reply = await OpenAISummarizer(MODEL, client=Client(real)).summarize(REQUEST)
+
+    assert reply.text == SUMMARY
 
 
 async def test_an_address_without_a_scheme_is_refused_in_words():

@@ -41,6 +41,10 @@ class AnthropicSummarizer:
     """A `Summarizer` that lets a Claude model write the summary.
 
     `AnthropicSummarizer("claude-haiku-4-5", price=Price(input=1, output=5))`
+
+    Attributes:
+        provider: the API, as `Settings.summarizer` names it.
+        model: the id of the model that writes, if it was given.
     """
 
     provider = "anthropic"

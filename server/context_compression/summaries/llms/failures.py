@@ -114,7 +114,7 @@ def explained(error: Exception, client: Any, model: str, provider: Provider) -> 
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & {"APIConnectionError", "TransportError"}:
         kind = type(error.__cause__ or error).__name__
-        return Failure(f"The connection to {client.base_url.host} failed ({kind}).")
+        return Failure(f"The connection to {host_of(client)} failed ({kind}).")
     if "APIStatusError" in kinds or type(error).__name__ == "APIError":  # the latter in a stream
         return _answered_with(error, client, model, provider)
     if kinds & {"AnthropicError", "OpenAIError", "TypeError"}:  # no credentials, no async client
@@ -124,6 +124,11 @@ def explained(error: Exception, client: Any, model: str, provider: Provider) -> 
             retryable=False,
         )
     return Failure(f"The answer of {model} is not readable ({type(error).__name__}).")
+
+
+def host_of(client: Any) -> str:
+    """The host that a client asks."""
+    return getattr(getattr(client, "base_url", None), "host", None) or "the provider"
 
 
 def _answered_with(error: Any, client: Any, model: str, provider: Provider) -> Failure:

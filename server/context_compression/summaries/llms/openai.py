@@ -17,7 +17,7 @@ from context_compression.errors import SummaryError
 from context_compression.summaries.llms.attempts import DEADLINE_SECONDS, Attempts, imported
 from context_compression.summaries.llms.chat_answer import ChatAnswer
 from context_compression.summaries.llms.chat_options import ChatOptions
-from context_compression.summaries.llms.failures import Failure, Provider, explained
+from context_compression.summaries.llms.failures import Failure, Provider, explained, host_of
 from context_compression.summaries.llms.prices import Price
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
@@ -40,6 +40,10 @@ class OpenAISummarizer:
 
     It needs the package `openai`: `pip install 'context-compression[openai]'`. Thoughts that a
     model writes into its answer, such as `<think>…</think>`, are left out of the summary.
+
+    Attributes:
+        provider: the API, as `Settings.summarizer` names it.
+        model: the id of the model that writes, if it was given.
     """
 
     provider = "openai"
@@ -128,7 +132,7 @@ class OpenAISummarizer:
         self, client: Any, model: str, request: SummaryRequest
     ) -> SummaryReply | Failure:
         """One call, repeated only without options that the server refuses."""
-        options = self._options.get(model) or ChatOptions.first_for(client.base_url.host)
+        options = self._options.get(model) or ChatOptions.first_for(host_of(client))
         while True:
             try:
                 answer = await _answer(client, options.arguments(model, request))
