@@ -338,6 +338,19 @@ def test_a_file_alone_names_no_model_and_that_is_said(tmp_path: Path) -> None:
     assert Settings.load(store, named).summary_model == "claude-x"
 
 
+def test_a_file_cannot_choose_another_api_than_the_user(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.update_config(lambda _: {"summarizer": "openai", "keep_recent": 1})
+    named = {"CONTEXT_COMPRESSION_SUMMARY_MODEL": "claude-x"}
+
+    with pytest.warns(UserWarning, match=r"through openai, not anthropic.* Pass summarizer"):
+        loaded = Settings.load(store, named)
+
+    assert (loaded.provider, loaded.keep_recent) == ("anthropic", 1)
+    assert Settings.load(store, named, summarizer="openai").provider == "openai"
+    assert "openai" in Settings.load(store, {"CONTEXT_COMPRESSION_SUMMARIZER": "openai"}).summarizer
+
+
 @pytest.mark.parametrize("name", [*GUARDED, "allowedPaths", "readHostTranscripts"])
 def test_a_project_file_cannot_open_doors(name: str) -> None:
     with pytest.raises(InvalidSettings, match=r"cannot be set in config.json.*CONTEXT_COMPRESSION"):

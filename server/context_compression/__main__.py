@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 PROGRAM = "context-compression"
 COMPLETE = "_CONTEXT_COMPRESSION_COMPLETE"
 """Set by the script of a shell that completes the command."""
+TELEMETRY = "CONTEXT_COMPRESSION_OPENTELEMETRY"
+"""Switches spans on; where they go is said by the variables of OpenTelemetry."""
 
 
 def main() -> None:
@@ -21,7 +23,22 @@ def main() -> None:
 
         command = command_to_complete(_whole_command)
         sys.exit(shell_complete(command, {}, PROGRAM, COMPLETE, instruction))
+    if os.environ.get(TELEMETRY, "").strip().lower() not in ("", "0", "off", "false", "no"):
+        _switch_telemetry_on()
     _whole_command()(prog_name=PROGRAM)
+
+
+def _switch_telemetry_on() -> None:
+    try:
+        from context_compression.integrations.opentelemetry import instrument_process
+
+        instrument_process(os.environ)
+    except ImportError as error:
+        sys.stderr.write(
+            f"{TELEMETRY} is set, but {error.name} is missing, so nothing is traced. Install "
+            "'context-compression[opentelemetry]', opentelemetry-sdk and the exporter, for example "
+            "opentelemetry-exporter-otlp-proto-http.\n"
+        )
 
 
 def _whole_command() -> "click.Command":

@@ -5,8 +5,10 @@ If values are given under our own name and under another one, the value under ou
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
+Provider: TypeAlias = Literal["anthropic", "openai"]
+"""The APIs that a model for summaries is asked through."""
 VARIABLES = {
     "TRIGGER_THRESHOLD": "compact_trigger_tokens",
     "TARGET_TOKENS": "summary_target_tokens",

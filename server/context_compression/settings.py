@@ -102,7 +102,7 @@ class Settings(Value):
     """most calls for a summary"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
     """if a summary fails"""
-    summarizer: Literal["auto", "anthropic", "caller", "none"] = "auto"
+    summarizer: Literal["auto", "anthropic", "openai", "caller", "none"] = "auto"
     """who writes summaries"""
     summary_model: str | None = None
     """model for summaries"""
@@ -170,10 +170,11 @@ class Settings(Value):
         return int(self.token_budget * self.target_usage)
 
     @property
-    def names_a_model(self) -> bool:
-        """Whether these settings name a model for summaries, or who calls one."""
-        by_model = self.summarizer == "auto" and bool(self.summary_model)
-        return by_model or self.summarizer == "anthropic"
+    def provider(self) -> Literal["anthropic", "openai"] | None:
+        """The API that is asked for summaries, if these settings name a model or an API."""
+        if self.summarizer in ("anthropic", "openai"):
+            return self.summarizer
+        return "anthropic" if self.summarizer == "auto" and self.summary_model else None
 
     @classmethod
     def load(
@@ -329,8 +330,7 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     name = ".".join(str(part) for part in error["loc"])
     given, bounds = error["input"], error.get("ctx", {})
     origin = origins.get(name.split(".")[0], "")
-    value = json.dumps(given, ensure_ascii=False, default=str)
-    value = one_line(value, SHOWN + 1)
+    value = one_line(json.dumps(given, ensure_ascii=False, default=str), SHOWN + 1)
     assignment = f"{name[:SHOWN]} = {value}{f' (from {origin})' * bool(origin)}"
     message = f"{assignment}: {error['msg'].lower()}"
     if "expected" in bounds:

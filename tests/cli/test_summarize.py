@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from context_compression.testing.chat_api import ChatAPI
 from context_compression.testing.messages_api import MessagesAPI, overloaded
 
 from .conftest import COMMAND, Desk
@@ -33,6 +34,17 @@ def test_a_model_the_user_named_writes_the_summary(desk: Desk, way: str):
     assert "Additional focus: part 7" in api.requests[0].body["messages"][0]["content"]
     assert b"Look at all the parts." in desk.does("summaries").stdout
     assert b"sk-secret" not in done.stdout + done.stderr
+
+
+def test_a_model_of_a_server_like_openais_writes_the_summary_without_a_key(desk: Desk):
+    with ChatAPI([SUMMARY]) as api:
+        done = desk.does(
+            *SUMMARIZE, "--summarizer", "openai", "--summary-model", "qwen3:8b",
+            env={"OPENAI_BASE_URL": api.base_url},
+        )  # fmt: skip
+
+    assert b"summary  by qwen3:8b: " in done.stderr
+    assert "Look at all the parts." in str(json.loads(done.stdout))
 
 
 def test_a_failing_model_is_followed_by_extract_with_the_reason(desk: Desk):

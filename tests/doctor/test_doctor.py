@@ -197,6 +197,30 @@ def test_a_key_is_said_to_be_there_or_not_and_never_shown(
     assert "sk-secret" not in str(found)
 
 
+def test_the_key_and_the_package_of_the_api_in_use_are_looked_for(
+    machine_with: Machines, real_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_package(name: str) -> None:
+        return None
+
+    gemini = BY_NAME["gemini-cli"]
+    named = {"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m", "CONTEXT_COMPRESSION_SUMMARIZER": "openai"}
+    wanting = machine_with(**named, ANTHROPIC_API_KEY="sk-secret")
+    having = machine_with(**named, OPENAI_BASE_URL="http://localhost:11434/v1")
+    install(gemini, wanting, real_server)
+
+    without = of(examine(gemini, wanting, real_server), "key")
+    found = of(examine(gemini, having, real_server), "key")
+    monkeypatch.setattr("context_compression.doctor.checks.find_spec", no_package)
+    missing = of(examine(gemini, having, real_server), "key")
+
+    assert without.ok is False
+    assert "OPENAI_API_KEY" in without.mend
+    assert found.says.startswith("present")
+    assert missing.ok is False
+    assert missing.mend == "pip install 'context-compression[openai]'"
+
+
 def test_the_newest_transcript_is_tried(machine_with: Machines, real_server: Server) -> None:
     machine = machine_with()
     pi = BY_NAME["pi"]

@@ -214,6 +214,17 @@ async def test_it_says_where_nothing_compresses_by_itself(workspace: Workspace) 
         ({}, {"summary_model": "m", "summarizer": "none"}, "because summarizer = none"),
         ({"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m"}, {"max_turns": 7}, "neither ANTHROPIC_API_KEY"),
         ({"CONTEXT_COMPRESSION_SUMMARIZER": "anthropic"}, {"max_turns": 7}, "neither ANTHROPIC_"),
+        ({"CONTEXT_COMPRESSION_SUMMARIZER": "openai"}, {"max_turns": 7}, "neither OPENAI_API_KEY"),
+        (
+            {"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m", "ANTHROPIC_API_KEY": "k"},
+            {"summarizer": "openai"},
+            "may not choose who gets the conversation; you named anthropic",
+        ),
+        (
+            {"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m", "OPENAI_API_KEY": "k"},
+            {"max_turns": 7},
+            "set CONTEXT_COMPRESSION_SUMMARIZER=openai",
+        ),
     ],
 )
 async def test_a_named_model_that_will_not_be_asked_is_said_at_once(

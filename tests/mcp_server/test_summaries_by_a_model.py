@@ -14,6 +14,7 @@ from mcp_door import agrees, ask, connected, everything_in, refusal, workspace_i
 
 from context_compression import Session
 from context_compression.testing import conversation
+from context_compression.testing.chat_api import ChatAPI
 from context_compression.testing.messages_api import (
     Entry,
     MessagesAPI,
@@ -158,6 +159,40 @@ async def test_a_cancelled_summary_leaves_the_store_as_it_was(tmp_path: Path) ->
 
 async def _compress_mine(client: Client) -> None:
     await ask(client, "context_compress", conversation="mine", **ASKED)
+
+
+async def test_a_server_like_openais_is_asked_where_the_user_named_it(tmp_path: Path) -> None:
+    with ChatAPI([SUMMARY]) as api:
+        named = {
+            "CONTEXT_COMPRESSION_SUMMARIZER": "openai",
+            "CONTEXT_COMPRESSION_SUMMARY_MODEL": "qwen3:8b",
+            "OPENAI_BASE_URL": api.base_url,
+        }
+        async with connected(workspace_in(tmp_path, named)) as client:
+            tools = (await client.list_tools()).tools
+            said = {**ASKED, "messages": conversation(10)}
+            answer = await ask(client, "context_compress", **said)
+
+    assert answer.facts["summary"]["written_by"] == "qwen3:8b"
+    assert any(tool.annotations and tool.annotations.open_world_hint for tool in tools)
+
+
+@pytest.mark.parametrize("way", ["file", "call"])
+async def test_only_the_user_chooses_the_api(tmp_path: Path, way: str) -> None:
+    with ChatAPI([SUMMARY]) as foreign, MessagesAPI([SUMMARY]) as api:
+        workspace = workspace_in(tmp_path, named(api) | {"OPENAI_BASE_URL": foreign.base_url})
+        said = {**ASKED, "strategy": "auto", "messages": conversation(10)}
+        async with connected(workspace) as client:
+            if way == "call":
+                settings = {"summarizer": "openai"}
+                told = await refusal(client, "context_compress", **said, settings=settings)
+            else:
+                workspace.store.update_config(lambda _: {"summarizer": "openai"})
+                answer = await ask(client, "context_compress", **said)
+                told = "".join(answer.facts["warnings"])
+
+    assert "CONTEXT_COMPRESSION_SUMMARIZER" in told
+    assert foreign.requests == api.requests == []
 
 
 BOTH = {"summary_model": MODEL, "summarizer": "anthropic"}

@@ -74,7 +74,7 @@ def _in_writable_folder(
 )
 @click.option(
     "--summarizer",
-    type=click.Choice(["auto", "anthropic", "caller", "none"]),
+    type=click.Choice(["auto", "anthropic", "openai", "caller", "none"]),
     help="Who writes a summary. With caller, you do: this run prints the instructions, a second "
     "run takes the summary.",
 )

@@ -41,7 +41,7 @@ OPTIONS = (
         metavar="MODEL",
         help="The conversation's model, for token counts and window size.",
     ),
-    click.option("--summary-model", metavar="MODEL", help="Claude model that writes a summary."),
+    click.option("--summary-model", metavar="MODEL", help="Model that writes a summary."),
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE",
         shell_complete=completing.settings_with_values,
@@ -139,7 +139,8 @@ class RequestedCompression:
         if summarizer is None and self.options["strategy"] == "summarize":
             raise Refused(
                 "--strategy summarize needs a model, and none is named. Name one with "
-                "--summary-model, and its key in ANTHROPIC_API_KEY; write the summary yourself "
-                "with --summarizer caller; or use --strategy extract, which needs no summary."
+                "--summary-model, and its key in ANTHROPIC_API_KEY, or with --summarizer openai in "
+                "OPENAI_API_KEY; write the summary yourself with --summarizer caller; or use "
+                "--strategy extract, which needs no summary."
             )
         return summarizer

@@ -14,6 +14,7 @@ from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
 from context_compression.compression.steps import Steps, start
 from context_compression.errors import InvalidSettings, SummaryError
+from context_compression.listening import ModelCall, heard
 from context_compression.summaries.overflow import is_overflow
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
@@ -102,8 +103,11 @@ async def at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
 
 
 async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryReply | SummaryError:
+    asked = getattr(summarizer, "model", None) or request.model
     try:
-        reply: Any = await summarizer.summarize(request)
+        with heard(ModelCall(summarizer, asked, request.max_tokens)) as end:
+            reply: Any = await summarizer.summarize(request)
+            end(reply)
     except SummaryError as error:
         return error
     except Exception as error:  # a caller's own summarizer may fail in its own way

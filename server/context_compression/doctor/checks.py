@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from context_compression.display.plurals import how_many
@@ -13,10 +14,10 @@ from context_compression.errors import ContextCompressionError
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.setup.finding import Finding
 from context_compression.store import Store
-from context_compression.workspace.summary_models import CREDENTIALS
+from context_compression.workspace.summary_models import CREDENTIALS, no_credentials
 
 PREFIX = "CONTEXT_COMPRESSION_"
-OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE")
+OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY")
 """Our variables that are not settings, without the prefix."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
@@ -83,14 +84,21 @@ def check_search() -> Iterator[Finding]:
 
 def check_key(environ: Mapping[str, str]) -> Iterator[Finding]:
     """A finding on whether a model can write summaries; the key itself is never shown."""
-    has_key = any(map(environ.get, CREDENTIALS))
     try:
-        model = Settings.layered(environ=environ).summary_model
+        settings = Settings.layered(environ=environ)
     except ContextCompressionError:
         return  # `check_variables` reports it
+    model, provider = settings.summary_model, settings.provider or "anthropic"
+    has_key = no_credentials(provider, environ) is None
     if model and not has_key:
-        mend = f"Set {CREDENTIALS[0]} where the host is started, or remove {PREFIX}SUMMARY_MODEL."
+        key, _ = CREDENTIALS[provider]
+        mend = f"Set {key} where the host is started, or remove {PREFIX}SUMMARY_MODEL."
         yield Finding("key", False, f"no key, but {model} is set to write summaries", mend)
+    elif not find_spec(provider):
+        mend = f"pip install 'context-compression[{provider}]'"
+        yield Finding(
+            "key", False, f"the package {provider} is missing, which asks the model", mend
+        )
     else:
         writer = (
             f"summaries by {model}" if model else "no model writes summaries unless you name one"

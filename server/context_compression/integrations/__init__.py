@@ -11,6 +11,7 @@ agent_framework.py   Microsoft Agent Framework: a context provider, and a compac
 strands.py           Strands Agents: a conversation manager
 google_adk.py        Google ADK: a plugin
 claude_agent_sdk.py  Claude Agent SDK: our plugin for Claude Code, and its hooks
+opentelemetry.py     OpenTelemetry: spans of compactions and of calls to models
 
 sessions.py          the sessions of one adapter, by the ids of the framework
 translation.py       a framework's messages, fitted by way of dicts that we read

@@ -18,6 +18,7 @@ from context_compression.compression.run import acompress as acompress_in_memory
 from context_compression.compression.run import compress as compress_in_memory
 from context_compression.conversation.formats import parse
 from context_compression.library.continuing import Continuing, open_session
+from context_compression.listening import Compaction, heard
 from context_compression.session import Session, session_id_for
 from context_compression.session.requests import settings_for
 from context_compression.session.threads import in_thread, same_signature_as
@@ -93,7 +94,7 @@ def compress(
         settings=settings,
     )  # fmt: skip
     if store is None or not messages:
-        return compress_in_memory(request, _summarizer(summarizer, request))
+        return _in_memory(request, _summarizer(summarizer, request))
     if (call := _continuing(store, request, summarizer)) is None:
         return _session(store, request, summarizer).compress(**_of_a_call(request))
     continuing, session = call
@@ -114,7 +115,11 @@ async def acompress(
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
     request = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
     if store is None or not messages:
-        return await acompress_in_memory(request, _summarizer(summarizer, request), in_thread)
+        with heard(Compaction("manual", model=request.model)) as end:
+            writer = _summarizer(summarizer, request)
+            result = await acompress_in_memory(request, writer, in_thread)
+            end(result)
+            return result
     call = await in_thread(partial(_continuing, store, request, summarizer))
     if call is None:
         return await _session(store, request, summarizer).acompress(**_of_a_call(request))
@@ -162,6 +167,13 @@ def _named(strategy: str | Strategy) -> str | Strategy | None:
 
 def _summarizer(writer: Writer, request: CompressionRequest) -> Summarizer | None:
     return summarizer_for(writer, for_model(request.settings, request.model))
+
+
+def _in_memory(request: CompressionRequest, summarizer: Summarizer | None) -> Result:
+    with heard(Compaction("manual", model=request.model)) as end:
+        result = compress_in_memory(request, summarizer)
+        end(result)
+        return result
 
 
 def _continuing(

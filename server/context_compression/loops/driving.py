@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from anyio import CancelScope
 
+from context_compression.listening import ModelCall, heard
 from context_compression.loops.at_source import shortened
 from context_compression.loops.calling import Tools, arun, open_calls, run
 from context_compression.loops.dialect import Body, Dialect
@@ -55,10 +56,12 @@ def create(
         try:
             with session.request(aborted.set if streamed else None):
                 body = _body(dialect, session, request)
-                if streamed:
-                    answer = dialect.stream(client, body, take)
-                else:
-                    answer = dialect.send(client, body)
+                with heard(_call(session, client, body, streamed)) as end:
+                    if streamed:
+                        answer = dialect.stream(client, body, take)
+                    else:
+                        answer = dialect.send(client, body)
+                    end(answer)
                 if not _is_cut(dialect, session, answer):
                     return _recorded(dialect, session, answer)
         except Aborted:
@@ -95,10 +98,12 @@ async def acreate(
             with CancelScope() as scope:
                 async with session.arequest(partial(_cancel, loop, scope)):
                     body = await in_thread(partial(_body, dialect, session, request))
-                    if streamed:
-                        answer = await dialect.astream(client, body, take)
-                    else:
-                        answer = await dialect.send(client, body)
+                    with heard(_call(session, client, body, streamed)) as end:
+                        if streamed:
+                            answer = await dialect.astream(client, body, take)
+                        else:
+                            answer = await dialect.send(client, body)
+                        end(answer)
                     if not _is_cut(dialect, session, answer):
                         return _recorded(dialect, session, answer)
             if scope.cancelled_caught:
@@ -191,6 +196,12 @@ def _body(dialect: Dialect, session: Session, request: Body) -> Body:
     if system := session.system:
         body = dialect.with_system(body, system)
     return body
+
+
+def _call(session: Session, client: Any, body: Body, streamed: Any) -> ModelCall:
+    """A request, as listeners see it."""
+    limit = body.get("max_tokens") or body.get("max_completion_tokens")
+    return ModelCall(client, body.get("model"), limit, bool(streamed), session)
 
 
 def _is_cut(dialect: Dialect, session: Session, answer: Any) -> bool:

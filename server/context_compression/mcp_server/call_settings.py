@@ -7,6 +7,8 @@ from context_compression.errors import InvalidSettings
 from context_compression.setting_names import with_own_names
 from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.workspace import Workspace
+from context_compression.workspace.loading import NAMING
+from context_compression.workspace.summary_models import CREDENTIALS
 
 
 def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
@@ -44,12 +46,19 @@ def refuse_guarded(values: Mapping[str, Any]) -> None:
 
 
 def _refuse_a_model(workspace: Workspace, values: Mapping[str, Any]) -> None:
-    """Raises `InvalidSettings` if a call names a model and the user has named none."""
-    names_model = values.get("summary_model") is not None or values.get("summarizer") == "anthropic"
-    if names_model and not workspace.may_ask_a_model():
+    """Raises `InvalidSettings` if a call names a model or an API and the user has not."""
+    provider = Settings.checked({n: v for n, v in values.items() if n in NAMING}).provider
+    named = workspace.provider()
+    if provider and not named:
         raise InvalidSettings(
-            "summary_model and summarizer=anthropic send the conversation to a model, so a tool "
-            "can set them only after the user has named a model: with the environment variable "
+            "summary_model and summarizer send the conversation to a model, so a tool can name one "
+            "only after the user has: with the environment variable "
             "CONTEXT_COMPRESSION_SUMMARY_MODEL or on the command line. You can write the summary "
             'yourself: settings={"summarizer": "caller"}. Nothing was changed.'
+        )
+    if (api := values.get("summarizer")) in CREDENTIALS and api != named:
+        raise InvalidSettings(
+            f"summarizer={api} sends the conversation to another API than {named}, which the user "
+            "named. Only the user can change that, with the environment variable "
+            "CONTEXT_COMPRESSION_SUMMARIZER or on the command line. Nothing was changed."
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.errors import BudgetTooSmall, StoreError
+from context_compression.listening import tell_usage
 from context_compression.session.compressing import Compressor, Options, PlannedCompression
 from context_compression.session.fitting import Fitted, Fitting, check_list
 from context_compression.session.pacing import Event, Pace
@@ -44,6 +45,7 @@ class AutomaticConversation(RecordedConversation):
         """
         read = self._read(messages)
         super().record(*messages)
+        tell_usage(self, read.raw)
         if any(message.role == "assistant" for message in read.messages):
             self._pace.answered()
 

@@ -13,6 +13,7 @@ from context_compression.compression.steps import start
 from context_compression.conversation.refs import digest_of
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings, PlanError, SummaryError
+from context_compression.listening import Compaction, heard
 from context_compression.session.following import new_events
 from context_compression.session.log_events import age_of, timestamp, undo_of
 from context_compression.session.recorded import RecordedConversation
@@ -176,14 +177,20 @@ def _run(
     steps = start(
         request_that_archives(conversation, state, pending, before_writing, covered, **options)
     )
-    try:
-        request = next(steps)
-        for text in summaries:
-            request = steps.send(SummaryReply(text, "caller"))
-    except StopIteration as done:
-        result: Result = done.value
-        if summaries and not result.changed:
-            raise SummaryError("; ".join(result.notes)) from None
-        return result
-    part, messages = len(summaries) + 1, len(covered)
-    return SummaryAssignment(plan["plan_id"], request.instructions, request.prompt, part, messages)
+    with heard(Compaction("manual", conversation, conversation.model)) as end:
+        try:
+            request = next(steps)
+            for text in summaries:
+                request = steps.send(SummaryReply(text, "caller"))
+        except StopIteration as done:
+            result: Result = done.value
+            if summaries and not result.changed:
+                raise SummaryError("; ".join(result.notes)) from None
+            end(result)
+            return result
+        part = len(summaries) + 1
+        assignment = SummaryAssignment(
+            plan["plan_id"], request.instructions, request.prompt, part, len(covered)
+        )
+        end(assignment)
+        return assignment

@@ -10,6 +10,7 @@ from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
 from context_compression.compression.run import acompress, compress
 from context_compression.compression.thinking import without_thinking
+from context_compression.listening import Compaction, heard
 from context_compression.progress import begin
 from context_compression.session.following import new_events
 from context_compression.session.pacing import Event, Pace, Reason
@@ -180,7 +181,15 @@ class Compressor:
 
     @contextmanager
     def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
-        """Send an event at the start and at the end, and report the outcome to the pace."""
+        """Announce the compression to listeners, by events and to the pace, with its outcome."""
+        conversation = self.conversation
+        with heard(Compaction(reason, conversation, conversation.model)) as end:
+            with self._with_events(reason, usage_before) as progress:
+                yield progress
+            end(progress.result)
+
+    @contextmanager
+    def _with_events(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
         before = int(usage_before.used_tokens)
         progress = Progress()
         event = Event("start", reason, before, session=self.conversation.id)

@@ -15,6 +15,7 @@ from context_compression.conversation.formats.dialect import is_plain_text
 from context_compression.conversation.messages import Message, is_array, is_object
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation, StoreError
+from context_compression.listening import tell_usage
 from context_compression.session import lasting
 from context_compression.session.arrivals import may_shorten, shortened
 from context_compression.session.compressing import PlannedCompression
@@ -167,6 +168,8 @@ class Fitting:
         step = self._grown(before, history) or self._changed(before, history)
         conversation.log.append(*step.events)
         state, new = conversation.state(), step.new
+        if new:
+            tell_usage(conversation, new.raw)
         ours = state.recorded
         if step.in_view:
             ours = [*before.view, *state.recorded[len(before.recorded) :]]

@@ -22,7 +22,7 @@ from context_compression.store.root_folder import LOCKS
 
 LEFTOVER_SECONDS = 3_600.0
 """Leftover files younger than this are kept: a process may still be writing them."""
-LOCK_ENDINGS = (".log", ".refs", ".compression", ".fitting")
+LOCK_ENDINGS = (".log", ".refs", ".compression", ".fitting", ".background")
 """Endings of the lock files that are pruned with their session."""
 
 

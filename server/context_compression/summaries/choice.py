@@ -1,7 +1,8 @@
 """Who writes the summaries of a program: its own summarizer, or the model its settings name."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from context_compression.setting_names import Provider
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
 
@@ -17,8 +18,22 @@ def summarizer_for(writer: Writer, settings: Settings) -> Summarizer | None:
     """
     if not isinstance(writer, str):
         return writer
-    if not settings.names_a_model:
-        return None
-    from context_compression.summaries.llms.anthropic import AnthropicSummarizer  # imports sockets
+    provider = settings.provider
+    return provider and summarizer_of(provider, settings.summary_model)
 
-    return AnthropicSummarizer(settings.summary_model)
+
+def summarizer_of(provider: Provider, model: str | None, **options: Any) -> Summarizer:
+    """The summarizer that asks an API for the summaries of a model; its module imports sockets.
+
+    Args:
+        provider: the API.
+        model: the id of the model; `None` for that of the conversation.
+        options: further arguments of the summarizer.
+    """
+    if provider == "openai":
+        from context_compression.summaries.llms.openai import OpenAISummarizer
+
+        return OpenAISummarizer(model, **options)
+    from context_compression.summaries.llms.anthropic import AnthropicSummarizer
+
+    return AnthropicSummarizer(model, **options)

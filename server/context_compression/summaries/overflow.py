@@ -51,6 +51,7 @@ OVERFLOW = re.compile(
             r"exceed(?:s|ed)?\b.{0,60}\bcontext (?:window|length|size|limit)",
             r"context window exceeds limit",  # MiniMax
             r"(?:longer|greater) than the (?:model's )?context length",  # Together, LM Studio
+            r"longer than the maximum model length",  # vLLM
             r"maximum (?:context|prompt|allowed input) length (?:of|is) [\d,]+",  # OpenRouter, xAI
             r"context length (?:is|of) only [\d,]+",
             r"too large for model with [\d,]+ maximum context length",  # Mistral

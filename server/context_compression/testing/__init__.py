@@ -1,4 +1,4 @@
-"""Fakes and builders for tests: random conversations, a scripted summarizer, a Messages API server.
+"""Fakes and builders for tests: random conversations, a scripted summarizer, servers.
 
 `conversation(turns=4, seed=7)` is always the same conversation: it uses no clock and no global
 randomness. The other packages do not import this one.
@@ -6,7 +6,9 @@ randomness. The other packages do not import this one.
     dialects.py         writes a step in each dialect
     openai_dialects.py  the same for the dialects related to OpenAI's
     steps.py            a step of the model, as values
-    messages_api.py     Anthropic's Messages API with a script, on loopback
+    scripted_api.py     a server with a script, on loopback
+    messages_api.py     Anthropic's Messages API with a script
+    chat_api.py         OpenAI's `/chat/completions` with a script
     backends.py         what each engine of a store must do
 """
 

@@ -28,11 +28,14 @@ def load(place: Place, environ: Mapping[str, str] | None, values: Mapping[str, A
     for doubt in store.doubts:
         warn(doubt, stacklevel=3)
     settings = Settings.layered(config, environ, values)
-    if not settings.names_a_model or Settings.layered(None, environ, values).names_a_model:
+    named = Settings.layered(None, environ, values).provider
+    if settings.provider in (None, named):
         return settings
+    asks = f"through {settings.provider}, not {named}" if named else "by a model"
+    name = "summarizer" if named else "summary_model"
     warn(
-        f"{store.place_of_settings} asks for summaries by a model; no file may do that alone. "
-        "That is left out. Pass summary_model, or set CONTEXT_COMPRESSION_SUMMARY_MODEL.",
+        f"{store.place_of_settings} asks for summaries {asks}; no file may do that alone. "
+        f"That is left out. Pass {name}, or set CONTEXT_COMPRESSION_{name.upper()}.",
         stacklevel=3,
     )
     return Settings.layered({n: v for n, v in config.items() if n not in NAMING}, environ, values)

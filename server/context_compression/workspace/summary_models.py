@@ -1,7 +1,8 @@
-"""Which model may write summaries: only a model that the user has named.
+"""Which model may write summaries: only a model of an API that the user has named.
 
-A project's own file and an agent's arguments cannot enable calls to a model. The user names a model
-in the environment or on the command line.
+A project's own file and an agent's arguments cannot enable calls to a model, nor choose another API
+than the user did. The user names a model in the environment or on the command line. The addresses
+of the APIs come from the environment alone.
 """
 
 from collections.abc import Mapping
@@ -9,10 +10,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_compression.display.strings import one_line
+from context_compression.setting_names import Provider
 from context_compression.settings import Settings
+from context_compression.summaries.choice import summarizer_of
 from context_compression.summaries.summarizer import Summarizer
 
-CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+CREDENTIALS: Mapping[Provider, tuple[str, str]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+}
+"""For each API, the variables with its key and its address; one of them is needed."""
+
+
+def no_credentials(provider: Provider, environ: Mapping[str, str]) -> str | None:
+    """That neither the key nor the address of an API is set; `None` if one is."""
+    names = CREDENTIALS[provider]
+    if any(map(environ.get, names)):
+        return None
+    return f"neither {' nor '.join(names)} is set."
 
 
 @dataclass(frozen=True)
@@ -31,14 +46,16 @@ class SummaryModels:
 
     def summarizer(self, settings: Settings) -> Summarizer | None:
         """The model that writes summaries, a new one for each compression; `None` if none may."""
-        if not settings.names_a_model or self.why_none(settings):
+        if not settings.provider or self.why_none(settings):
             return None
-        from context_compression.summaries.llms.anthropic import AnthropicSummarizer
         from context_compression.summaries.llms.deadline import InTime
 
         seconds = self.deadline_seconds
-        model = AnthropicSummarizer(
-            settings.summary_model, environ=self.environ, deadline_seconds=seconds
+        model = summarizer_of(
+            settings.provider,
+            settings.summary_model,
+            environ=self.environ,
+            deadline_seconds=seconds,
         )
         return InTime(model, seconds)
 
@@ -50,8 +67,8 @@ class SummaryModels:
         """
         if settings.summarizer in ("caller", "none"):
             return None
-        if not self.is_allowed():
-            if not settings.names_a_model:
+        if not (named := self.provider):
+            if not settings.provider:
                 return None
             by = "it is named" if settings.summary_model else "none is named; summarizer is set"
             return (
@@ -59,8 +76,16 @@ class SummaryModels:
                 "conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in the environment, "
                 "or name a model on the command line with --summary-model."
             )
-        if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
-            return f"neither {' nor '.join(CREDENTIALS)} is set."
+        if settings.provider not in (None, named):
+            return (
+                f"summarizer = {settings.summarizer} is set in config.json alone, and a project's "
+                f"own file may not choose who gets the conversation; you named {named}. Set "
+                f"CONTEXT_COMPRESSION_SUMMARIZER={settings.summarizer} in the environment, or "
+                "remove it from config.json."
+            )
+        if settings.summarizer == "auto" and (missing := no_credentials(named, self.environ)):
+            other = " For a server like OpenAI's, set CONTEXT_COMPRESSION_SUMMARIZER=openai."
+            return missing + other * (no_credentials("openai", self.environ) is None)
         return None
 
     def doubt(self, settings: Settings) -> str | None:
@@ -72,10 +97,11 @@ class SummaryModels:
                 f"{settings.summarizer}."
             )
         reason = self.why_none(settings)
-        if settings.summarizer == "anthropic" and not any(map(self.environ.get, CREDENTIALS)):
-            reason = reason or f"neither {' nor '.join(CREDENTIALS)} is set."
+        if settings.provider:
+            reason = reason or no_credentials(settings.provider, self.environ)
         return f"No model will be asked: {reason}" if reason else None
 
-    def is_allowed(self) -> bool:
-        """Whether the user has named a model for summaries, or a summarizer that calls one."""
-        return Settings.layered(environ=self.environ, arguments=self.user_settings).names_a_model
+    @property
+    def provider(self) -> Provider | None:
+        """The API of the model that the user has named for summaries."""
+        return Settings.layered(environ=self.environ, arguments=self.user_settings).provider

@@ -14,6 +14,7 @@ from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidSettings
 from context_compression.session import Session
 from context_compression.session.following import first_messages, is_another_conversation
+from context_compression.setting_names import Provider
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
@@ -124,9 +125,9 @@ class Workspace:
         """Whether files outside the store may be read."""
         return not all(map(self.store.has_file, self.access.roots))
 
-    def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
-        """Whether the user has named a model for summaries, or a summarizer that calls one."""
-        return self._summary_models(arguments).is_allowed()
+    def provider(self) -> Provider | None:
+        """The API of the model that the user has named for summaries, if one is named."""
+        return self._summary_models(None).provider
 
     def _summary_models(self, arguments: Mapping[str, Any] | None) -> SummaryModels:
         given = {**self.overrides, **(arguments or {})}

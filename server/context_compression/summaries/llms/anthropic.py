@@ -1,11 +1,8 @@
 """Summaries by a Claude model over the Anthropic Messages API.
 
-This module has its own retries and its own deadline. The retries of the SDK would multiply the
-calls, and an MCP client waits only a limited time for an answer. The first summary imports the SDK.
+The first summary imports the SDK; retries and the deadline are those of `attempts.py`.
 """
 
-import importlib
-import logging
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,32 +10,44 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 
 from context_compression.errors import SummaryError
-from context_compression.summaries.llms.failures import Failure, explained, why_no_summary
+from context_compression.summaries.llms.attempts import DEADLINE_SECONDS, Attempts, imported
+from context_compression.summaries.llms.failures import (
+    Failure,
+    Provider,
+    called_a_tool,
+    cut_off,
+    empty,
+    explained,
+    refused,
+    unfinished,
+)
 from context_compression.summaries.llms.prices import Price
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 if TYPE_CHECKING:
     from anthropic.types import Message
 
-logger = logging.getLogger(__name__)
 BASE_URL = "https://api.anthropic.com"
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
-"""Seconds before the second call, doubled for each further call; and the longest pause. Both are
-the values of the SDK, without its random part.
-"""
-DEADLINE_SECONDS = 25.0
-"""Default time limit for all attempts together."""
-TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+ANTHROPIC = Provider(
+    key="ANTHROPIC_API_KEY",
+    client="AsyncAnthropic",
+    model_advice="Set summary_model to the id of a Claude model.",
+)
 
 
 class AnthropicSummarizer:
     """A `Summarizer` that lets a Claude model write the summary.
 
     `AnthropicSummarizer("claude-haiku-4-5", price=Price(input=1, output=5))`
+
+    Attributes:
+        provider: the API, as `Settings.summarizer` names it.
+        model: the id of the model that writes, if it was given.
     """
+
+    provider = "anthropic"
 
     def __init__(
         self,
@@ -61,12 +70,10 @@ class AnthropicSummarizer:
             deadline_seconds: for all attempts together; `None` for no deadline.
             sleep: waits between attempts, given seconds.
         """
-        self._model = model
+        self.model = model
         self._client = client
-        self._price = price
         self._environ = os.environ if environ is None else environ
-        self._deadline_seconds = deadline_seconds
-        self._sleep = sleep
+        self._attempts = Attempts(price, deadline_seconds, sleep)
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """The summary, after at most `request.attempts` calls, with the tokens of all of them.
@@ -74,28 +81,18 @@ class AnthropicSummarizer:
         Raises:
             SummaryError: there is no model or key, no call gave a summary, or the deadline passed.
         """
-        model = self._model or request.model
+        model = self.model or request.model
         if not model:
             raise SummaryError(
                 "No model to write the summary: set summary_model to the id of a Claude model.",
                 retryable=False,
             )
-        with anyio.move_on_after(self._deadline_seconds) as scope:
-            async with self._connected() as client:
-                return await self._with_retries(scope.deadline, client, model, request)
-        raise SummaryError(
-            f"No summary within {self._deadline_seconds:g} s from {model}. Try again later, or "
-            "set summary_model to a faster model.",
-            retryable=False,
-        )
+        return await self._attempts.reply(request, model, self._connected(), _call)
 
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[Any]:
         """The caller's client, or a new one: a client must not outlive its event loop."""
-        # in a thread: the first import takes 1.5 s (measured), and the event loop must continue
-        await anyio.to_thread.run_sync(importlib.import_module, "anthropic")
-        from anthropic import AsyncAnthropic
-
+        anthropic = await imported("anthropic")
         if self._client is not None:
             yield self._client.with_options(max_retries=0)
             return
@@ -107,33 +104,10 @@ class AnthropicSummarizer:
             )
         # not None, or the SDK would read os.environ
         base_url = self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
-        async with AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0) as client:
+        async with anthropic.AsyncAnthropic(
+            api_key=key, base_url=base_url, max_retries=0
+        ) as client:
             yield client
-
-    async def _with_retries(
-        self, deadline: float, client: Any, model: str, request: SummaryRequest
-    ) -> SummaryReply:
-        """Call the model until it succeeds, a retry is pointless, or no pause fits the deadline."""
-        attempt = 1
-        failed: list[SummaryReply] = []  # answered calls without a summary have a cost, too
-        while not isinstance(answer := await _call(client, model, request), SummaryReply):
-            if answer.spent:
-                failed.append(answer.spent)
-            pause = answer.wait_seconds or min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)
-            in_time = anyio.current_time() + pause < deadline
-            if not (answer.retryable and attempt < request.attempts and in_time):
-                text = answer.text + (f" Asked {attempt} times." if attempt > 1 else "")
-                raise SummaryError(
-                    text,
-                    retryable=answer.retryable,
-                    too_long=answer.too_long,
-                    attempts=attempt,
-                )
-            logger.info("asking again in %g s: %s", pause, answer.text)
-            await self._sleep(pause)
-            attempt += 1
-        total = replace(answer, **{name: _sum_of(name, answer, *failed) for name in TOKEN_FIELDS})
-        return replace(total, cost=self._price.of(total)) if self._price else total
 
 
 async def _call(client: Any, model: str, request: SummaryRequest) -> SummaryReply | Failure:
@@ -147,9 +121,9 @@ async def _call(client: Any, model: str, request: SummaryRequest) -> SummaryRepl
         ) as stream:
             message = await stream.get_final_message()
     except Exception as error:  # in a stream, the SDK does not wrap errors of httpx2
-        return explained(error, client, model)
+        return explained(error, client, model, ANTHROPIC)
     reply = _reply(message)
-    failure = why_no_summary(message, reply.text, model)
+    failure = _why_no_summary(message.stop_reason, reply.text, model)
     return replace(failure, spent=reply) if failure else reply
 
 
@@ -168,5 +142,23 @@ def _reply(message: "Message") -> SummaryReply:
     )
 
 
-def _sum_of(name: str, *replies: SummaryReply) -> int:
-    return sum(getattr(reply, name) for reply in replies)
+def _why_no_summary(stop_reason: str | None, text: str, model: str) -> Failure | None:
+    """The reason why a complete answer contains no summary; `None` if it does."""
+    match stop_reason:
+        case "max_tokens":
+            return cut_off(model)
+        case "model_context_window_exceeded":
+            return Failure(
+                f"The summary of {model} was cut off at the end of its window. Summarise less at "
+                "once.",
+                retryable=False,
+                too_long=True,
+            )
+        case "refusal":
+            return refused(model)
+        case "end_turn" | "stop_sequence":
+            return None if text else empty(model)
+        case "tool_use":
+            return called_a_tool(model)
+        case reason:
+            return unfinished(model, reason)

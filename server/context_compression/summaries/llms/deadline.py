@@ -1,5 +1,7 @@
 """A summarizer with a deadline, because an agent waits for the answer."""
 
+from typing import Any
+
 import anyio
 
 from context_compression.errors import SummaryError
@@ -11,6 +13,16 @@ class InTime:
 
     A failed request is not repeated: the wrapped summarizer has its own attempts.
     """
+
+    @property
+    def provider(self) -> Any:
+        """The API of the wrapped summarizer, if it names one."""
+        return getattr(self._other, "provider", None)
+
+    @property
+    def model(self) -> Any:
+        """The model of the wrapped summarizer, if it names one."""
+        return getattr(self._other, "model", None)
 
     def __init__(self, other: Summarizer, seconds: float | None) -> None:
         """The deadline is `seconds` after the first request; `None` for no deadline."""

@@ -1,15 +1,16 @@
-"""Why a call to the Anthropic API gave no summary, and whether a retry may help."""
+"""Why a call to a model gave no summary, and whether a retry may help.
+
+The clients of Anthropic and OpenAI have the same kinds of exceptions. They are recognised by the
+names of their classes: some versions use `httpx`, others `httpx2`, and neither is imported here.
+"""
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from context_compression.conversation.messages import is_object
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.summaries.overflow import is_overflow
 from context_compression.summaries.summarizer import SummaryReply
-
-if TYPE_CHECKING:
-    from anthropic.types import Message
 
 LONGEST_DETAIL = 200
 """How many characters of the provider's message an error quotes."""
@@ -31,8 +32,12 @@ STATUS_OF = {
 }
 """The HTTP status for each type of error, because an error inside a stream has status 200.
 
-Source: docs.anthropic.com/en/api/errors.
+Source: docs.anthropic.com/en/api/errors. OpenAI-compatible servers mostly send a status as `code`.
 """
+NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""Codes of OpenAI for an account without credit; the status is 429, but waiting does not help."""
+FILTERED = frozenset({"content_filter", "content_policy_violation"})
+"""Codes for a request that a content filter refused: Azure's and LiteLLM's."""
 
 
 @dataclass(frozen=True)
@@ -54,84 +59,97 @@ class Failure:
     spent: SummaryReply | None = None
 
 
-def why_no_summary(message: "Message", text: str, model: str) -> Failure | None:
-    """The reason why an answer contains no summary; `None` if it does.
+@dataclass(frozen=True)
+class Provider:
+    """What errors say about the API that is asked.
 
-    Args:
-        message: the complete answer.
-        text: its text.
-        model: the model's id, for the text of the failure.
+    Attributes:
+        key: the environment variable with the key.
+        client: the class of the client.
+        model_advice: what to do if a model is unknown.
     """
-    match message.stop_reason:
-        case "max_tokens":
-            return Failure(
-                f"The summary of {model} was cut off at max_tokens. Raise max_summary_tokens or "
-                "lower summary_target_tokens.",
-                retryable=False,
-            )
-        case "model_context_window_exceeded":
-            return Failure(
-                f"The summary of {model} was cut off at the end of its window. Summarise less at "
-                "once.",
-                retryable=False,
-                too_long=True,
-            )
-        case "refusal":
-            return Failure(
-                f"{model} refused to write the summary. Set summary_model to another model, or "
-                "use the strategy extract.",
-                retryable=False,
-            )
-        case "end_turn" | "stop_sequence" if text:
-            return None
-        case "end_turn" | "stop_sequence":
-            return Failure(f"{model} answered with nothing.")
-        case "tool_use":
-            return Failure(f"{model} answered with a tool call instead of a summary.")
-        case None:
-            return Failure(f"The answer of {model} ended in the middle.")
-        case reason:
-            return Failure(f"{model} gave no finished answer ({reason}).")
+
+    key: str
+    client: str
+    model_advice: str
 
 
-def explained(error: Exception, client: Any, model: str) -> Failure:
-    """The failure for an exception of the SDK; quotes the provider only where needed."""
-    from anthropic import AnthropicError, APIConnectionError, APIStatusError
-    from httpx2 import TransportError
-
-    match error:
-        case APIStatusError():
-            return _refused(error, client, model)
-        case APIConnectionError() | TransportError():
-            kind = type(error.__cause__ or error).__name__
-            return Failure(f"The connection to {client.base_url.host} failed ({kind}).")
-        case AnthropicError() | TypeError():  # no credentials, no async client
-            return Failure(
-                f"The client cannot ask for a summary ({type(error).__name__}). Hand in an "
-                "AsyncAnthropic that has a key.",
-                retryable=False,
-            )
-        case _:
-            return Failure(f"The answer of {model} is not readable ({type(error).__name__}).")
+def cut_off(model: str) -> Failure:
+    """The failure for a summary that was longer than the limit of the answer."""
+    return Failure(
+        f"The summary of {model} was cut off at max_tokens. Raise max_summary_tokens or "
+        "lower summary_target_tokens.",
+        retryable=False,
+    )
 
 
-def _refused(error: Any, client: Any, model: str) -> Failure:
-    """The failure for an `anthropic.APIStatusError`."""
-    status: int = error.status_code
-    if status < 400:
-        status = STATUS_OF.get(error.type or "", 500)
+def refused(model: str) -> Failure:
+    """The failure for a model that does not want to, or may not, write the summary."""
+    return Failure(
+        f"{model} refused to write the summary. Set summary_model to another model, or "
+        "use the strategy extract.",
+        retryable=False,
+    )
+
+
+def unfinished(model: str, reason: str | None) -> Failure:
+    """The failure for an answer that ended for no known reason; `None` if it just broke off."""
+    if reason is None:
+        return Failure(f"The answer of {model} ended in the middle.")
+    return Failure(f"{model} gave no finished answer ({reason}).")
+
+
+def empty(model: str) -> Failure:
+    """The failure for an answer without a text."""
+    return Failure(f"{model} answered with nothing.")
+
+
+def called_a_tool(model: str) -> Failure:
+    """The failure for a tool call, although no tools were offered."""
+    return Failure(f"{model} answered with a tool call instead of a summary.")
+
+
+def explained(error: Exception, client: Any, model: str, provider: Provider) -> Failure:
+    """The failure for an exception of a client; quotes the provider only where needed."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & {"APIConnectionError", "TransportError"}:
+        kind = type(error.__cause__ or error).__name__
+        return Failure(f"The connection to {host_of(client)} failed ({kind}).")
+    if "APIStatusError" in kinds or type(error).__name__ == "APIError":  # the latter in a stream
+        return _answered_with(error, client, model, provider)
+    if kinds & {"AnthropicError", "OpenAIError", "TypeError"}:  # no credentials, no async client
+        return Failure(
+            f"The client cannot ask for a summary ({type(error).__name__}). Hand in an "
+            f"{provider.client} that has a key.",
+            retryable=False,
+        )
+    return Failure(f"The answer of {model} is not readable ({type(error).__name__}).")
+
+
+def host_of(client: Any) -> str:
+    """The host that a client asks."""
+    return getattr(getattr(client, "base_url", None), "host", None) or "the provider"
+
+
+def _answered_with(error: Any, client: Any, model: str, provider: Provider) -> Failure:
+    """The failure for an error that the provider sent."""
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    status, codes = _status(error), {getattr(error, name, None) for name in ("code", "type")}
     if is_overflow(error):
-        text = f"The request is too long for {model}: {_detail(error, client)}"
+        text = f"The request is too long for {model}: {detail(error, client)}"
         return Failure(text, retryable=False, too_long=True)
+    if codes & FILTERED:
+        return refused(model)
     match status:
         case 401:
-            text = "The key was refused (401). Set ANTHROPIC_API_KEY to a valid one."
+            text = f"The key was refused (401). Set {provider.key} to a valid one."
         case 403:
             text = f"The key may not use {model} (403). Set summary_model to one that it may."
         case 404:
-            text = (
-                f"There is no model {model} (404). Set summary_model to the id of a Claude model."
-            )
+            text = f"There is no model {model} (404). {provider.model_advice}"
+        case 429 if codes & NO_CREDIT:
+            text = f"The account has no credit left (429): {detail(error, client)}"
+            return Failure(text, retryable=False)
         case 429:
             text = "The provider's rate limit is reached (429)."
         case 529:
@@ -139,20 +157,34 @@ def _refused(error: Any, client: Any, model: str) -> Failure:
         case _ if status >= 500:
             text = f"The provider failed ({status})."
         case _:
-            text = f"The provider refused the request ({status}): {_detail(error, client)}"
-    wait = _seconds(error.response.headers.get("retry-after"))
+            text = f"The provider refused the request ({status}): {detail(error, client)}"
+    wait = _seconds(headers.get("retry-after"))
     if wait:
         text += f" It asks to wait {wait:g} s."
-    advice = error.response.headers.get("x-should-retry")  # more precise than the status
+    advice = headers.get("x-should-retry")  # more precise than the status
     retryable = advice == "true" if advice else status in RETRYABLE or status >= 500
     return Failure(text, retryable=retryable, wait_seconds=wait)
 
 
-def _detail(error: Any, client: Any) -> str:
+def _status(error: Any) -> int:
+    """The HTTP status of an error; for an error inside a stream, the status that it stands for."""
+    status: int = getattr(error, "status_code", 200)
+    if status >= 400:
+        return status
+    code = str(getattr(error, "code", None))
+    if re.fullmatch("[45][0-9][0-9]", code):
+        return int(code)
+    return STATUS_OF.get(getattr(error, "type", None) or "", 500)
+
+
+def detail(error: Any, client: Any) -> str:
     """The provider's message, clipped and without the key, because gateways echo requests."""
-    body = error.body
-    details = body.get("error") if is_object(body) else None
-    text = str(details.get("message") if is_object(details) else "no reason given")
+    said = error.body
+    for name in ("error", "message", "detail"):
+        said = said.get(name, said) if is_object(said) else said
+    if is_array(said):  # FastAPI: one object for each wrong field
+        said = "; ".join(str(each.get("msg")) for each in said if is_object(each))
+    text = said if isinstance(said, str) and said else "no reason given"
     for secret in (getattr(client, name, None) for name in ("api_key", "auth_token")):
         if isinstance(secret, str) and secret:
             text = text.replace(secret, "[key]")
@@ -160,5 +192,5 @@ def _detail(error: Any, client: Any) -> str:
 
 
 def _seconds(header: str | None) -> float | None:
-    """The seconds of a `retry-after` header; `None` for a date, which the API does not send."""
+    """The seconds of a `retry-after` header; `None` for a date, which the APIs do not send."""
     return float(header) if header and re.fullmatch(r"\d{1,9}(\.\d+)?", header) else None

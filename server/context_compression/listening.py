@@ -1,0 +1,102 @@
+"""Who listens to compactions and calls to models, for example telemetry; nobody until asked.
+
+The work encloses what it does with `heard`. A listener is called at the start, with what is done;
+it returns a context manager that lasts as long as the work, and that gives the function to call
+with the outcome. So it can time the work, and see it fail.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A compaction; the outcome is its `Result`, or the summary that the caller must write first.
+
+    Attributes:
+        reason: why it runs, as in `Event`.
+        session: the `Session`; `None` for a conversation in memory.
+        model: the model of the conversation, if it is known.
+    """
+
+    reason: str
+    session: Any = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A request to a model; the outcome is its answer.
+
+    Attributes:
+        asked: the provider's client, or the `Summarizer`.
+        model: the id of the model, if it is known.
+        max_tokens: the most tokens of the answer, if the request limits them.
+        streamed: whether the answer is streamed.
+        session: the `Session` of an agent's loop; `None` for a summary.
+    """
+
+    asked: Any
+    model: str | None
+    max_tokens: int | None = None
+    streamed: bool = False
+    session: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedUsage:
+    """The usage of a request that a program made itself, as its new message reports it.
+
+    Attributes:
+        usage: as the provider reported it.
+        session: the `Session`.
+    """
+
+    usage: Mapping[str, Any]
+    session: Any
+
+
+Work: TypeAlias = Compaction | ModelCall | ReportedUsage
+Ending: TypeAlias = Callable[[Any], object]
+"""Takes the outcome of the work."""
+Listener: TypeAlias = Callable[[Work], AbstractContextManager[Ending]]
+_listeners: list[Listener] = []
+_NOBODY: AbstractContextManager[Ending] = nullcontext(lambda outcome: None)
+
+
+def listen(listener: Listener) -> Callable[[], None]:
+    """Add a listener for the whole process; returns the function that removes it."""
+    _listeners.append(listener)
+
+    def stop() -> None:
+        if listener in _listeners:
+            _listeners.remove(listener)
+
+    return stop
+
+
+def heard(work: Work) -> AbstractContextManager[Ending]:
+    """Encloses work that listeners hear; gives the function to call with its outcome."""
+    return _heard(work) if _listeners else _NOBODY
+
+
+def tell_usage(session: Any, messages: Sequence[Mapping[str, Any]]) -> None:
+    """Tell listeners the newest usage in new messages of a session."""
+    for message in reversed(messages) if _listeners else ():
+        if usage := message.get("usage"):
+            with heard(ReportedUsage(usage, session)):
+                return
+
+
+@contextmanager
+def _heard(work: Work) -> Generator[Ending]:
+    with ExitStack() as stack:
+        endings = [stack.enter_context(listener(work)) for listener in tuple(_listeners)]
+
+        def end(outcome: Any) -> None:
+            for ending in endings:
+                ending(outcome)
+
+        yield end

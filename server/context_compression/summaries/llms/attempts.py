@@ -1,0 +1,115 @@
+"""Calls to a model until it has written a summary: retries, one deadline, the tokens of all calls.
+
+All summarizers that call a model have the same rules. The retries of the providers' clients are
+off: they would multiply the calls, and an MCP client waits only a limited time for an answer.
+"""
+
+import importlib
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from context_compression.errors import SummaryError
+from context_compression.summaries.llms.failures import Failure
+from context_compression.summaries.llms.prices import Price
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+
+logger = logging.getLogger(__name__)
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+"""Seconds before the second call, doubled for each further call; and the longest pause. Both are
+the values of the clients, without their random part.
+"""
+DEADLINE_SECONDS = 25.0
+"""Default time limit for all attempts together."""
+TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+Connection: TypeAlias = AbstractAsyncContextManager[Any]
+Call: TypeAlias = Callable[[Any, str, SummaryRequest], Awaitable[SummaryReply | Failure]]
+"""One call, given the client, the id of the model and the request."""
+
+
+async def imported(package: str) -> Any:
+    """The package of a provider's client.
+
+    It is imported in a thread: the first import takes 1.5 s (measured), and the event loop must
+    continue.
+
+    Raises:
+        SummaryError: the package is not installed.
+    """
+    try:
+        return await anyio.to_thread.run_sync(importlib.import_module, package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+    raise SummaryError(
+        f"The package {package} is missing, which asks the model for the summary. Install it: "
+        f"pip install 'context-compression[{package}]'.",
+        retryable=False,
+    )
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """The rules for the calls of a summarizer.
+
+    Attributes:
+        price: of the model; without it, a reply has its tokens, but no `cost`.
+        deadline_seconds: for all attempts together; `None` for no deadline.
+        sleep: waits between attempts, given seconds.
+    """
+
+    price: Price | None
+    deadline_seconds: float | None
+    sleep: Callable[[float], Awaitable[None]]
+
+    async def reply(
+        self, request: SummaryRequest, model: str, connection: Connection, call: Call
+    ) -> SummaryReply:
+        """The summary, after at most `request.attempts` calls, with the tokens of all of them.
+
+        Raises:
+            SummaryError: no call gave a summary, or the deadline passed.
+        """
+        with anyio.move_on_after(self.deadline_seconds) as scope:
+            async with connection as client:
+                return await self._with_retries(scope.deadline, client, model, request, call)
+        raise SummaryError(
+            f"No summary within {self.deadline_seconds:g} s from {model}. Try again later, or "
+            "set summary_model to a faster model.",
+            retryable=False,
+        )
+
+    async def _with_retries(
+        self, deadline: float, client: Any, model: str, request: SummaryRequest, call: Call
+    ) -> SummaryReply:
+        """Call the model until it succeeds, a retry is pointless, or no pause fits the deadline."""
+        attempt = 1
+        failed: list[SummaryReply] = []  # answered calls without a summary have a cost, too
+        while not isinstance(answer := await call(client, model, request), SummaryReply):
+            if answer.spent:
+                failed.append(answer.spent)
+            pause = answer.wait_seconds or min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)
+            in_time = anyio.current_time() + pause < deadline
+            if not (answer.retryable and attempt < request.attempts and in_time):
+                text = answer.text + (f" Asked {attempt} times." if attempt > 1 else "")
+                raise SummaryError(
+                    text,
+                    retryable=answer.retryable,
+                    too_long=answer.too_long,
+                    attempts=attempt,
+                )
+            logger.info("asking again in %g s: %s", pause, answer.text)
+            await self.sleep(pause)
+            attempt += 1
+        total = replace(answer, **{name: _sum_of(name, answer, *failed) for name in TOKEN_FIELDS})
+        return replace(total, cost=self.price.of(total)) if self.price else total
+
+
+def _sum_of(name: str, *replies: SummaryReply) -> int:
+    return sum(getattr(reply, name) for reply in replies)

@@ -1,0 +1,399 @@
+"""Spans of compactions and of calls to models, in the real SDK with its exporter in memory."""
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from mcp_door import ask, connected, workspace_in
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+from pytest_examples import CodeExample, EvalExample, find_examples
+
+from context_compression import Session, acompress, compress, listening
+from context_compression.errors import BudgetTooSmall
+from context_compression.integrations import opentelemetry as module
+from context_compression.integrations.opentelemetry import instrument, usage_attributes
+from context_compression.loops import anthropic as anthropic_loop
+from context_compression.loops import openai as openai_loop
+from context_compression.session.by_caller import SummaryAssignment
+from context_compression.summaries.llms.openai import OpenAISummarizer
+from context_compression.testing import ScriptedSummarizer, chat_api, conversation, messages_api
+from context_compression.testing.chat_api import ChatAPI
+from context_compression.testing.messages_api import MessagesAPI
+
+PAGE = Path(__file__).parents[2] / "docs" / "frameworks" / "opentelemetry.md"
+EXAMPLES = [each for each in find_examples(str(PAGE)) if each.prefix == "python"]
+pytestmark = pytest.mark.anyio
+
+MODEL = "claude-test-1"
+SECRET = "the colour of the okapi is 7731"
+SUMMARY = "## Goal\nFix the failing login test."
+SMALL = {"token_budget": 8_000, "keep_recent_tokens": 1_000, "preserve_messages": 1}
+
+
+class Spans:
+    """The spans that were made, in the order in which they ended."""
+
+    def __init__(self) -> None:
+        self.exporter = InMemorySpanExporter()
+        self.provider = TracerProvider()
+        self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+
+    def all(self) -> list[ReadableSpan]:
+        return [*self.exporter.get_finished_spans()]
+
+    def of(self, operation: str) -> list[ReadableSpan]:
+        return [span for span in self.all() if seen(span)["gen_ai.operation.name"] == operation]
+
+
+def seen(span: ReadableSpan) -> dict[str, Any]:
+    return dict(span.attributes or {})
+
+
+@pytest.fixture
+def spans() -> Iterator[Spans]:
+    spans = Spans()
+    stop = instrument(tracer_provider=spans.provider)
+    yield spans
+    stop()
+    told = "".join(span.to_json() for span in spans.all())
+    assert SECRET not in told
+    assert "okapi" not in told
+
+
+def talk(turns: int = 12) -> list[dict[str, Any]]:
+    return [*conversation(turns), {"role": "user", "content": f"Remember: {SECRET}."}]
+
+
+def session_in(folder: Path, **options: Any) -> Session:
+    session = Session(folder / ".compression", "talk", model=MODEL, **options)
+    session.record(*talk())
+    return session
+
+
+def test_a_compaction_is_a_span_with_its_numbers(spans: Spans, tmp_path: Path):
+    result = session_in(tmp_path).compress(target_tokens=3_000)
+
+    (span,) = spans.all()
+    assert (span.name, span.kind) == (f"compact {MODEL}", SpanKind.INTERNAL)
+    assert span.status.status_code is StatusCode.UNSET
+    assert seen(span) == {
+        "gen_ai.operation.name": "compact",
+        "gen_ai.request.model": MODEL,
+        "gen_ai.conversation.id": "talk",
+        "gen_ai.conversation.compacted": True,
+        "context_compression.reason": "manual",
+        "context_compression.strategy": result.strategy,
+        "context_compression.tokens.before": result.tokens_before,
+        "context_compression.tokens.after": result.tokens_after,
+        "context_compression.tokens.target": 3_000,
+        "context_compression.tokens.method": result.method,
+        "context_compression.target_met": True,
+        "context_compression.messages.before": len(talk()),
+        "context_compression.messages.after": len(result.messages),
+        "context_compression.messages.first_changed": result.first_changed,
+        "context_compression.archived": len(result.originals),
+    }
+
+
+@pytest.mark.parametrize("way", ["prepare", "fit", "aprepare", "afit"])
+async def test_a_compaction_that_was_due_is_a_span(spans: Spans, tmp_path: Path, way: str):
+    session = Session(tmp_path, "talk", settings=SMALL)
+    if "fit" not in way:
+        session.record(*talk())
+    given: Any = getattr(session, way)(*([talk()] if "fit" in way else []))
+    sent: list[Any] = await given if way.startswith("a") else given
+
+    (span,) = spans.all()
+    assert seen(span)["context_compression.reason"] == "threshold"
+    assert seen(span)["context_compression.messages.after"] == len(sent)
+
+
+async def test_compacting_in_memory_is_a_span_without_a_conversation(spans: Spans):
+    compress(talk(), target_tokens=3_000)
+    await acompress(talk(), target_tokens=3_000, model=MODEL)
+
+    plain, named = spans.all()
+    assert (plain.name, named.name) == ("compact", f"compact {MODEL}")
+    assert "gen_ai.conversation.id" not in seen(plain)
+    assert seen(plain)["gen_ai.conversation.compacted"] is True
+
+
+def test_nothing_to_compact_is_told(spans: Spans):
+    compress([{"role": "user", "content": "Hello."}])
+
+    (span,) = spans.all()
+    assert seen(span)["gen_ai.conversation.compacted"] is False
+    assert seen(span)["context_compression.strategy"] == "none"
+
+
+async def test_the_model_that_writes_a_summary_is_a_child_span(spans: Spans, tmp_path: Path):
+    details = {"cached_tokens": 40_000}
+    usage = {"prompt_tokens": 100_000, "completion_tokens": 20, "prompt_tokens_details": details}
+    with ChatAPI([chat_api.Answer(SUMMARY, usage=usage)]) as api:
+        writer = OpenAISummarizer("qwen3", base_url=api.base_url, environ={})
+        session = session_in(tmp_path, summarizer=writer)
+        await session.acompress(target_tokens=3_000, strategy="summarize")
+
+    (compaction,) = spans.of("compact")
+    chats = spans.of("chat")
+    assert chats
+    for chat in chats:
+        assert chat.parent == compaction.context
+        assert chat.kind is SpanKind.CLIENT
+        limit = session.settings.summary_limit
+        assert seen(chat) == {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": "qwen3",
+            "gen_ai.request.max_tokens": limit,
+            "gen_ai.response.model": "qwen3",
+            "gen_ai.usage.input_tokens": 100_000,
+            "gen_ai.usage.output_tokens": 20,
+            "gen_ai.usage.cache_read.input_tokens": 40_000,
+            "gen_ai.usage.cache_creation.input_tokens": 0,
+            "context_compression.cache.reuse": 0.4,
+        }
+
+
+def test_a_summary_that_fails_marks_its_span_and_not_the_compaction(spans: Spans):
+    model = ScriptedSummarizer(ValueError(f"cannot read {SECRET}"))
+    compress(talk(), target_tokens=3_000, summarizer=model, settings={"summary_attempts": 1})
+
+    (compaction,), (chat,) = spans.of("compact"), spans.of("chat")
+    assert seen(chat)["error.type"] == "ValueError"
+    assert chat.status.status_code is StatusCode.ERROR
+    assert not chat.events
+    assert seen(compaction)["context_compression.strategy"] == "extract"
+    assert compaction.status.status_code is StatusCode.UNSET
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_a_refused_compaction_has_the_type_of_its_error(spans: Spans, tmp_path: Path, store: bool):
+    with pytest.raises(BudgetTooSmall):
+        compress(talk(), target_tokens=5, store=tmp_path if store else None)
+
+    (span,) = spans.all()
+    assert seen(span)["error.type"] == "BudgetTooSmall"
+    assert span.status.status_code is StatusCode.ERROR
+    assert span.status.description is None
+
+
+def test_a_summary_by_the_caller_is_two_spans(spans: Spans, tmp_path: Path):
+    session = session_in(tmp_path)
+    outcome = session.ask(target_tokens=3_000, strategy="summarize")
+    while isinstance(outcome, SummaryAssignment):
+        outcome = session.answer(outcome.plan_id, SUMMARY)
+
+    first, *_, last = spans.of("compact")
+    assert seen(first)["context_compression.summary.by"] == "caller"
+    assert seen(last)["context_compression.strategy"] == "summarize"
+    assert spans.of("chat") == []
+
+
+def test_a_loop_tells_how_much_of_the_cache_was_used_again(spans: Spans, tmp_path: Path):
+    usage = {"input_tokens": 100, "cache_read_input_tokens": 850, "cache_creation_input_tokens": 50}
+    script = [messages_api.Answer("Done.", usage=usage)]
+    with (
+        MessagesAPI(script) as api,
+        anthropic.Anthropic(api_key="any", base_url=api.base_url) as client,
+    ):
+        session = Session(tmp_path, "talk", settings=SMALL)
+        session.record(*talk())
+        anthropic_loop.create(session, client, model=MODEL, max_tokens=99)
+
+    compaction, chat = spans.all()
+    assert seen(compaction)["context_compression.reason"] == "threshold"
+    told = seen(chat)
+    told.pop("gen_ai.response.id")
+    assert told == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "anthropic",
+        "gen_ai.request.model": MODEL,
+        "gen_ai.request.max_tokens": 99,
+        "gen_ai.conversation.id": "talk",
+        "gen_ai.conversation.compacted": True,
+        "gen_ai.response.model": MODEL,
+        "gen_ai.response.finish_reasons": ("end_turn",),
+        "gen_ai.usage.input_tokens": 1_000,
+        "gen_ai.usage.output_tokens": told["gen_ai.usage.output_tokens"],
+        "gen_ai.usage.cache_read.input_tokens": 850,
+        "gen_ai.usage.cache_creation.input_tokens": 50,
+        "context_compression.cache.reuse": 0.85,
+        "server.address": "127.0.0.1",
+    }
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_each_request_of_a_loop_for_openai_is_a_span(
+    spans: Spans, tmp_path: Path, stream: bool
+):
+    answer = chat_api.Answer("Done.", usage={"prompt_tokens_details": {"cached_tokens": 0}})
+    with ChatAPI([answer]) as api:
+        async with openai.AsyncOpenAI(api_key="any", base_url=api.base_url) as client:
+            session = Session(tmp_path, "talk")
+            session.record({"role": "user", "content": SECRET})
+            asked: dict[str, Any] = {"model": "gpt-5", "stream": stream}
+            if stream:
+                asked["stream_options"] = {"include_usage": True}
+            await openai_loop.acreate(session, client, **asked)
+
+    (chat,) = spans.all()
+    assert chat.name == "chat gpt-5"
+    assert seen(chat)["gen_ai.provider.name"] == "openai"
+    assert seen(chat)["gen_ai.conversation.compacted"] is False
+    assert seen(chat)["gen_ai.response.finish_reasons"] == ("stop",)
+    assert seen(chat)["gen_ai.usage.cache_read.input_tokens"] == 0
+    assert seen(chat).get("gen_ai.request.stream", False) is stream
+
+
+async def test_requests_can_be_left_to_the_clients_own_spans(tmp_path: Path):
+    spans = Spans()
+    stop = instrument(tracer_provider=spans.provider, requests=False)
+    with ChatAPI(["Done."]) as api:
+        async with openai.AsyncOpenAI(api_key="any", base_url=api.base_url) as client:
+            session = Session(tmp_path, "talk", settings=SMALL)
+            session.record(*conversation(12, dialect="openai"))
+            await openai_loop.acreate(session, client, model="gpt-5")
+    stop()
+
+    assert [span.name for span in spans.all()] == ["compact gpt-5"]
+
+
+@pytest.mark.parametrize("way", ["record", "fit"])
+def test_usage_in_a_programs_own_messages_is_an_event_of_its_span(
+    spans: Spans, tmp_path: Path, way: str
+):
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}
+    asked = {"role": "user", "content": SECRET}
+    answered = {"role": "assistant", "content": "Done.", "usage": usage}
+    session = Session(tmp_path, "talk")
+    tracer = spans.provider.get_tracer("a program")
+
+    with tracer.start_as_current_span("turn", attributes={"gen_ai.operation.name": "none"}):
+        if way == "record":
+            session.record(asked, answered)
+        else:
+            session.fit([asked])
+            session.fit([asked, answered])
+            session.fit([asked, answered, asked])
+
+    (span,) = spans.all()
+    (event,) = span.events
+    assert event.name == "context_compression.usage"
+    assert dict(event.attributes or {}) == {
+        "gen_ai.conversation.id": "talk",
+        "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.output_tokens": 5,
+        "gen_ai.usage.cache_read.input_tokens": 90,
+        "context_compression.cache.reuse": 0.9,
+    }
+
+
+def test_usage_without_a_cache_says_nothing_of_one():
+    assert usage_attributes({"prompt_tokens": 7, "completion_tokens": 2}) == {
+        "gen_ai.usage.input_tokens": 7,
+        "gen_ai.usage.output_tokens": 2,
+    }
+    assert usage_attributes({"input_tokens": 9, "input_tokens_details": {"cached_tokens": 3}}) == {
+        "gen_ai.usage.input_tokens": 9,
+        "gen_ai.usage.cache_read.input_tokens": 3,
+        "context_compression.cache.reuse": 0.3333,
+    }
+    assert usage_attributes({"anything": "else"}) == {}
+
+
+async def test_one_session_can_be_traced_alone_and_no_longer(tmp_path: Path):
+    spans = Spans()
+    model = ScriptedSummarizer(SUMMARY)
+    traced = session_in(tmp_path / "a", summarizer=model)
+    other = session_in(tmp_path / "b", summarizer=model)
+    stop = instrument(traced, tracer_provider=spans.provider)
+
+    await other.acompress(target_tokens=3_000)
+    await acompress(talk(), target_tokens=3_000, summarizer=model)
+    assert spans.all() == []
+    await traced.acompress(target_tokens=3_000)
+    stop()
+    made = len(spans.all())
+    traced.undo()
+    await traced.acompress(target_tokens=3_000)
+
+    assert {span.name for span in spans.all()} == {f"compact {MODEL}", f"chat {MODEL}"}
+    assert len(spans.all()) == made
+
+
+async def test_the_servers_compactions_are_spans(spans: Spans, tmp_path: Path):
+    async with connected(workspace_in(tmp_path)) as client:
+        answer = await ask(client, "context_compress", messages=talk(), target_tokens=3_000)
+        await ask(client, "context_compress", messages=talk(), target_tokens=4_000, dry_run=True)
+
+    (span,) = [span for span in spans.all() if "gen_ai.operation.name" in seen(span)]
+    assert seen(span)["context_compression.tokens.after"] == answer.facts["tokens_after"]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_the_page_prints_what_it_says(eval_example: EvalExample, example: CodeExample):
+    if eval_example.update_examples:
+        eval_example.run_print_update(example)
+    else:
+        eval_example.run_print_check(example)
+
+
+def test_the_page_lists_each_attribute():
+    source = inspect.getsource(module)
+    named = set(re.findall(r'"((?:gen_ai|context_compression|server|error)\.[\w.]+)"', source))
+
+    assert len(named) > 25
+    assert {name for name in named if f"`{name}`" not in PAGE.read_text(encoding="utf-8")} == set()
+
+
+def test_where_nobody_listens_nothing_is_made():
+    work = listening.Compaction("manual")
+
+    assert listening.heard(work) is listening.heard(work)
+
+
+COMMAND = (sys.executable, "-m", "context_compression", "compress", "talk.json")
+
+
+def run(folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    (folder / "talk.json").write_text(json.dumps(talk()), encoding="utf-8")
+    asked = [*COMMAND, "--target-tokens", "3000", "--output", "out.json"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), **variables}
+    return subprocess.run(
+        asked, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=True
+    )
+
+
+def test_the_command_is_traced_where_the_environment_says_so(tmp_path: Path):
+    done = run(tmp_path, CONTEXT_COMPRESSION_OPENTELEMETRY="1", OTEL_TRACES_EXPORTER="console")
+
+    assert '"gen_ai.operation.name": "compact"' in done.stderr
+    assert '"service.name": "context-compression"' in done.stderr
+    assert done.stdout == ""
+
+
+def test_switched_off_nothing_of_it_is_imported(tmp_path: Path):
+    done = run(tmp_path, CONTEXT_COMPRESSION_OPENTELEMETRY="off", PYTHONPROFILEIMPORTTIME="1")
+
+    assert "context_compression.listening" in done.stderr
+    assert "opentelemetry" not in done.stderr
+
+
+def test_a_missing_exporter_is_told_and_the_command_does_its_work(tmp_path: Path):
+    done = run(tmp_path, CONTEXT_COMPRESSION_OPENTELEMETRY="1", OTEL_TRACES_EXPORTER="jaeger")
+
+    assert "opentelemetry-exporter-jaeger is missing, so nothing is traced" in done.stderr
+    assert (tmp_path / "out.json").exists()
