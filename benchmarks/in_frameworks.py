@@ -72,19 +72,25 @@ def measured(program: Program) -> dict[str, dict[str, Any]]:
     """The reports of a program, by how it ran.
 
     Raises:
-        Unavailable: its framework cannot be installed.
+        Unavailable: its framework cannot be installed, or the program fails.
     """
     framework = _framework(program.extra)
     reports: dict[str, dict[str, Any]] = {}
     for how in HOWS:
         with tempfile.TemporaryDirectory() as folder:
-            reports[how] = framework.run(program.path.name, how, folder=Path(folder))
-        reports[how]["release"] = _release(framework)
+            try:
+                report = framework.run(program.path.name, how, folder=Path(folder))
+            except AssertionError as error:
+                *_, last = str(error).split("\n\nassert")[0].strip().splitlines()
+                raise Unavailable(f"{program.path.name} {how} fails: {last}") from None
+        if "unbroken" not in report:  # a program that runs several agents; the first one counts
+            report = next(iter(report.values()))
+        reports[how] = {**report, "release": _release(framework)}
     return reports
 
 
 class Unavailable(Exception):
-    """A framework that cannot run; the message is the reason."""
+    """A framework or program that cannot run; the message is the reason."""
 
 
 def _framework(extra: str) -> Any:

@@ -42,6 +42,7 @@ def test_an_edited_message_keeps_what_it_carries_beside_its_text(facts: dict[str
     assert len(kinds["kept"]) > 10
     assert all(kinds["kept"])
     assert facts["a named user"] == ["alice", "[note]"]
+    assert facts["a failed tool"]
 
 
 def test_messages_of_an_unknown_kind_pass_and_each_kind_is_told_once(facts: dict[str, Any]):

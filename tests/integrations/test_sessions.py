@@ -31,6 +31,20 @@ def test_an_id_keeps_its_session_as_long_as_it_is_in_use(tmp_path: Path) -> None
     assert sessions["b"] is not first
 
 
+def test_the_model_of_the_next_request_counts_where_the_program_named_none(tmp_path: Path) -> None:
+    sessions = Sessions("langchain", store=tmp_path)
+
+    first = sessions.open("a", model="claude-haiku-4-5", window=90_000)
+    assert (first.model, first.settings.token_budget) == ("claude-haiku-4-5", 90_000)
+    assert sessions["a"] is first
+    assert sessions.open("a", model="claude-haiku-4-5", window=90_000) is first
+    assert sessions.open("a", model="gpt-5", window=50_000).settings.token_budget == 50_000
+
+    named = Sessions("b", store=tmp_path, model="gpt-5", settings={"token_budget": 7_000})
+    session = named.open("a", model="claude-haiku-4-5", window=90_000)
+    assert (session.model, session.settings.token_budget) == ("gpt-5", 7_000)
+
+
 def test_only_so_many_sessions_stay_in_memory(tmp_path: Path) -> None:
     sessions = Sessions("langchain", store=tmp_path)
 

@@ -39,6 +39,9 @@ FILES = ("file", "input_file", "document", "media", "audio", "input_audio", "vid
 RAW_CALLS = ("tool_calls", "function_call")
 """The keys of `additional_kwargs` in which OpenAI's calls are repeated as they came."""
 
+USAGE = ("usage", "token_usage")
+"""The keys of `response_metadata` that repeat the usage."""
+
 
 def translation(history: Sequence[BaseMessage]) -> Translation[BaseMessage]:
     """Reads and writes the messages of a history."""
@@ -126,7 +129,7 @@ class Originals:
             name = part.get("toolName") or None
             return ToolMessage(output["value"], tool_call_id=call_id, name=name, **failed)
         value = output["value"]
-        content = value if isinstance(value, str) else [_block(piece) for piece in value]
+        content = value if isinstance(value, str) else [*map(_block, value)]
         return original.model_copy(update={"content": content})
 
     def _answer(self, content: Any) -> AIMessage:
@@ -149,6 +152,11 @@ class Originals:
                 "invalid_tool_calls": [call for is_invalid, call in made if is_invalid],
                 "additional_kwargs": extra,
                 "usage_metadata": None,
+                "response_metadata": {
+                    key: value
+                    for key, value in original.response_metadata.items()
+                    if key not in USAGE
+                },
             }
         )
 
@@ -316,12 +324,12 @@ def _call_block(part: Part, before: Sequence[tuple[Part, Any]]) -> Any:
 
 def _result(message: ToolMessage) -> Part:
     """The result in a tool message."""
-    failed = message.status == "error"
-    if failed or isinstance(message.content, str):
-        text = message.content if isinstance(message.content, str) else message.text
-        output: Part = {"type": "error-text" if failed else "text", "value": text}
+    parts = _parts(message)
+    if all(part["type"] == "text" for part in parts):
+        kind = "error-text" if message.status == "error" else "text"
+        output: Part = {"type": kind, "value": "\n".join(part["text"] for part in parts)}
     else:
-        output = {"type": "content", "value": [_piece(part) for part in _parts(message)]}
+        output = {"type": "content", "value": [*map(_piece, parts)]}
     named = {"toolName": message.name} if message.name else {}
     return {"type": "tool-result", "toolCallId": message.tool_call_id, **named, "output": output}
 

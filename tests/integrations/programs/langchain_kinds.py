@@ -211,7 +211,10 @@ def edited_blocks():
                   {"type": "audio", "url": "https://a.b/c.wav"}, {"type": "a_new_kind", "x": 1}],
     }  # fmt: skip
     for name, content in contents.items():
-        message = AIMessage(content, id="m", tool_calls=called, usage_metadata=usage)
+        told = {"model_provider": name, "token_usage": usage}
+        message = AIMessage(
+            content, id="m", tool_calls=called, usage_metadata=usage, response_metadata=told
+        )
         made = dict(read(message) or {})
         more = {"type": "text", "text": "[note]"}
         made |= {"content": [*made["content"], more]}
@@ -226,6 +229,14 @@ def edited_blocks():
     made["content"][2] = made["content"][2] | {"input": {"n": 2}}
     written = translation([message]).write({**made, "content": made["content"][1:]}, [message])
     FACTS["without its reasoning"] = [written.content, written.tool_calls]
+    shot = [{"type": "text", "text": "It broke."}, PICTURE]
+    message = ToolMessage(shot, id="t", tool_call_id="call_1", status="error", name="logs")
+    [part] = dict(read(message) or {})["content"]
+    part["output"]["value"][0] = {"type": "text", "text": "[note]"}
+    made = translation([message]).write({"role": "tool", "content": [part]}, [message])
+    FACTS["a failed tool"] = [made.content, made.status] == [
+        [{"type": "text", "text": "[note]"}, PICTURE], "error",
+    ]  # fmt: skip
     message = HumanMessage("x" * 50, id="h", name="alice")
     made = translation([message]).write(
         dict(read(message) or {}) | {"content": "[note]"}, [message]
