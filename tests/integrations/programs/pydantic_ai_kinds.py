@@ -270,7 +270,7 @@ def searched() -> dict[str, bool]:
         for n in range(12):
             messages.append(ModelResponse([ToolCallPart(later, {"n": n}, f"c{n}")]))
             messages.append(ModelRequest([ToolReturnPart(later, log(n), f"c{n}")]))
-        session = ContextCompression(store=later, settings=SETTINGS).session("1")
+        session = ContextCompression(store=later, settings={"token_budget": 8_000}).session("1")
         history = History(messages)
         translation = Translation(history.read, history.write)
         view = history.joined(fit(session, history.messages, translation))
