@@ -8,7 +8,7 @@ Large results of tools are archived before Claude reads them. Claude sees a prev
 
 # The framework is not installed where this is developed.
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import asyncio
 

@@ -84,6 +84,10 @@ def test_a_message_of_an_unknown_kind_is_passed_on(carried: dict[str, Any]) -> N
     assert rewritten["warnings"] == 1
 
 
+def test_a_tool_search_stays_as_long_as_calls_of_what_it_found(carried: dict[str, Any]) -> None:
+    assert carried["searched"] == {"rare": True, "logs": False}
+
+
 def test_two_conversations_of_one_agent_are_apart(carried: dict[str, Any]) -> None:
     found = carried["apart"]["found"]
 

@@ -98,9 +98,9 @@ class History:
 
     def _rewritten(self, role: str, block: Block, atom: Atom | None) -> Atom:
         """What a block stands for now that it may have been edited, or is new."""
-        if atom and atom.block == block:
-            return atom
         part: Any = atom.part if atom else None
+        if atom and (atom.block == block or getattr(part, "tool_kind", None)):
+            return atom  # not edited, or of a kind whose content the framework itself reads
         match block:
             case {"type": "text", "text": text}:
                 new = NEW_TEXT[role](text)
@@ -200,12 +200,19 @@ def _text(text: str) -> Block:
 
 
 def _result(part: Any, failed: bool) -> Block:
-    """The result of a tool, with the pictures and files it returned."""
+    """The result of a tool, with the files it returned and the tools it found."""
     content: Any = part.model_response_str()
-    if part.files:
-        content = [_text(content), *map(_block, part.files)]
+    if others := [*map(_block, part.files), *_found_tools(part)]:
+        content = [_text(content), *others]
     result = {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": content}
     return result | ({"is_error": True} if failed else {})
+
+
+def _found_tools(part: Any) -> list[Block]:
+    """The tools that a tool search found: they may be called from here on."""
+    content = part.content if part.tool_kind == "tool-search" else None
+    found = content.get("discovered_tools", ()) if isinstance(content, dict) else ()
+    return [{"type": "tool_reference", "tool_name": tool["name"]} for tool in found]
 
 
 def _media(item: Any) -> Block | None:

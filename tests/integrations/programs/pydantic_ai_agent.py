@@ -45,8 +45,8 @@ def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 
 
 def newest(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """As the framework's page on message history does it, with whole tool steps."""
-    return messages if len(messages) < 42 else [messages[0], *messages[-41:]][:1] + messages[-40:]
+    """As the framework's page on message history keeps the newest, with the task."""
+    return messages if len(messages) <= 41 else [messages[0], *messages[-40:]]
 
 
 settings = {"token_budget": WINDOW}

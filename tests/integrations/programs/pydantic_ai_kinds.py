@@ -256,6 +256,29 @@ def rewritten() -> dict[str, Any]:
     }
 
 
+def searched() -> dict[str, bool]:
+    """Whether the result of a tool search is kept, with and without a later call of the tool."""
+    search = {"tool_name": "search_tools", "tool_call_id": "s1", "tool_kind": "tool-search"}
+    found = {"discovered_tools": [{"name": "rare"}]}
+    kept = {}
+    for later in ("rare", "logs"):
+        messages: list[Any] = [
+            ModelRequest([UserPromptPart("Read the logs.")]),
+            ModelResponse([ToolCallPart(**search, args={"queries": ["rare"]})]),
+            ModelRequest([ToolReturnPart(**search, content=found)]),
+        ]
+        for n in range(12):
+            messages.append(ModelResponse([ToolCallPart(later, {"n": n}, f"c{n}")]))
+            messages.append(ModelRequest([ToolReturnPart(later, log(n), f"c{n}")]))
+        session = ContextCompression(store=later, settings={"token_budget": 8_000}).session("1")
+        history = History(messages)
+        translation = Translation(history.read, history.write)
+        view = history.joined(fit(session, history.messages, translation))
+        [result] = messages[2].parts
+        kept[later] = any(part is result for message in view for part in message.parts)
+    return kept
+
+
 def example() -> dict[str, Any]:
     """The example as it stands, with the client of a real provider."""
 
@@ -275,5 +298,5 @@ def example() -> dict[str, Any]:
 
 
 report = {"kinds": kinds(), "apart": asyncio.run(apart()), "ways": asyncio.run(ways())}
-report |= {"again": again(), "rewritten": rewritten(), "example": example()}
+report |= {"again": again(), "rewritten": rewritten(), "searched": searched(), "example": example()}
 print(json.dumps(report))
