@@ -8,6 +8,7 @@ pydantic_ai.py       Pydantic AI: a capability
 openai_agents.py     OpenAI Agents SDK: an input filter, and a session
 litellm.py           LiteLLM: a callback of its proxy
 litellm_calls.py     LiteLLM: the calls of our tool in its three APIs
+litellm_streams.py   LiteLLM: streams of Chat Completions that go on after such a call
 agent_framework.py   Microsoft Agent Framework: a compaction strategy
 strands.py           Strands Agents: a conversation manager
 google_adk.py        Google ADK: a plugin
