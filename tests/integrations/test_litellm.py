@@ -1,10 +1,11 @@
 """The callback runs in the real proxy of LiteLLM, before fake providers on loopback."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from agent_runs import SEARCHED
-from frameworks import Framework
+from frameworks import ROOT, Framework
 
 LITELLM = Framework("litellm", beside=("litellm[proxy]",))
 
@@ -49,6 +50,19 @@ def test_a_stream_of_anthropic_continues_with_the_answer(special: dict[str, Any]
     assert "context_restore" not in special["streamed"]
 
 
+def test_a_chat_stream_goes_on_with_the_answer(special: dict[str, Any]):
+    assert "unused variable v0_" in special["answer_chat_streamed"]
+    assert special["chat_streamed"].count("Let me ") == 2  # before the call, and after the answer
+    assert special["chat_streamed"].count('"finish_reason":"stop"') == 1
+    assert "context_restore" not in special["chat_streamed"]
+    assert special["chat_streamed"].endswith("data: [DONE]\n\n")
+
+
+def test_a_call_of_the_client_is_streamed_to_it(special: dict[str, Any]):
+    assert '"name":"logs"' in special["client_call_streamed"]
+    assert '"finish_reason":"tool_calls"' in special["client_call_streamed"]
+
+
 def test_a_model_that_never_stops_to_restore_loses_the_tool(special: dict[str, Any]):
     assert special["rounds"] == [2] * 8 + [1]
 
@@ -60,9 +74,19 @@ def test_nothing_of_another_key_or_session_is_restored(special: dict[str, Any], 
 
 
 def test_the_tool_is_offered_only_where_it_can_be_answered(special: dict[str, Any]):
-    assert special["tools_of_a_chat_stream"] == 1
+    assert special["tools_of_a_responses_stream"] == 1
+    assert special["tools_when_translated"] == 1
     assert special["tools_of_no_tools"] is None
 
 
 def test_a_message_of_an_unknown_kind_is_passed(special: dict[str, Any]):
     assert special["unknown"] == ["user", "assistant", "critic", "user"]
+
+
+def test_the_example_runs_as_it_stands(tmp_path: Path):
+    example = ROOT / "examples" / "litellm_agent.py"
+
+    ran = LITELLM.run("example_run.py", str(example), folder=tmp_path)
+
+    assert "Done." in ran["printed"]
+    assert max(ran["sizes"]) < 100_000  # 20 logs have 200,000 characters

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from agent_runs import SEARCHED
-from frameworks import Framework
+from frameworks import ROOT, Framework
 
 OPENAI_AGENTS = Framework("openai-agents")
 
@@ -75,3 +75,12 @@ def test_a_cleared_session_leaves_nothing_behind(facts: dict[str, Any]):
 
 def test_a_history_on_the_server_of_openai_is_left_alone(facts: dict[str, Any]):
     assert facts["on_server"]
+
+
+def test_the_example_runs_as_it_stands(tmp_path: Path):
+    example = ROOT / "examples" / "openai_agents_agent.py"
+
+    ran = OPENAI_AGENTS.run("example_run.py", str(example), folder=tmp_path)
+
+    assert "Done." in ran["printed"]
+    assert max(ran["sizes"]) < 100_000  # 20 logs have 200,000 characters

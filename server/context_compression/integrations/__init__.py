@@ -19,4 +19,5 @@ translation.py       a framework's messages, fitted by way of dicts that we read
 langchain_messages.py, pydantic_ai_messages.py, agent_framework_messages.py
                      messages of these frameworks as such dicts
 litellm_calls.py     the calls of our tool in the three APIs of LiteLLM
+litellm_streams.py   its streams of Chat Completions that go on after such a call
 """

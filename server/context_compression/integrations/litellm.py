@@ -14,7 +14,7 @@ The client need not know of it: the model's calls of `context_restore` do not re
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -23,8 +23,12 @@ from secrets import token_hex
 from threading import Lock
 from typing import Any, ClassVar
 
+from litellm import get_llm_provider
+from litellm.exceptions import BadRequestError
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
+from litellm.types.utils import LlmProviders
+from litellm.utils import ProviderConfigManager
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
@@ -34,9 +38,11 @@ from context_compression.integrations.litellm_calls import (
     MESSAGES,
     RESPONSES,
     Api,
+    Call,
     as_dict,
     name_of,
 )
+from context_compression.integrations.litellm_streams import continued
 from context_compression.integrations.sessions import Sessions
 from context_compression.loops.restoring import RESTORE, restore_tool
 from context_compression.session import Session
@@ -50,9 +56,8 @@ from context_compression.workspace.folders import home_folder, working_folder
 
 APIS: Mapping[str, Api] = {
     "acompletion": CHAT, "anthropic_messages": MESSAGES, "aresponses": RESPONSES,
-    "chat_completions": CHAT, "responses": RESPONSES,
 }  # fmt: skip
-"""The APIs by the names that LiteLLM's hooks give them."""
+"""The APIs, by the names that LiteLLM gives their calls."""
 MARK = "context_compression"
 """The key in a request's metadata for the token of the session that answers its calls."""
 METADATA = ("metadata", "litellm_metadata")
@@ -91,7 +96,7 @@ class ContextCompression(CustomLogger):
             "settings": settings, "counter": counter, "summarizer": summarizer,
         }  # fmt: skip
         self._of_model: dict[str, Sessions] = {}
-        self._marked: OrderedDict[str, Session] = OrderedDict()
+        self._marked: OrderedDict[str, tuple[Session, Api]] = OrderedDict()
         self._lock = Lock()
 
     async def async_pre_call_hook(
@@ -109,10 +114,21 @@ class ContextCompression(CustomLogger):
         if _can_answer(data, api) and places:
             data["tools"] = [*data["tools"], api.tool(restore_tool(session))]
             data["max_agentic_loops"] = MOST_ROUNDS
-            places[-1][MARK] = self._mark(session)
+            places[-1][MARK] = self._mark(session, api)
         system = data.get(api.system) if api.system else None
         data[api.messages] = await session.afit(messages, system=system, tools=data.get("tools"))
         return data
+
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
+    ) -> AsyncGenerator[Any]:
+        """The stream for the client; LiteLLM itself continues those of Anthropic's API."""
+        marked = self._marked_in(request_data)
+        if marked and marked[1] is CHAT:
+            answer = partial(_answer, marked[0])
+            response = continued(response, request_data, answer, MOST_ROUNDS)
+        async for chunk in response:
+            yield chunk
 
     async def async_should_run_agentic_loop(
         self,
@@ -125,8 +141,8 @@ class ContextCompression(CustomLogger):
         kwargs: dict[str, Any],
     ) -> tuple[bool, dict[str, Any]]:
         """Whether the model called our tool."""
-        api = _api_of(kwargs)
-        calls = api.calls(as_dict(response)) if self._session_of(kwargs) else []
+        marked = self._marked_in(kwargs)
+        calls = marked[1].calls(as_dict(response)) if marked else []
         return bool(calls), {"tool_calls": [{"id": call.id, "name": RESTORE} for call in calls]}
 
     async def async_build_agentic_loop_plan(
@@ -142,11 +158,11 @@ class ContextCompression(CustomLogger):
         kwargs: dict[str, Any],
     ) -> AgenticLoopPlan:
         """The request that continues with the answers; in the last round without our tool."""
-        session, api, said = self._session_of(kwargs), _api_of(kwargs), as_dict(response)
-        if session is None:
+        marked, said = self._marked_in(kwargs), as_dict(response)
+        if marked is None:
             return AgenticLoopPlan(run_agentic_loop=False)
-        answer = restore_tool(session).answer
-        answers = [await in_thread(partial(answer, call.arguments)) for call in api.calls(said)]
+        session, api = marked
+        answers = [await _answer(session, call) for call in api.calls(said)]
         offered = anthropic_messages_optional_request_params.get("tools") or []
         if int(kwargs.get("_agentic_loop_depth") or 0) >= MOST_ROUNDS - 1:
             offered = [tool for tool in offered if name_of(tool) != RESTORE]
@@ -168,28 +184,28 @@ class ContextCompression(CustomLogger):
     def _sessions(self, name: str) -> Sessions:
         """The sessions with the window of a model, by its name in the proxy."""
         if name not in self._of_model:
-            self._of_model[name] = Sessions("litellm", model=_model(name), **self._options)
+            self._of_model[name] = Sessions("litellm", model=_models(name)[0], **self._options)
         return self._of_model[name]
 
-    def _mark(self, session: Session) -> str:
+    def _mark(self, session: Session, api: Api) -> str:
         """A new token that stands for a session as long as a request runs."""
         token = token_hex(16)
         with self._lock:
-            self._marked[token] = session
+            self._marked[token] = session, api
             if len(self._marked) > MOST_MARKED:
                 self._marked.popitem(last=False)
         return token
 
-    def _session_of(self, kwargs: Mapping[str, Any]) -> Session | None:
-        """The session that answers the calls in the response to a request."""
+    def _marked_in(self, kwargs: Mapping[str, Any]) -> tuple[Session, Api] | None:
+        """The session that answers the calls in the response to a request, and the API."""
         places = [kwargs.get(key) or {} for key in METADATA]
         token = next((place[MARK] for place in places if MARK in place), None)
         return self._marked.get(str(token))
 
 
-def _api_of(kwargs: Mapping[str, Any]) -> Api:
-    """The API of a response; the hooks give that of Anthropic no name in older versions."""
-    return APIS.get(str(kwargs.get("_agentic_loop_api_surface")), MESSAGES)
+async def _answer(session: Session, call: Call) -> str:
+    """The answer to a call of our tool."""
+    return await in_thread(partial(restore_tool(session).answer, call.arguments))
 
 
 def _is_on_server(data: Mapping[str, Any]) -> bool:
@@ -200,14 +216,14 @@ def _is_on_server(data: Mapping[str, Any]) -> bool:
 def _can_answer(data: Mapping[str, Any], api: Api) -> bool:
     """Whether a call of our tool could be answered before the client sees it.
 
-    LiteLLM cannot continue a stream except in Anthropic's API. A request without tools gets none:
-    its model may not know tools.
+    A stream of Responses cannot be continued, nor an API into which LiteLLM translates another. A
+    request without tools gets none: its model may not know tools.
     """
     tools = data.get("tools")
-    streams = data.get("stream") and api is not MESSAGES
+    streams = data.get("stream") and api is RESPONSES
     if not isinstance(tools, list) or not tools or streams or (data.get("n") or 1) != 1:
         return False
-    return all(name_of(tool) != RESTORE for tool in tools)
+    return all(name_of(tool) != RESTORE for tool in tools) and _is_spoken(api, str(data["model"]))
 
 
 def _session_id(data: Mapping[str, Any]) -> str | None:
@@ -227,12 +243,27 @@ def _first_call(messages: Sequence[Any]) -> str | None:
     return None
 
 
-def _model(name: str) -> str:
-    """The provider's name of a model, by its name in the configuration of the proxy."""
+def _models(name: str) -> list[str]:
+    """The providers' names of a model, by its name in the configuration of the proxy."""
     from litellm.proxy.proxy_server import llm_router
 
     deployments = llm_router.get_model_list(model_name=name) if llm_router else None
-    return deployments[0]["litellm_params"]["model"] if deployments else name
+    models = [each["litellm_params"]["model"] for each in deployments or ()]
+    return [model for model in models if "*" not in model] or [name]
+
+
+def _is_spoken(api: Api, name: str) -> bool:
+    """Whether all providers of a model speak an API, so that nothing is translated."""
+    config = {
+        MESSAGES.name: ProviderConfigManager.get_provider_anthropic_messages_config,
+        RESPONSES.name: ProviderConfigManager.get_provider_responses_api_config,
+    }.get(api.name)
+    with suppress(BadRequestError, ValueError):  # an unknown provider
+        known = [get_llm_provider(model)[:2] for model in _models(name)]
+        return config is None or all(
+            config(model=model, provider=LlmProviders(provider)) for model, provider in known
+        )
+    return False
 
 
 def __getattr__(name: str) -> Any:

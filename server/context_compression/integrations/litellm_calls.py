@@ -29,6 +29,7 @@ class Api:
     """One API of the proxy: the names of its fields, and its form of calls and results.
 
     Attributes:
+        name: of the API.
         messages: the field of a request with the messages.
         system: the field with the system prompt, if it is outside the messages.
         tool: the definition of our tool.
@@ -37,6 +38,7 @@ class Api:
             alone, and their results. Other calls are left out; the model makes them again.
     """
 
+    name: str
     messages: str
     system: str | None
     tool: Callable[[RestoreTool], Json]
@@ -120,11 +122,16 @@ def _responses_exchange(response: Json, answers: Sequence[str]) -> list[Json]:
     return [*said, *results]
 
 
-CHAT = Api("messages", None, lambda tool: tool.openai, _chat_calls, _chat_exchange)
+CHAT = Api("chat", "messages", None, lambda tool: tool.openai, _chat_calls, _chat_exchange)
 MESSAGES = Api(
-    "messages", "system", lambda tool: tool.anthropic, _messages_calls, _messages_exchange
+    "messages",
+    "messages",
+    "system",
+    lambda tool: tool.anthropic,
+    _messages_calls,
+    _messages_exchange,
 )
 RESPONSES = Api(
-    "input", "instructions", lambda tool: tool.openai_responses, _responses_calls,
+    "responses", "input", "instructions", lambda tool: tool.openai_responses, _responses_calls,
     _responses_exchange,
 )  # fmt: skip

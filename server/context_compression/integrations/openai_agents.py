@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from agents import Agent, FunctionTool, SQLiteSession, Tool
+from agents import Agent, FunctionTool, Handoff, SQLiteSession, Tool, handoff
 from agents import Session as AgentsSession
 from agents.memory import SessionABC, SessionSettings
 from agents.run_config import CallModelData, ModelInputData
@@ -207,7 +207,10 @@ def _definitions(agent: Agent[Any]) -> list[dict[str, Any]]:
         for server in agent.mcp_servers
         for tool in server.cached_tools or ()
     ]
-    handoffs = [{"name": f"transfer_to_{each.name}"} for each in agent.handoffs]
+    handoffs = [
+        {"name": each.tool_name, "description": each.tool_description}
+        for each in (to if isinstance(to, Handoff) else handoff(to) for to in agent.handoffs)
+    ]
     return [*map(_definition, agent.tools), *of_servers, *handoffs]
 
 

@@ -7,18 +7,21 @@ The first argument: `ours`, or `nothing`. Each API has an agent of its own, and 
 the proxy. The agents know one tool, `logs`; the models call `context_restore`, too.
 """
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from socket import socket
 from threading import Thread
 
 import httpx
+from agent_providers import APIS, Chat, Messages, Responses, Upstream
 from agent_runs import REF, RESTORE, TASK, WINDOW, AgentRun, Call, log
 
 from context_compression import Session, Store
@@ -33,178 +36,12 @@ async def check(request, api_key):
         raise ValueError("unknown key")
     return UserAPIKeyAuth(api_key=api_key)
 """
-SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
-ABOUT = {"name": "logs", "description": "The log of a build."}
 
 
-class Chat:
-    """OpenAI Chat Completions."""
-
-    path, field, model = "/v1/chat/completions", "messages", "gpt"
-    tools = ({"type": "function", "function": {**ABOUT, "parameters": SCHEMA}},)
-    beside = ()
-
-    @staticmethod
-    def ids(messages):
-        calls = [call["id"] for m in messages for call in m.get("tool_calls") or ()]
-        return calls, [m["tool_call_id"] for m in messages if m["role"] == "tool"]
-
-    @staticmethod
-    def response(call):
-        said = {"role": "assistant", "content": None if call else "Done."}
-        if call:
-            made = {"name": call.name, "arguments": json.dumps(call.arguments)}
-            said["tool_calls"] = [{"id": call.id, "type": "function", "function": made}]
-        choice = {"index": 0, "finish_reason": "tool_calls" if call else "stop", "message": said}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        about = {"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-4o"}
-        return {**about, "choices": [choice], "usage": usage}
-
-    @staticmethod
-    def stream(response):
-        choice = {"index": 0, "finish_reason": "stop", "delta": {"content": "Done."}}
-        chunk = {**response, "object": "chat.completion.chunk", "choices": [choice]}
-        return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
-
-    @staticmethod
-    def said(response):
-        message = response["choices"][0]["message"]
-        return [message], [
-            (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
-            for call in message.get("tool_calls") or ()
-        ]
-
-    @staticmethod
-    def results(results):
-        return [{"role": "tool", "tool_call_id": id, "content": text} for id, text in results]
-
-
-class Messages:
-    """Anthropic Messages."""
-
-    path, field, model = "/v1/messages", "messages", "claude"
-    tools = ({**ABOUT, "input_schema": SCHEMA},)
-    beside = (("max_tokens", 1000),)
-
-    @staticmethod
-    def ids(messages):
-        blocks = [b for m in messages if isinstance(m["content"], list) for b in m["content"]]
-        calls = [b["id"] for b in blocks if b["type"] == "tool_use"]
-        return calls, [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
-
-    @staticmethod
-    def response(call):
-        blocks = [{"type": "text", "text": "Done."}]
-        if call:
-            made = {"id": call.id, "name": call.name, "input": call.arguments}
-            blocks = [
-                {"type": "thinking", "thinking": "Hm.", "signature": f"sig-{call.id}"},
-                {"type": "tool_use", **made},
-            ]
-        about = {"id": "x", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
-        stop = {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None}
-        return {
-            **about,
-            **stop,
-            "content": blocks,
-            "usage": {"input_tokens": 1, "output_tokens": 1},
-        }
-
-    @staticmethod
-    def stream(response):
-        events = [{"type": "message_start", "message": {**response, "content": []}}]
-        for index, block in enumerate(response["content"]):
-            at, kind = {"index": index}, block["type"]
-            empty, delta = {
-                "text": ({"text": ""}, {"type": "text_delta", "text": block.get("text")}),
-                "thinking": ({"thinking": ""}, {"type": "thinking_delta", "thinking": "Hm."}),
-                "tool_use": ({"input": {}}, {"type": "input_json_delta",
-                                             "partial_json": json.dumps(block.get("input"))}),
-            }[kind]  # fmt: skip
-            start = {**block, **empty}
-            events.append({"type": "content_block_start", **at, "content_block": start})
-            events.append({"type": "content_block_delta", **at, "delta": delta})
-            if kind == "thinking":
-                signed = {"type": "signature_delta", "signature": block["signature"]}
-                events.append({"type": "content_block_delta", **at, "delta": signed})
-            events.append({"type": "content_block_stop", **at})
-        stopped = {"stop_reason": response["stop_reason"], "stop_sequence": None}
-        events += [{"type": "message_delta", "delta": stopped, "usage": {"output_tokens": 1}},
-                   {"type": "message_stop"}]  # fmt: skip
-        return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
-
-    @staticmethod
-    def said(response):
-        blocks = response["content"]
-        calls = [(b["id"], b["name"], b["input"]) for b in blocks if b["type"] == "tool_use"]
-        return [{"role": "assistant", "content": blocks}], calls
-
-    @staticmethod
-    def results(results):
-        blocks = [{"type": "tool_result", "tool_use_id": i, "content": text} for i, text in results]
-        return [{"role": "user", "content": blocks}]
-
-
-class Responses:
-    """OpenAI Responses."""
-
-    path, field, model = "/v1/responses", "input", "gpt"
-    tools = ({"type": "function", **ABOUT, "parameters": SCHEMA},)
-    beside = ()
-
-    @staticmethod
-    def ids(items):
-        calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
-        return calls, [i["call_id"] for i in items if i.get("type") == "function_call_output"]
-
-    @staticmethod
-    def response(call):
-        part = {"type": "output_text", "text": "Done.", "annotations": []}
-        item = {"type": "message", "id": "m", "role": "assistant", "content": [part]}
-        if call:
-            made = {"name": call.name, "arguments": json.dumps(call.arguments)}
-            item = {"type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, **made}
-        about = {"id": "resp_x", "object": "response", "created_at": 1, "model": "gpt-4o"}
-        beside = {"error": None, "incomplete_details": None, "instructions": None, "metadata": {}}
-        more = {"parallel_tool_calls": True, "temperature": 1, "tool_choice": "auto", "tools": []}
-        done = {"status": "completed", "output": [{**item, "status": "completed"}], "top_p": 1}
-        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-        return {**about, **beside, **more, **done, "usage": usage}
-
-    @staticmethod
-    def said(response):
-        items = response["output"]
-        return items, [
-            (item["call_id"], item["name"], json.loads(item["arguments"]))
-            for item in items
-            if item["type"] == "function_call"
-        ]
-
-    @staticmethod
-    def results(results):
-        return [
-            {"type": "function_call_output", "call_id": id, "output": text} for id, text in results
-        ]
-
-
-APIS = {api.path: api for api in (Chat, Messages, Responses)}
-
-
-class Upstream(BaseHTTPRequestHandler):
-    """The provider behind the proxy."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_): ...
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        kind, body = self.server.answer(self.path, request)
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+def end_with_us():
+    """Let Linux end this process when its parent is killed, for example after a timeout."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # 1 is PR_SET_PDEATHSIG
 
 
 @contextmanager
@@ -236,7 +73,7 @@ def proxy(answer, callback):
     with open("proxy.log", "wb") as output:
         running = subprocess.Popen(
             [*command, "--host", "127.0.0.1", "--port", str(port)], env=environ, stdout=output,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.STDOUT, preexec_fn=end_with_us,
         )  # fmt: skip
         address = f"http://127.0.0.1:{port}"
         try:
@@ -319,15 +156,15 @@ class Model:
         return "application/json", json.dumps(response).encode()
 
 
-def special(address, model, history, ref):
-    """What happens in requests of other kinds, after the run with the key `sk-one`."""
+def special(address, model, histories, refs):
+    """What happens in requests of other kinds, after the runs with the key `sk-one`."""
     ours = {"Authorization": "Bearer sk-one", "x-litellm-session-id": "build-claude"}
     hello = [{"role": "user", "content": "Hello."}]
-    restoring = [Call(f"again{number}", RESTORE, {"ref": ref}) for number in range(12)]
+    restoring = [Call(f"again{n}", RESTORE, {"ref": refs[Messages]}) for n in range(12)]
 
     def ask(headers, api=Messages, messages=None, script=(None,), **more):
         model.script[:], model.seen[:] = script, []
-        request = {"model": api.model, api.field: messages or history, "tools": api.tools}
+        request = {"model": api.model, api.field: messages or histories[api], "tools": api.tools}
         body = request | dict(api.beside) | more
         answered = httpx.post(address + api.path, json=body, headers=headers, timeout=60)
         assert answered.status_code == 200, answered.text
@@ -344,8 +181,16 @@ def special(address, model, history, ref):
     yield "answer_other_key", answer()
     ask(ours | {"x-litellm-session-id": "other"}, messages=hello, script=[restoring[0], None])
     yield "answer_other_session", answer()
-    ask(ours, Chat, hello, stream=True)
-    yield "tools_of_a_chat_stream", len(model.seen[-1]["tools"])
+    chat = ours | {"x-litellm-session-id": "build-gpt"}
+    call = Call("again", RESTORE, {"ref": refs[Chat]})
+    yield "chat_streamed", ask(chat, Chat, script=[call, None], stream=True)
+    yield "answer_chat_streamed", answer()
+    call = Call("c", "logs", {"n": 1})
+    yield "client_call_streamed", ask(chat, Chat, script=[call], stream=True)
+    ask(ours, Responses, hello, stream=True)
+    yield "tools_of_a_responses_stream", len(model.seen[-1]["tools"])
+    ask(ours, Messages, hello, model="gpt")
+    yield "tools_when_translated", len(model.seen[-1]["tools"])
     ask(ours, Chat, hello, tools=None)
     yield "tools_of_no_tools", model.seen[-1].get("tools")
     unknown = [
@@ -358,7 +203,7 @@ def special(address, model, history, ref):
 
 
 def main():
-    model, report = Model(), {}
+    model, report, histories, refs = Model(), {}, {}, {}
     for run in model.runs.values():
         run.restores = HOW == "ours"
     callback = "context_compression.integrations.litellm.proxy_handler_instance"
@@ -366,13 +211,14 @@ def main():
         for path, api in APIS.items() if HOW == "ours" else [(Chat.path, Chat)]:
             began = time.perf_counter()
             given = {} if api is Responses else {"x-litellm-session-id": f"build-{api.model}"}
-            history = agent(address, api, {"Authorization": "Bearer sk-one", **given})
-            ended = {"seconds": time.perf_counter() - began, "history": len(history)}
+            histories[api] = agent(address, api, {"Authorization": "Bearer sk-one", **given})
+            ended = {"seconds": time.perf_counter() - began, "history": len(histories[api])}
             id = next(iter(STORE.sessions()), "none")  # the one that was written last
-            report[api.__name__] = model.runs[path].report(Session(STORE, id)) | ended
+            session = Session(STORE, id)
+            report[api.__name__] = model.runs[path].report(session) | ended
+            refs[api] = next(iter(session.state().refs), None)
             if api is Messages:
-                [ref, *_] = Session(STORE, id).state().refs
-                report["special"] = dict(special(address, model, history, ref))
+                report["special"] = dict(special(address, model, histories, refs))
     print(json.dumps(report))
 
 

@@ -7,7 +7,7 @@ import functools
 import json
 
 from agent_runs import TASK, WINDOW, log
-from agents import Agent, RunConfig, Runner, function_tool, set_tracing_disabled
+from agents import Agent, RunConfig, Runner, function_tool, handoff, set_tracing_disabled
 from agents.run_config import CallModelData, ModelInputData
 from agents.testing import ModelStep, ScriptedModel
 from openai.types.responses import (
@@ -114,11 +114,11 @@ async def reading(id, how):
 async def helpers():
     """Agents that hand off share a session; one that runs as a tool has its own."""
     helper = agent(called("logs", n=1), said("Read."), name="Helper")
-    second = agent(said("Done."), name="Second")
+    second = agent(said("Done."), name="Second", handoffs=[helper])
     ask = helper.as_tool("ask", "Asks the helper.")
     first = agent(
         called("ask", input="Read log 1."), called("transfer_to_second"),
-        tools=[ask, compression.tool], handoffs=[second],
+        tools=[ask, compression.tool], handoffs=[handoff(second)],
     )  # fmt: skip
     filter = compression.filter("helpers")
     run = await Runner.run(first, TASK, run_config=RunConfig(call_model_input_filter=filter))

@@ -1,0 +1,74 @@
+"""A stream of Chat Completions that goes on after each call of `context_restore`.
+
+LiteLLM's own loop needs whole responses. Here the text reaches the client as it comes, and tool
+calls when they are complete, without those of our tool.
+"""
+
+# The framework is an extra, and not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
+from typing import Any
+
+from litellm import stream_chunk_builder
+
+from context_compression.integrations.litellm_calls import CHAT, Call, as_dict, name_of
+from context_compression.loops.restoring import RESTORE
+
+OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
+"""The fields of a request that belong to one call of a provider."""
+
+
+async def continued(
+    stream: AsyncIterable[Any],
+    request: Mapping[str, Any],
+    answer: Callable[[Call], Awaitable[str]],
+    rounds: int,
+) -> AsyncGenerator[Any]:
+    """The chunks for the client, of a stream and of those that continue it.
+
+    Args:
+        stream: the chunks of the provider.
+        request: the request to which they are the response.
+        answer: answers a call of our tool.
+        rounds: how many times the model can restore before it must answer.
+    """
+    messages, id = request["messages"], None
+    while True:
+        chunks: list[Any] = []
+        held: list[Any] = []
+        async for chunk in stream:
+            id = chunk.id = id or chunk.id  # for the client it is one response
+            chunks.append(chunk)
+            if held or _is_late(chunk):
+                held.append(chunk)
+            else:
+                yield chunk
+        built = stream_chunk_builder(chunks) if held else None
+        said = as_dict(built) if built else {}
+        calls = CHAT.calls(said) if said.get("choices") else []
+        if not calls or rounds < 1:
+            for chunk in held:
+                yield chunk
+            return
+        rounds -= 1
+        messages = [*messages, *CHAT.exchange(said, [await answer(call) for call in calls])]
+        stream = await _next(request, messages, last=rounds < 1)
+
+
+async def _next(request: Mapping[str, Any], messages: list[Any], *, last: bool) -> Any:
+    """The stream that continues a request; the last one without our tool."""
+    from litellm import acompletion
+    from litellm.proxy.proxy_server import llm_router
+
+    kept = {key: value for key, value in request.items() if key not in OF_ONE_CALL}
+    tools = [tool for tool in request["tools"] if not last or name_of(tool) != RESTORE]
+    complete = llm_router.acompletion if llm_router else acompletion
+    return await complete(**{**kept, "messages": messages, "tools": tools})
+
+
+def _is_late(chunk: Any) -> bool:
+    """Whether a chunk is held until the stream is complete: a tool call, or the end."""
+    choices = chunk.choices
+    return not choices or bool(choices[0].delta.tool_calls or choices[0].finish_reason)
