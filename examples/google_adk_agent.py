@@ -40,4 +40,4 @@ async def ask(model, question: str) -> str:
 
 
 if __name__ == "__main__":
-    print(asyncio.run(ask("gemini-3-flash", "Read the logs of all builds. What is wrong?")))
+    print(asyncio.run(ask("gemini-3.5-flash", "Read the logs of all builds. What is wrong?")))

@@ -69,6 +69,17 @@ def test_a_run_without_an_event_loop_sends_the_same_requests(rest: dict[str, Any
     assert rest["plain"] == {"same": True}
 
 
+def test_an_instruction_beside_a_static_one_moves_on_and_is_not_recorded(
+    rest: dict[str, Any],
+) -> None:
+    static = rest["static"]
+
+    assert static["last"]
+    assert not static["recorded"]
+    assert static["compressed"] == 1
+    assert static["unbroken"] > 0.9  # one of the eleven requests is the one that was compressed
+
+
 def test_the_window_of_the_model_counts(rest: dict[str, Any]) -> None:
     assert rest["window"] == 128_000
 

@@ -42,8 +42,8 @@ from context_compression.tokens import TextCounter
 class ContextCompressionStrategy:
     """A compaction strategy for one conversation.
 
-    `ContextCompression` makes one for each request. By itself it knows neither the
-    conversation nor the tools, so pass them, and never share it between conversations:
+    `ContextCompression` makes one for each request. By itself it knows neither the conversation nor
+    the tools, so pass them, and never share it between conversations:
 
         Agent(client, compaction_strategy=ContextCompressionStrategy(Session(".compression", "7")))
 

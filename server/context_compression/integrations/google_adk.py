@@ -77,10 +77,12 @@ class ContextCompression(BasePlugin):
         config = llm_request.config
         if _takes_functions(config):
             llm_request.append_tools([RestoreTool(session)])
-        llm_request.contents = await afit(
-            session, llm_request.contents, CONTENTS,
-            system=config.system_instruction, tools=plain(config.tools),
+        history, added = _without_added(llm_request.contents)
+        view = await afit(
+            session, history, CONTENTS,
+            system=[config.system_instruction, *map(_read, added)], tools=plain(config.tools),
         )  # fmt: skip
+        llm_request.contents = [*view, *added]
 
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
@@ -107,6 +109,24 @@ class RestoreTool(BaseTool):
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """The answer to a call."""
         return {"result": await in_thread(partial(self._tool.answer, args))}
+
+
+def _without_added(contents: list[Content]) -> tuple[list[Content], list[Content]]:
+    """The history, and what follows its last response of a tool for this request alone.
+
+    ADK puts there the instruction of an agent that has a static one, too, and what plugins and
+    tools add. The next request has it behind the next response.
+    """
+    end = len(contents)
+    while end and contents[end - 1].role == "user" and not _responds(contents[end - 1]):
+        end -= 1
+    if end and _responds(contents[end - 1]):
+        return contents[:end], contents[end:]
+    return contents, []
+
+
+def _responds(content: Content) -> bool:
+    return any(part.function_response for part in content.parts or ())
 
 
 def _takes_functions(config: GenerateContentConfig) -> bool:

@@ -10,6 +10,7 @@ import runpy
 import sys
 import time
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 from agent_runs import TASK, WINDOW, AgentRun, log
@@ -252,6 +253,23 @@ def plain():
     return {"same": requests[0] == requests[1]}
 
 
+async def static():
+    """An instruction that ADK puts behind the last response, beside a static one."""
+    ours, agent = ContextCompression(store="static", settings=SMALL), agent_of()
+    agent.static_instruction = Content(role="user", parts=[Part(text="You fix builds.")])
+    agent.instruction = "Be quick."
+    watch = Watch(ours)
+    await Conversation(agent, watch, ours).say(Part(text=TASK))
+    views = [[*map(shown, view)] for view, _ in agent.model._sent]
+    pairs = [*pairwise(views)][1:]
+    return {
+        "last": all("Be quick." in view[-1] for view in views[1:]),
+        "unbroken": sum(later[: len(view) - 1] == view[:-1] for view, later in pairs) / len(pairs),
+        "recorded": "Be quick." in json.dumps(watch.session().view()),
+        "compressed": watch.session().status().compressions,
+    }
+
+
 async def window():
     """The context window of the model that is asked."""
     ours, agent = ContextCompression(store="window"), agent_of(steps=0)
@@ -280,6 +298,7 @@ async def rest():
     return {
         "kept": await kept(), "apart": await apart(), "offered": await offered(),
         "refused": await refused(), "documented": await documented(), "window": await window(),
+        "static": await static(),
     }  # fmt: skip
 
 
