@@ -33,6 +33,8 @@ STATUS_OF = {
 
 Source: docs.anthropic.com/en/api/errors.
 """
+HTTP_CLIENTS = frozenset({"httpx", "httpx2"})
+"""The packages below the SDK: the first before its version 1, the second since."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,11 @@ def why_no_summary(message: "Message", text: str, model: str) -> Failure | None:
 def explained(error: Exception, client: Any, model: str) -> Failure:
     """The failure for an exception of the SDK; quotes the provider only where needed."""
     from anthropic import AnthropicError, APIConnectionError, APIStatusError
-    from httpx2 import TransportError
 
     match error:
         case APIStatusError():
             return _refused(error, client, model)
-        case APIConnectionError() | TransportError():
+        case _ if isinstance(error, APIConnectionError) or _is_of_transport(error):
             kind = type(error.__cause__ or error).__name__
             return Failure(f"The connection to {client.base_url.host} failed ({kind}).")
         case AnthropicError() | TypeError():  # no credentials, no async client
@@ -113,6 +114,14 @@ def explained(error: Exception, client: Any, model: str) -> Failure:
             )
         case _:
             return Failure(f"The answer of {model} is not readable ({type(error).__name__}).")
+
+
+def _is_of_transport(error: Exception) -> bool:
+    """Whether it is a `TransportError` of httpx2, or of httpx, which older SDKs are built on."""
+    return any(
+        kind.__name__ == "TransportError" and kind.__module__.partition(".")[0] in HTTP_CLIENTS
+        for kind in type(error).__mro__
+    )
 
 
 def _refused(error: Any, client: Any, model: str) -> Failure:
