@@ -56,13 +56,14 @@ def python_of(name: str, *, make: bool = False) -> Path:
     if not make:
         raise Unavailable("not installed; --peers installs it")
     print(f"installing {PACKAGES[name][0]}", file=sys.stderr, flush=True)
-    _run(sys.executable, "-m", "venv", str(place))
-    _run(str(python), "-m", "pip", "install", "--quiet", *packages)
+    _uv("venv", "--clear", "--python", sys.executable, str(place))
+    _uv("pip", "install", "--python", str(python), *packages)
     (place / DONE).write_text("\n".join(packages), encoding="utf-8")
     return python
 
 
-def _run(*command: str) -> None:
+def _uv(*arguments: str) -> None:
+    command = [sys.executable, "-m", "uv", "--quiet", *arguments]
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=MOST_SECONDS)
     except subprocess.CalledProcessError as error:

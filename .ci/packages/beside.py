@@ -241,9 +241,8 @@ def main(
                 chosen,
             )
         ]
-    print(*table(results), sep="\n")
     wrong = [*problems(results, known)]
-    print(*wrong, sep="\n")
+    print(*table(results), *wrong, sep="\n")
     return 1 if wrong else 0
 
 

@@ -11,7 +11,6 @@ not download 1 GB. A program prints one JSON object on its last line.
 import json
 import os
 import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
+from environments import environment
 
 FRAMEWORKS = "CONTEXT_COMPRESSION_FRAMEWORKS"
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "integrations" / "programs"
-INSTALLING = 600  # seconds; most take 20
 PATIENCE = 300  # seconds for a whole run; most take 15
 
 
@@ -52,17 +50,7 @@ class Framework:
         named = os.environ.get(FRAMEWORKS)
         if not named:
             pytest.skip(f"{FRAMEWORKS} names no folder to keep the framework {self.extra} in")
-        folder = Path(named).absolute() / self.extra
-        folder.mkdir(parents=True, exist_ok=True)
-        python, made_of = folder / "env" / "bin" / "python", folder / "packages.txt"
-        with FileLock(folder / "lock"):
-            made = made_of.read_text("utf-8").splitlines() if made_of.is_file() else []
-            if not {*self.packages} <= {*made}:
-                made_of.unlink(missing_ok=True)
-                self._uv("venv", "--clear", "--python", sys.executable, str(folder / "env"))
-                self._uv("pip", "install", "--python", str(python), *self.packages)
-                made_of.write_text("\n".join(self.packages), "utf-8")
-        return python
+        return environment(Path(named).absolute() / self.extra, self.packages)
 
     def run(self, program: str, *arguments: str, folder: Path) -> dict[str, Any]:
         """What a program prints that runs in this framework's environment.
@@ -84,14 +72,3 @@ class Framework:
         )  # fmt: skip
         assert ended.returncode == 0, ended.stderr[-5_000:]
         return json.loads(ended.stdout.splitlines()[-1])
-
-    def _uv(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "uv", "--quiet", *arguments]
-        try:
-            ended = subprocess.run(
-                command, capture_output=True, text=True, timeout=INSTALLING, check=False
-            )
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"{self.extra} was not installed in {INSTALLING} s")
-        if ended.returncode:
-            pytest.skip(f"{self.extra} cannot be installed: {ended.stderr[-600:]}")

@@ -14,13 +14,13 @@ import os
 import shutil
 import subprocess
 import sys
-import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from environments import environment
 from filelock import FileLock
 
 from context_compression.conversation.messages import is_array, is_object
@@ -72,14 +72,7 @@ class Environment:
     def installed(self) -> Path:
         """The folder of its commands. Installed if necessary, or the test is skipped."""
         folder = folder_for(self.name, " ".join(self.packages))
-        made_of = folder / "packages.txt"
-        with FileLock(folder / ".lock"):
-            if not made_of.is_file() or made_of.read_text("utf-8") != str(self.packages):
-                venv.create(folder, with_pip=True)
-                pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-                _install(" ".join(self.packages), [*pip, *self.packages])
-                made_of.write_text(str(self.packages), "utf-8")
-        return folder / "bin"
+        return environment(folder, self.packages).parent
 
 
 def folder_for(name: str, what: str) -> Path:

@@ -23,7 +23,7 @@ def change_in(text: str) -> tuple[str, Any]:
         return name, [part.strip() for part in value.split(",")] if listed else value
 
 
-class Tokens(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # none before click 8.4
+class Tokens(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # click 8.1 has none
     """A number of tokens: `50000`, `50,000`, `50k`."""
 
     name = "tokens"
