@@ -1,5 +1,6 @@
 """`Session.fit`: the history of a program that keeps it itself goes in before each request."""
 
+import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -9,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from generated import EVERY_DIALECT
+from generated import EVERY_DIALECT, conversations
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from provider import refused
@@ -121,7 +122,10 @@ def test_without_the_tool_nothing_of_a_result_is_left_out_before_the_model_reads
 class Program:
     """A program with its history, and what must hold after each of its requests."""
 
-    def __init__(self, folder: str, dialect: Dialect, *, offers: bool) -> None:
+    def __init__(
+        self, folder: str, dialect: Dialect, *, offers: bool, settings: Settings = SMALL
+    ) -> None:
+        self.settings = settings
         self.folder, self.dialect, self.tools = (
             Path(folder) / "store",
             dialect,
@@ -133,7 +137,9 @@ class Program:
         self.asked: list[Any] = []
 
     def reopen(self) -> None:
-        self.session = Session(self.folder, "s", settings=SMALL, on_event=self.events.append)
+        self.session = Session(
+            self.folder, "s", settings=self.settings, on_event=self.events.append
+        )
 
     def fit(self, history: list[Any]) -> list[Any]:
         came, before = deepcopy(history), len(self.events)
@@ -230,6 +236,26 @@ def test_whatever_a_program_does_the_view_is_valid_stable_and_restorable(
             view = program.fit(history)
 
             assert canonical(view) == canonical(twin.fit(deepcopy(history)))
+
+
+TINY = SMALL.changed({"token_budget": 400, "offload_min_tokens": 20})
+
+
+@settings(max_examples=6, phases=[Phase.generate], database=None)
+@given(EVERY_DIALECT, st.booleans(), st.data())
+def test_conversations_of_every_shape_are_followed_as_they_grow(
+    dialect: Dialect, offers: bool, data: st.DataObject
+):
+    messages = data.draw(conversations(st.just(dialect), max_turns=6, spread=True))
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        program = Program(one, dialect, offers=offers, settings=TINY)
+        twin = Program(other, dialect, offers=offers, settings=TINY)
+        valid = [at for at in range(1, len(messages) + 1) if not refused(messages[:at], dialect)]
+        for stop in valid[-8:]:
+            view = program.fit(messages[:stop])
+
+            sent = asyncio.run(twin.session.afit(messages[:stop], tools=twin.tools))
+            assert canonical(view) == canonical(sent)
 
 
 def test_what_a_program_keeps_of_the_last_request_goes_on(tmp_path: Path):

@@ -1,9 +1,9 @@
 """`compress`, `acompress` and `should_compress`, as the package exports them.
 
 Without a store, they compress in memory. With a store, they use a session: the given session, or
-the session that the store has for the conversation. Each call compresses the whole conversation
-anew. A loop that compresses before each request calls `Session.fit` instead, which continues its
-last view and keeps the prompt cache valid.
+the session that the store has for the conversation. Without a target, strategy, pins and `force`, a
+call continues what the last one returned, as `Session.fit` does; otherwise it compresses the whole
+conversation anew.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,8 +76,8 @@ def compress(
         focus: the subject of the remaining work, in words.
         force: compress below the threshold, too: all messages before the recent ones.
         settings: a `Settings`, or some of its values.
-        store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk.
-            Without one, they are only in `result.originals`.
+        store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk, which
+            are else only in `result.originals`. Without a target, a view then begins with the last.
         summarizer: writes summaries; by default, a model that the settings name; `None`: no model.
 
     Raises:
@@ -95,12 +95,7 @@ def compress(
     )  # fmt: skip
     if store is None or not messages:
         return _in_memory(request, _summarizer(summarizer, request))
-    if (call := _continuing(store, request, summarizer)) is None:
-        return _session(store, request, summarizer).compress(**_of_a_call(request))
-    continuing, session = call
-    number = session.state().number
-    fitted = session.fitted(continuing.history, system=system, tools=tools, focus=focus)
-    return continuing.result(session, fitted, number)
+    return _in_session(store, request, summarizer)
 
 
 @same_signature_as(compress)
@@ -174,6 +169,17 @@ def _in_memory(request: CompressionRequest, summarizer: Summarizer | None) -> Re
         result = compress_in_memory(request, summarizer)
         end(result)
         return result
+
+
+def _in_session(store: Place, request: CompressionRequest, writer: Writer) -> Result:
+    if (call := _continuing(store, request, writer)) is None:
+        return _session(store, request, writer).compress(**_of_a_call(request))
+    continuing, session = call
+    number = session.state().number
+    fitted = session.fitted(
+        continuing.history, system=request.system, tools=request.tools, focus=request.focus
+    )
+    return continuing.result(session, fitted, number)
 
 
 def _continuing(

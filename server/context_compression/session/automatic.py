@@ -80,6 +80,12 @@ class AutomaticConversation(RecordedConversation):
         Pass all of the history before each request; it may have grown, branched or been edited. It
         is compressed when that is due, and otherwise continues what the last request sent, so that
         the prompt cache stays valid. What cannot be made small enough is sent as small as it gets.
+
+        A history that grows fast is compressed deeper, so that a compression lasts. After the first
+        one, long results come shorter: as a preview if `context_restore` is among the tools,
+        otherwise without leaving anything out. What the model has not read and cannot restore stays
+        whole, unless it does not fit.
+
         A message that we cannot read is sent as it came; `status` warns of it. With the setting
         `summary_role` at `system`, send the property `system`, too.
 
