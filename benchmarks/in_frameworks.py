@@ -17,6 +17,7 @@ The environments are kept in CONTEXT_COMPRESSION_FRAMEWORKS, by default in the u
 """
 
 import argparse
+import ast
 import os
 import subprocess
 import sys
@@ -28,12 +29,15 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+import pytest
 from comparison import Figure, Table, block
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests" / "support"))
+
+from frameworks import FRAMEWORKS, Framework  # noqa: E402  # it is in the folder of the line above
+
 PROGRAMS = ROOT / "tests" / "integrations" / "programs"
-SUPPORT = ROOT / "tests" / "support"
-FOLDER = "CONTEXT_COMPRESSION_FRAMEWORKS"
 LOGS = 60
 """Of so many logs, a program's report says how many are lost."""
 COLUMNS = {
@@ -74,12 +78,14 @@ def measured(program: Program) -> dict[str, dict[str, Any]]:
     Raises:
         Unavailable: its framework cannot be installed, or the program fails.
     """
-    framework = _framework(program.extra)
+    framework = framework_of(program.extra)
     reports: dict[str, dict[str, Any]] = {}
     for how in HOWS:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 report = framework.run(program.path.name, how, folder=Path(folder))
+            except pytest.skip.Exception as skipped:
+                raise Unavailable(str(skipped)) from None
             except AssertionError as error:
                 *_, last = str(error).split("\n\nassert")[0].strip().splitlines()
                 raise Unavailable(f"{program.path.name} {how} fails: {last}") from None
@@ -93,27 +99,34 @@ class Unavailable(Exception):
     """A framework or program that cannot run; the message is the reason."""
 
 
-def _framework(extra: str) -> Any:
-    """The framework of an extra, in its environment; the tests use the same."""
+def framework_of(extra: str) -> Framework:
+    """The framework of an extra, with the packages that its test names for its programs."""
     os.environ.setdefault(
-        FOLDER, str(platformdirs.user_cache_path("context-compression") / "frameworks")
+        FRAMEWORKS, str(platformdirs.user_cache_path("context-compression") / "frameworks")
     )
-    if str(SUPPORT) not in sys.path:
-        sys.path.append(str(SUPPORT))
-    import pytest
-    from frameworks import Framework
-
-    framework = Framework(extra)
-    try:
-        framework.python()
-    except pytest.skip.Exception as skipped:
-        raise Unavailable(str(skipped)) from None
-    return framework
+    return Framework(extra, _beside(extra))
 
 
-def _release(framework: Any) -> str:
+def _beside(extra: str) -> tuple[str, ...]:
+    """The packages that a test names beside a framework."""
+    for path in sorted(PROGRAMS.parent.glob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Name("Framework"),
+                    args=[ast.Constant(value=name)],
+                    keywords=[ast.keyword(arg="beside", value=packages)],
+                ) if name == extra:
+                    return ast.literal_eval(packages)
+                case _:
+                    pass
+    return ()
+
+
+def _release(framework: Framework) -> str:
     """The name and version of the installed framework."""
-    name = framework.packages[-1].partition(">")[0].partition("[")[0]
+    of_extra = framework.packages[-1 - len(framework.beside)]
+    name = of_extra.partition(">")[0].partition("[")[0]
     code = f"from importlib.metadata import version; print(version({name!r}))"
     found = subprocess.run(
         [str(framework.python()), "-c", code], capture_output=True, text=True, check=True
@@ -139,20 +152,20 @@ def table(found: Mapping[str, Mapping[str, Mapping[str, Any]]], missing: Sequenc
         missing: sentences about frameworks that could not run.
     """
     rows: dict[str, dict[str, Figure]] = {}
-    better: list[str] = []
     releases: list[str] = []
+    better: dict[str, list[str]] = {}
     for extra, reports in found.items():
         for how, report in reports.items():
             method = report.get("method", HOWS[how]) if how == "own" else HOWS[how]
             rows[f"{extra}, {method}"] = figures(report)
         releases.append(reports["ours"]["release"])
         ours, own = figures(reports["ours"]), figures(reports["own"])
-        columns = [name for name in COLUMNS if _is_better(name, own[name], ours[name])]
-        if columns:
-            better.append(f"{extra} ({', '.join(name.partition(',')[0] for name in columns)})")
-    notes = [f"Measured with {', '.join(releases)}.", *missing]
-    if better:
-        notes.insert(0, f"What a framework does by itself is better with {'; '.join(better)}.")
+        for name in COLUMNS:
+            if _is_better(name, own[name], ours[name]):
+                better.setdefault(name.partition(",")[0], []).append(extra)
+    told = "; ".join(f"{name} ({', '.join(extras)})" for name, extras in better.items())
+    first = [f"What frameworks do by themselves is better in: {told}."] if told else []
+    notes = [*first, f"Measured with {', '.join(releases)}.", *missing]
     heading = "100 tool steps, in a window of 60,000"
     return Table("frameworks", heading, [*COLUMNS], rows, units=COLUMNS, notes=notes)
 

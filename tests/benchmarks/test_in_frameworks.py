@@ -42,10 +42,17 @@ def test_what_a_framework_does_better_by_itself_is_named(script: Script) -> None
     made = script("in_frameworks").table({"langchain": {"ours": report(), "own": own}}, missing)
 
     assert [*made.sentences()] == [
-        "What a framework does by itself is better with langchain (unbroken, a request).",
+        "What frameworks do by themselves is better in: "
+        "unbroken (langchain); a request (langchain).",
         "Measured with langchain 1.5.2.",
         "litellm could not run: no index.",
     ]
+
+
+def test_a_program_has_the_packages_that_its_test_names(script: Script) -> None:
+    [program] = [each for each in script("in_frameworks").programs() if each.extra == "langchain"]
+
+    assert "deepagents>=0.7,<1" in script("in_frameworks").framework_of(program.extra).packages
 
 
 def test_an_environment_that_has_more_packages_is_not_made_again(
