@@ -84,3 +84,7 @@ def test_a_store_that_cannot_be_written_leaves_results_whole(kinds: dict[str, An
 
 def test_the_example_archives_a_large_result(kinds: dict[str, Any]) -> None:
     assert kinds["example"] == {"printed": "They pass.\narchived: 1\n", "noted": True}
+
+
+def test_the_blocks_of_the_page_run(kinds: dict[str, Any]) -> None:
+    assert kinds["blocks"] == 2

@@ -110,3 +110,7 @@ def test_the_example_stays_below_its_window(carried: dict[str, Any]) -> None:
     assert example["requests"] == 21
     assert example["printed"].startswith("All builds lack a symbol.\n")
     assert example["largest"] < 60_000, "characters, of 190,000"
+
+
+def test_the_blocks_of_the_page_run(carried: dict[str, Any]) -> None:
+    assert carried["blocks"] == 1

@@ -5,6 +5,7 @@
 import asyncio
 import json
 import os
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -20,7 +21,9 @@ from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_s
 from context_compression.integrations.claude_agent_sdk import ContextCompression, plugin_path
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "claude_agent_sdk_agent.py"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "frameworks" / "claude-agent-sdk.md"
+EXAMPLE = ROOT / "examples" / "claude_agent_sdk_agent.py"
 OFFLINE = {
     "ANTHROPIC_API_KEY": "sk-test", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
@@ -151,6 +154,14 @@ async def missing() -> dict[str, Any]:
     return {"hooks": without.seen[1][-200:], "store": log(1) in blocked.seen[1]}
 
 
+def blocks() -> int:
+    """How many blocks the page of this framework has; each runs."""
+    found = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE.read_text("utf-8"))
+    for block in found:
+        exec(block, {})
+    return len(found)
+
+
 def example() -> dict[str, Any]:
     """The example as it stands."""
     command = f"{sys.executable} -c 'for n in range(2000): print(n, n * n)'"
@@ -167,4 +178,4 @@ async def main() -> dict[str, Any]:
 
 
 Path("blocked").write_text("a file, no folder", "utf-8")
-print(json.dumps({**asyncio.run(main()), "example": example()}))
+print(json.dumps({**asyncio.run(main()), "example": example(), "blocks": blocks()}))

@@ -5,6 +5,7 @@
 import asyncio
 import json
 import os
+import re
 import runpy
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -41,7 +42,9 @@ from context_compression.integrations.pydantic_ai_messages import History
 from context_compression.integrations.translation import Translation, fit
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "pydantic_ai_agent.py"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "frameworks" / "pydantic-ai.md"
+EXAMPLE = ROOT / "examples" / "pydantic_ai_agent.py"
 STEPS = 12
 SETTINGS = {"token_budget": 12_000}
 LIMITS = UsageLimits(request_limit=None)
@@ -279,6 +282,14 @@ def searched() -> dict[str, bool]:
     return kept
 
 
+def blocks() -> int:
+    """How many blocks the page of this framework has; each runs."""
+    found = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE.read_text("utf-8"))
+    for block in found:
+        exec(block, {})
+    return len(found)
+
+
 def example() -> dict[str, Any]:
     """The example as it stands, with the client of a real provider."""
 
@@ -298,5 +309,11 @@ def example() -> dict[str, Any]:
 
 
 report = {"kinds": kinds(), "apart": asyncio.run(apart()), "ways": asyncio.run(ways())}
-report |= {"again": again(), "rewritten": rewritten(), "searched": searched(), "example": example()}
+report |= {
+    "again": again(),
+    "rewritten": rewritten(),
+    "searched": searched(),
+    "example": example(),
+    "blocks": blocks(),
+}
 print(json.dumps(report))
