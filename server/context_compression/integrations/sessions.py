@@ -16,6 +16,7 @@ from context_compression.store import Store
 from context_compression.store.names import FILE_NAME
 from context_compression.summaries.choice import BY_SETTINGS, Writer
 from context_compression.tokens import TextCounter
+from context_compression.tokens.usage import for_model
 
 MOST_OPEN = 64
 """How many sessions stay in memory; one used again later is read from the store."""
@@ -51,33 +52,56 @@ class Sessions:
         self._options: dict[str, Any] = {
             "settings": settings, "model": model, "counter": counter, "summarizer": summarizer
         }  # fmt: skip
-        self._open: OrderedDict[str, Session] = OrderedDict()
+        self._open: OrderedDict[str, tuple[Any, Session]] = OrderedDict()
         self._lock = Lock()
 
     def __getitem__(self, id: object) -> Session:
         """The session of an id of the framework; the same object as long as it is in use."""
+        return self.open(id)
+
+    def open(self, id: object, *, model: str | None = None, window: int | None = None) -> Session:
+        """The session of an id, with what the framework knows of the model of its next request.
+
+        Args:
+            id: of the framework.
+            model: its name; counts if the program named none.
+            window: tokens that it takes; they count if the settings have no `token_budget`.
+        """
         name = session_name(self._framework, str(id))
         with self._lock:
-            session = self._open.pop(name, None) or Session(self.store, name, **self._options)
-            self._open[name] = session
+            known, session = self._open.pop(name, (None, None))
+            if session is None or ((model or window) and known != (model, window)):
+                known, session = (
+                    (model, window),
+                    Session(self.store, name, **self._for_model(model, window)),
+                )
+            self._open[name] = known, session
             if len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
             return session
 
-    def of_history(self, id: object, history: Sequence[Any]) -> Session:
+    def _for_model(self, model: str | None, window: int | None) -> dict[str, Any]:
+        """The options of a session whose requests go to a model."""
+        settings = for_model(self._options["settings"], None)
+        if window and "token_budget" not in settings.model_fields_set:
+            settings = settings.changed({"token_budget": window})
+        model = self._options["model"] or model
+        return {**self._options, "settings": settings, "model": model}
+
+    def of_history(self, id: object, history: Sequence[Any], model: str | None = None) -> Session:
         """The session for a history that goes by an id.
 
         Frameworks give an agent's helpers the id of its conversation. A history that begins
         otherwise than the one that the id's session has, gets a session of its own.
         """
-        session = self[id]
+        session = self.open(id, model=model)
         state, begins = session.state(), first_messages(history)
         known = min(len(begins), len(state.recorded))
         if shared_messages(state.recorded, begins) == known:
             return session
         if shared_messages(state.view, history) == len(state.view):
             return session
-        return self[f"{id}/{ref_of(begins)}"]
+        return self.open(f"{id}/{ref_of(begins)}", model=model)
 
 
 def session_name(framework: str, id: str) -> str:
