@@ -68,6 +68,10 @@ def test_a_session_alone_gives_what_fits_and_keeps_everything(facts: dict[str, A
     assert (memory["popped"], memory["last"]) == ("Done.", "function_call_output")
 
 
+def test_a_later_run_with_filter_and_session_continues_the_prompt(facts: dict[str, Any]):
+    assert facts["continuing"] == [True] * 4
+
+
 def test_a_cleared_session_leaves_nothing_behind(facts: dict[str, Any]):
     assert facts["memory"]["known"]
     assert facts["memory"]["cleared"] == [[], False]

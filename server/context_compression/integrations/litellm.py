@@ -91,11 +91,9 @@ class ContextCompression(CustomLogger):
         summarizer: Writer = BY_SETTINGS,
     ) -> None:
         super().__init__()
-        self._options: dict[str, Any] = {
-            "store": store if isinstance(store, Store) else Store(store),
-            "settings": settings, "counter": counter, "summarizer": summarizer,
-        }  # fmt: skip
-        self._of_model: dict[str, Sessions] = {}
+        self.sessions = Sessions(
+            "litellm", store=store, settings=settings, counter=counter, summarizer=summarizer
+        )
         self._marked: OrderedDict[str, tuple[Session, Api]] = OrderedDict()
         self._lock = Lock()
 
@@ -176,16 +174,11 @@ class ContextCompression(CustomLogger):
         names = ("api_key", "user_id", "team_id", "end_user_id")
         owner = json.dumps([getattr(who, name, None) for name in names])
         tenant = sha256(owner.encode()).hexdigest()[:32]
-        sessions = self._sessions(str(data.get("model")))
+        model = _models(str(data.get("model")))[0]
         if given := _session_id(data):
-            return sessions.of_history(f"{tenant}/id/{given}", messages)
-        return sessions[f"{tenant}/{_first_call(messages) or ref_of(first_messages(messages))}"]
-
-    def _sessions(self, name: str) -> Sessions:
-        """The sessions with the window of a model, by its name in the proxy."""
-        if name not in self._of_model:
-            self._of_model[name] = Sessions("litellm", model=_models(name)[0], **self._options)
-        return self._of_model[name]
+            return self.sessions.of_history(f"{tenant}/id/{given}", messages, model)
+        id = _first_call(messages) or ref_of(first_messages(messages))
+        return self.sessions.open(f"{tenant}/{id}", model=model)
 
     def _mark(self, session: Session, api: Api) -> str:
         """A new token that stands for a session as long as a request runs."""

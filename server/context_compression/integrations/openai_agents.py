@@ -11,13 +11,13 @@ await Runner.run(agent, "Why is the build red?", run_config=config)
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 
-from collections.abc import Mapping, MutableMapping
+from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from inspect import unwrap
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from agents import Agent, FunctionTool, Handoff, SQLiteSession, Tool, handoff
 from agents import Session as AgentsSession
@@ -25,7 +25,7 @@ from agents.memory import SessionABC, SessionSettings
 from agents.run_config import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
 
-from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.sessions import MOST_OPEN, Sessions
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
@@ -86,7 +86,7 @@ class ContextCompression:
             FRAMEWORK, store=store, settings=settings, model=model, counter=counter,
             summarizer=summarizer,
         )  # fmt: skip
-        self._given: WeakKeyDictionary[Session, Given] = WeakKeyDictionary()
+        self._given: OrderedDict[str, Given] = OrderedDict()
 
     def filter(self, id: str) -> "InputFilter":
         """The `call_model_input_filter` for the runs of one conversation.
@@ -124,7 +124,7 @@ class InputFilter:
         id: of the conversation.
     """
 
-    def __init__(self, sessions: Sessions, id: str, given: MutableMapping[Session, Given]) -> None:
+    def __init__(self, sessions: Sessions, id: str, given: OrderedDict[str, Given]) -> None:
         self.id = id
         self._sessions, self._given = sessions, given
         self._of_agent: dict[str, Session] = {}
@@ -134,9 +134,10 @@ class InputFilter:
         items, agent = data.model_data.input, data.agent
         if items and str(items[0].get("type")).endswith("_output"):
             return data.model_data  # the conversation is on OpenAI's server
-        session = await in_thread(partial(self._sessions.of_history, self.id, items))
+        model = agent.model if isinstance(agent.model, str) else None
+        session = await in_thread(partial(self._sessions.of_history, self.id, items, model))
         self._of_agent[agent.name] = session
-        if given := self._given.get(session):
+        if given := self._given.get(session.id):
             items = given.completed(items)
         prompt = data.model_data.instructions
         view = await session.afit(items, system=prompt, tools=_definitions(agent))
@@ -146,7 +147,10 @@ class InputFilter:
         """The items that fit, of a history with which a run begins."""
         session = self.session_of()
         view = await session.afit(items)
-        self._given[session] = Given(view, items)
+        self._given[session.id] = Given(view, items)
+        self._given.move_to_end(session.id)
+        if len(self._given) > MOST_OPEN:
+            self._given.popitem(last=False)
         return view
 
     def session_of(self, agent: str | None = None) -> Session:

@@ -88,20 +88,20 @@ class Sessions:
         model = self._options["model"] or model
         return {**self._options, "settings": settings, "model": model}
 
-    def of_history(self, id: object, history: Sequence[Any]) -> Session:
+    def of_history(self, id: object, history: Sequence[Any], model: str | None = None) -> Session:
         """The session for a history that goes by an id.
 
         Frameworks give an agent's helpers the id of its conversation. A history that begins
         otherwise than the one that the id's session has, gets a session of its own.
         """
-        session = self[id]
+        session = self.open(id, model=model)
         state, begins = session.state(), first_messages(history)
         known = min(len(begins), len(state.recorded))
         if shared_messages(state.recorded, begins) == known:
             return session
         if shared_messages(state.view, history) == len(state.view):
             return session
-        return self[f"{id}/{ref_of(begins)}"]
+        return self.open(f"{id}/{ref_of(begins)}", model=model)
 
 
 def session_name(framework: str, id: str) -> str:

@@ -8,7 +8,7 @@ A check takes a function that opens the same empty store again and again, as sev
 It raises `AssertionError` if a promise is broken.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -63,7 +63,7 @@ def archived(*texts: str, n: int = 1) -> dict[str, Any]:
 
 
 @contextmanager
-def refused(kind: type[ContextCompressionError]) -> Iterator[None]:
+def refused(kind: type[ContextCompressionError]) -> Generator[None]:
     """Raises `AssertionError` if no error of this kind is raised inside."""
     try:
         yield

@@ -4,6 +4,7 @@
 
 import asyncio
 import functools
+import itertools
 import json
 
 from agent_runs import TASK, WINDOW, log
@@ -152,6 +153,18 @@ async def remembering():
     }  # fmt: skip
 
 
+async def continuing():
+    """Whether the second run with our session and our filter breaks the prefix of a prompt."""
+    session, filter = compression.session("named"), compression.filter("named")
+    for first, last in ((0, 25), (25, 29)):
+        reader = agent(*(called("logs", n=n) for n in range(first, last)), said(f"Done {last}."))
+        model, reader.model = reader.model, "gpt-4o"  # the name says the window
+        settings = RunConfig(model=model, call_model_input_filter=filter)
+        await Runner.run(reader, TASK, session=session, run_config=settings, max_turns=40)
+    inputs = [call.input for call in model.calls]
+    return [now[: len(before)] == before for before, now in itertools.pairwise(inputs)]
+
+
 async def on_server():
     """The input of a run whose history OpenAI's server has."""
     items = [{"type": "function_call_output", "call_id": "c1", "output": log(1)}]
@@ -181,6 +194,7 @@ async def main():
         "wrapped": log(0) in await restoring(ref, wrapping),
         "helpers": await helpers(),
         "memory": await remembering(),
+        "continuing": await continuing(),
         "on_server": await on_server(),
     }))  # fmt: skip
 
