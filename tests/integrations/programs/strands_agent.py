@@ -93,7 +93,7 @@ def logs(n: int) -> str:
 
 def agent_of(manager, steps=12, refuses=(), **options):
     """An agent whose model reads some logs."""
-    fake = Fake(AgentRun(steps=steps, restores=steps == 100), refuses)
+    fake = Fake(AgentRun(steps=steps, restores=steps == 100 and HOW == "ours"), refuses)
     return Agent(
         model=fake, tools=[logs], system_prompt="You fix builds.", callback_handler=None,
         conversation_manager=manager, **options,
