@@ -104,7 +104,7 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
     if changed in ("events.jsonl", "config.json"):
         yield lambda: text_output.status(ID, session().status())
         yield lambda: text_output.sessions(
-            store.folder, json_output.sessions(store, store.sessions())
+            store.name, json_output.sessions(store, store.sessions())
         )
     yield answer
     yield lambda: session().compress(target_tokens=300, force=True)

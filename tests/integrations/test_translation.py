@@ -33,7 +33,7 @@ def write(message: Mapping[str, Any], history: Sequence[Theirs]) -> Theirs:
 THEIRS = Translation(read, write)
 HISTORY = [
     Theirs("user" if n % 2 == 0 else "assistant", f"{n} " + "words of a talk " * 60)
-    for n in range(40)
+    for n in range(41)
 ]
 
 

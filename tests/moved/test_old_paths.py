@@ -135,8 +135,8 @@ def test_no_module_of_the_package_imports_by_an_old_path_when_it_is_loaded() -> 
     code = (
         "import importlib, pkgutil, context_compression\n"
         "for module in pkgutil.walk_packages(context_compression.__path__, 'context_compression.'):"
-        "\n    if not module.name.endswith('__main__'):\n"
-        "        importlib.import_module(module.name)\n"
+        "\n    if not module.name.endswith('__main__') and '.integrations.' not in module.name:\n"
+        "        importlib.import_module(module.name)\n"  # those need a framework
     )
     command = [sys.executable, "-W", f"error:{PACKAGE}.:DeprecationWarning", "-c", code]
 

@@ -11,6 +11,7 @@ compression, `store` keeps the files, and `doors` finds the session that a calle
     background.py    makes compressions beside the agent's work
     preparation.py   prepares one of them
     fitting.py       follows the history of a program that keeps it itself
+    unread.py        the messages in it that we cannot read, and their places
     in_memory.py     makes requests small while the store cannot be used
     lasting.py       how small a compression makes a view, so that it lasts
     triggers.py      plans the compressions that nobody requested

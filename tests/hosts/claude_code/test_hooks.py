@@ -32,6 +32,10 @@ FILE = {"filePath": "/p/a.py", "numLines": 3_000, "startLine": 1, "totalLines": 
 
 
 @pytest.fixture
+def text_at(place: str) -> str:
+    return Path(place).read_text("utf-8")
+
+
 def workspace(tmp_path: Path) -> Workspace:
     return workspace_in(tmp_path)
 
@@ -153,7 +157,7 @@ async def test_a_large_result_becomes_its_preview_in_the_shape_of_its_tool(
     assert len(preview) < 1_200
     [ref] = Session(workspace.store, SESSION).state().refs
     assert f'context_restore(ref="{ref}")' in preview
-    assert workspace.store.session(SESSION).offloaded_path(ref).read_text("utf-8") == original
+    assert text_at(workspace.store.session(SESSION).offloaded_path(ref)) == original
     assert Session(workspace.store, SESSION).restore(ref) == original
     if is_object(response):
         kept = {key for key in response if new.get(key) == response[key]}

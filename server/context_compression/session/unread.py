@@ -1,0 +1,68 @@
+"""The messages of a history that we cannot read, and their places in its view."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Message
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A history that the record has followed.
+
+    Attributes:
+        history: all messages, as the program passed them.
+        places: the indices of the messages that we can read.
+        ours: for each of those, the message of the record, or of its view, that it is.
+    """
+
+    history: Sequence[Any] = ()
+    places: Sequence[int] = ()
+    ours: Sequence[Mapping[str, Any]] = ()
+
+
+def with_unread(
+    shown: list[Any],
+    view: Sequence[Mapping[str, Any]],
+    places: Sequence[int | None],
+    followed: Followed,
+) -> list[Any]:
+    """The view with the messages that we cannot read, which stay behind the message they followed.
+
+    If that is gone, they come before the next message that is there, but not inside a tool step.
+
+    Args:
+        shown: the messages of the view, as they are sent.
+        view: the same messages, as we know them.
+        places: for each of them the index in the history; `None` for a new message.
+        followed: the history.
+    """
+    known = {*followed.places}
+    unread = [place for place in range(len(followed.history)) if place not in known]
+    if not unread:
+        return shown
+    between = [*_between_steps(parse(view).messages)] if view else [0]
+    at_place = {place: at for at, place in enumerate(places) if place is not None}
+    before: dict[int, list[Any]] = {}
+    for place in unread:
+        neighbour = max((p for p in followed.places if p < place), default=None)
+        at = at_place[neighbour] + 1 if neighbour in at_place else None
+        if at is None:
+            later = min((at for p, at in at_place.items() if p > place), default=len(shown))
+            at = next(boundary for boundary in between if boundary >= later)
+        before.setdefault(at, []).append(followed.history[place])
+    return [m for at in range(len(shown) + 1) for m in (*before.get(at, ()), *shown[at : at + 1])]
+
+
+def _between_steps(messages: Sequence[Message]) -> Iterator[int]:
+    """The places between messages that are not between a call and its result."""
+    answered = {result.call_id for message in messages for result in message.results}
+    waiting: set[str] = set()
+    for at, message in enumerate(messages):
+        if not waiting:
+            yield at
+        waiting |= {call.id for call in message.calls} & answered
+        waiting -= {result.call_id for result in message.results}
+    yield len(messages)
