@@ -212,7 +212,10 @@ def main():
             began = time.perf_counter()
             given = {} if api is Responses else {"x-litellm-session-id": f"build-{api.model}"}
             histories[api] = agent(address, api, {"Authorization": "Bearer sk-one", **given})
-            ended = {"seconds": time.perf_counter() - began, "history": len(histories[api])}
+            seconds = time.perf_counter() - began
+            ended = {
+                "seconds": seconds / model.runs[path].requests, "history": len(histories[api])
+            }  # fmt: skip
             id = next(iter(STORE.sessions()), "none")  # the one that was written last
             session = Session(STORE, id)
             report[api.__name__] = model.runs[path].report(session) | ended
