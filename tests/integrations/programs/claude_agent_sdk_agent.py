@@ -107,6 +107,7 @@ async def main() -> None:
         seconds = time.perf_counter() - started
     session = Session(".compression", id)
     report = model.run.report(session) | {"summaries": model.summaries}
+    report["method"] = "Claude Code's compaction"
     print(json.dumps(report | {"seconds": seconds / model.run.requests}))
 
 

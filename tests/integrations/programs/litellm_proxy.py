@@ -214,7 +214,8 @@ def main():
             histories[api] = agent(address, api, {"Authorization": "Bearer sk-one", **given})
             seconds = time.perf_counter() - began
             ended = {
-                "seconds": seconds / model.runs[path].requests, "history": len(histories[api])
+                "seconds": seconds / model.runs[path].requests, "history": len(histories[api]),
+                "method": "all is sent",
             }  # fmt: skip
             id = next(iter(STORE.sessions()), "none")  # the one that was written last
             session = Session(STORE, id)

@@ -91,5 +91,11 @@ seconds = time.perf_counter() - began
 history = asyncio.run(session.get_items(limit=10_000))
 read = [item["output"] for item in history if item.get("type") == "function_call_output"]
 whole = sum(log(n) in read for n in range(run.steps))
-report = {"seconds": seconds / run.requests, "runs": pauses + 1, "whole": whole, "items": len(history)}
+report = {
+    "seconds": seconds / run.requests,
+    "runs": pauses + 1,
+    "whole": whole,
+    "items": len(history),
+}
+report["method"] = "ToolOutputTrimmer"
 print(json.dumps(run.report(ours.session_of()) | report))

@@ -70,5 +70,6 @@ seconds = time.perf_counter() - started
 session = compression.session(result.conversation_id)
 report = run.report(session)
 report |= {"seconds": seconds / run.requests, "history": len(result.all_messages())}
+report["method"] = "ProcessHistory, newest 40"
 report["warnings"] = list(session.status().warnings)
 print(json.dumps(report))
