@@ -41,7 +41,7 @@ from context_compression.integrations.langchain import ContextCompression
 from context_compression.integrations.langchain_messages import read, translation
 
 ROOT = Path(__file__).parents[3]
-SETTINGS = {"token_budget": 16_000}
+SETTINGS = {"token_budget": 16_000, "manual_target_usage": 0.5}
 PICTURE = {"type": "image", "base64": "iVBORw0KGgo" + "A" * 400, "mime_type": "image/png"}
 THOUGHT = {"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk" * 20}
 FACTS = {}
