@@ -1,10 +1,13 @@
 """Each id of a framework has a session of its own."""
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_compression.errors import InvalidSettings
 from context_compression.integrations.sessions import MOST_OPEN, Sessions, session_name
 from context_compression.store.names import FILE_NAME
 
@@ -43,6 +46,23 @@ def test_the_model_of_the_next_request_counts_where_the_program_named_none(tmp_p
     named = Sessions("b", store=tmp_path, model="gpt-5", settings={"token_budget": 7_000})
     session = named.open("a", model="claude-haiku-4-5", window=90_000)
     assert (session.model, session.settings.token_budget) == ("gpt-5", 7_000)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"settings": {"token_bugdet": 1_000}}, "did you mean token_budget"),
+        ({"settings": 60_000}, "settings is 60000; it must be a Settings, or a dict"),
+        ({"settings": []}, r"settings is \[\]; it must be a Settings, or a dict"),
+        ({"summarizer": "openai"}, "summarizer is 'openai'; it must be an object with the method"),
+    ],
+    ids=["name", "number", "list", "summarizer"],
+)
+def test_a_wrong_option_is_refused_before_the_first_request(
+    tmp_path: Path, wrong: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidSettings, match=said):
+        Sessions("langchain", store=tmp_path, **wrong)
 
 
 def test_only_so_many_sessions_stay_in_memory(tmp_path: Path) -> None:

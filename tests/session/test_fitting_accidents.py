@@ -78,6 +78,25 @@ def test_a_store_that_never_works_loses_no_request(tmp_path: Path):
         assert count_tokens(view) < SMALL.token_budget
 
 
+@pytest.mark.parametrize("how", ["a file", "open to others"])
+def test_in_an_event_loop_a_store_that_cannot_be_used_is_not_waited_for(
+    tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+):
+    session = Session(tmp_path / "store", "s", settings=SMALL)
+    if how == "a file":
+        (tmp_path / "store").write_text("it stands where the folder should be", "utf-8")
+    else:
+        (tmp_path / "store").mkdir()
+        (tmp_path / "store").chmod(0o777)
+    history = steps(10)
+
+    view = asyncio.run(asyncio.wait_for(session.afit(history), timeout=20))
+
+    assert view[-1] is history[-1]
+    assert count_tokens(view) < SMALL.token_budget
+    assert "without the store" in caplog.text
+
+
 @pytest.mark.parametrize(
     "damage",
     [b'{"type": "session", "version": 999}\n', b"\x00\xff not a log\n", b"", "folder"],

@@ -14,7 +14,7 @@ from context_compression.session.following import first_messages, shared_message
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.store.names import FILE_NAME
-from context_compression.summaries.choice import BY_SETTINGS, Writer
+from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.tokens import TextCounter
 from context_compression.tokens.usage import for_model
 
@@ -35,6 +35,9 @@ class Sessions:
         model: the model whose tokens and window count.
         counter: counts tokens instead of our counter.
         summarizer: writes summaries; by default the model that the settings name.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value; no summarizer.
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class Sessions:
     ) -> None:
         self.store = store if isinstance(store, Store) else Store(store)
         self._framework = framework
+        settings = for_model(settings, None)  # an error is raised here, not in a request
+        summarizer_for(summarizer, settings)
         self._options: dict[str, Any] = {
             "settings": settings, "model": model, "counter": counter, "summarizer": summarizer
         }  # fmt: skip
@@ -82,7 +87,7 @@ class Sessions:
 
     def _for_model(self, model: str | None, window: int | None) -> dict[str, Any]:
         """The options of a session whose requests go to a model."""
-        settings = for_model(self._options["settings"], None)
+        settings: Settings = self._options["settings"]
         if window and "token_budget" not in settings.model_fields_set:
             settings = settings.changed({"token_budget": window})
         model = self._options["model"] or model

@@ -9,7 +9,7 @@ from inspect import signature
 from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
-from context_compression.errors import StoreError, StoreUnwritable
+from context_compression.errors import StoreError
 from context_compression.session.pacing import POLL_SECONDS
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ async def acquired(
 
     Args:
         lock: takes the seconds to wait, and returns the lock.
-        seconds: how long to wait before its `StoreError` is raised.
+        seconds: how long to wait before its `StoreError` is raised; others are raised at once.
     """
     from anyio import sleep
 
@@ -76,8 +76,8 @@ async def acquired(
         with ExitStack() as stack:
             try:
                 stack.enter_context(lock(0))
-            except StoreError:
-                if monotonic() > until:
+            except StoreError as error:
+                if not _is_busy(error) or monotonic() > until:
                     raise
             else:
                 yield
@@ -90,17 +90,22 @@ def free(lock: Callable[[float], AbstractContextManager[None]]) -> Generator[boo
     """Hold a lock of a store if it is free; yields whether it is held.
 
     Raises:
-        StoreUnwritable: the file of the lock cannot be written.
+        StoreError: the store cannot be used, for example because it cannot be written.
     """
     with ExitStack() as held:
         is_held = True
         try:
             held.enter_context(lock(0))
-        except StoreUnwritable:
-            raise
-        except StoreError:
+        except StoreError as error:
+            if not _is_busy(error):
+                raise
             is_held = False
         yield is_held
+
+
+def _is_busy(error: StoreError) -> bool:
+    """Whether somebody else holds the lock; otherwise, waiting for it would not help."""
+    return type(error) is StoreError
 
 
 def check_cancelled() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, TypeAlias
 
+from context_compression.errors import InvalidSettings
 from context_compression.setting_names import Provider
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
@@ -15,11 +16,25 @@ def summarizer_for(writer: Writer, settings: Settings) -> Summarizer | None:
     """The summarizer to ask; `None` if no model may be asked.
 
     If there is no key for the model, the summary fails, and `on_summary_failure` says what follows.
+
+    Raises:
+        InvalidSettings: it is no summarizer.
     """
-    if not isinstance(writer, str):
-        return writer
+    if writer is None:
+        return None
+    if writer != BY_SETTINGS:
+        return _checked(writer)
     provider = settings.provider
     return provider and summarizer_of(provider, settings.summary_model)
+
+
+def _checked(writer: Summarizer) -> Summarizer:
+    if not callable(getattr(writer, "summarize", None)):
+        raise InvalidSettings(
+            f"summarizer is {writer!r:.80}; it must be an object with the method summarize. "
+            'Settings name an API: {"summarizer": "openai", "summary_model": "gpt-5-mini"}.'
+        )
+    return writer
 
 
 def summarizer_of(provider: Provider, model: str | None, **options: Any) -> Summarizer:

@@ -18,8 +18,10 @@ from context_compression.conversation.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    is_object,
 )
 from context_compression.conversation.system_prompt import summary_in
+from context_compression.errors import InvalidSettings
 from context_compression.moved import held_elsewhere
 from context_compression.settings import Settings
 from context_compression.tokens import (
@@ -153,7 +155,13 @@ def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) 
         InvalidSettings: an unknown name or an impossible value.
     """
     if not isinstance(settings, Settings):
-        settings = Settings.checked(settings or {})
+        settings = {} if settings is None else settings
+        if not is_object(settings):
+            raise InvalidSettings(
+                f"settings is {settings!r:.80}; it must be a Settings, or a dict with some of its "
+                'values, such as {"token_budget": 60_000}.'
+            )
+        settings = Settings.checked(settings)
     window = window_of(model)
     if window is None or "token_budget" in settings.model_fields_set:
         return settings
