@@ -9,11 +9,13 @@ from inspect import signature
 from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
-from context_compression.errors import StoreError, StoreUnwritable
+from context_compression.errors import NotOurs, StoreError, StoreUnwritable
 from context_compression.session.pacing import POLL_SECONDS
 
 T = TypeVar("T")
 Arguments = ParamSpec("Arguments")
+UNUSABLE = (StoreUnwritable, NotOurs)
+"""Errors of a lock that no waiting mends."""
 Async: TypeAlias = Callable[Arguments, Coroutine[Any, Any, T]]
 
 
@@ -68,6 +70,10 @@ async def acquired(
     Args:
         lock: takes the seconds to wait, and returns the lock.
         seconds: how long to wait before its `StoreError` is raised.
+
+    Raises:
+        StoreUnwritable: at once: the file of the lock cannot be written.
+        NotOurs: at once: the store must not be used.
     """
     from anyio import sleep
 
@@ -76,6 +82,8 @@ async def acquired(
         with ExitStack() as stack:
             try:
                 stack.enter_context(lock(0))
+            except UNUSABLE:
+                raise
             except StoreError:
                 if monotonic() > until:
                     raise
@@ -91,12 +99,13 @@ def free(lock: Callable[[float], AbstractContextManager[None]]) -> Generator[boo
 
     Raises:
         StoreUnwritable: the file of the lock cannot be written.
+        NotOurs: the store must not be used.
     """
     with ExitStack() as held:
         is_held = True
         try:
             held.enter_context(lock(0))
-        except StoreUnwritable:
+        except UNUSABLE:
             raise
         except StoreError:
             is_held = False
