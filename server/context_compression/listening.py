@@ -2,13 +2,17 @@
 
 The work encloses what it does with `heard`. A listener is called at the start, with what is done;
 it returns a context manager that lasts as long as the work, and that gives the function to call
-with the outcome. So it can time the work, and see it fail.
+with the outcome. So it can time the work, and see it fail. If a listener fails, the work goes on.
 """
 
+import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +97,36 @@ def tell_usage(session: Any, messages: Sequence[Mapping[str, Any]]) -> None:
 @contextmanager
 def _heard(work: Work) -> Generator[Ending]:
     with ExitStack() as stack:
-        endings = [stack.enter_context(listener(work)) for listener in tuple(_listeners)]
+        begun = [_begun(listener, work, stack) for listener in tuple(_listeners)]
 
         def end(outcome: Any) -> None:
-            for ending in endings:
-                ending(outcome)
+            for ending in filter(None, begun):
+                with _failing_alone():
+                    ending(outcome)
 
         yield end
+
+
+def _begun(listener: Listener, work: Work, stack: ExitStack) -> Ending | None:
+    """Let a listener hear work until a stack ends; `None` if it fails at once."""
+    with _failing_alone():
+        own = ExitStack()
+        ending = own.enter_context(listener(work))
+        stack.push(partial(_ended, own.__exit__))
+        return ending
+    return None
+
+
+def _ended(end: Callable[..., object], *error: Any) -> None:
+    """Tell a listener the end of work, and the error of the work, which stays as it is."""
+    with _failing_alone():
+        end(*error)
+
+
+@contextmanager
+def _failing_alone() -> Generator[None]:
+    """A listener that fails does not stop the work that it hears, which may be paid for."""
+    try:
+        yield
+    except Exception as error:
+        logger.warning("a listener failed: %s", type(error).__name__)

@@ -67,6 +67,17 @@ def test_a_model_that_never_stops_to_restore_loses_the_tool(special: dict[str, A
     assert special["rounds"] == [2] * 8 + [1]
 
 
+def test_a_tool_of_the_clients_own_with_our_name_stays_its_own(special: dict[str, Any]):
+    assert '"name": "context_restore"' in special["own_tool_streamed"]
+    assert "event: error" not in special["own_tool_streamed"]
+    lines = special["result_beside_own_tool"].count("\\n")
+    assert lines >= 120  # that tool could not restore what we left out
+
+
+def test_malformed_tools_are_refused_by_the_proxy_and_not_by_us(special: dict[str, Any]):
+    assert "tools.0: Input should be a valid dictionary" in special["malformed"]
+
+
 @pytest.mark.parametrize("who", ["other_key", "other_session"])
 def test_nothing_of_another_key_or_session_is_restored(special: dict[str, Any], who: str):
     assert "Error: Nothing is archived" in special[f"answer_{who}"]

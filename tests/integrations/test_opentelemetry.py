@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -397,3 +398,36 @@ def test_a_missing_exporter_is_told_and_the_command_does_its_work(tmp_path: Path
 
     assert "opentelemetry-exporter-jaeger is missing, so nothing is traced" in done.stderr
     assert (tmp_path / "out.json").exists()
+
+
+@contextmanager
+def fails_at_the_end(work: listening.Work) -> Generator[listening.Ending]:
+    yield lambda outcome: None
+    raise RuntimeError(SECRET)
+
+
+def fails_at_the_start(work: listening.Work) -> AbstractContextManager[listening.Ending]:
+    raise RuntimeError(SECRET)
+
+
+def fails_at_the_outcome(work: listening.Work) -> AbstractContextManager[listening.Ending]:
+    def fail(outcome: object) -> None:
+        raise RuntimeError(SECRET)
+
+    return nullcontext(fail)
+
+
+@pytest.mark.parametrize("listener", [fails_at_the_start, fails_at_the_outcome, fails_at_the_end])
+def test_a_listener_that_fails_does_not_stop_the_work(
+    listener: listening.Listener, caplog: pytest.LogCaptureFixture
+):
+    stop, messages = listening.listen(listener), talk()
+    try:
+        assert compress(messages, target_tokens=3_000).changed
+        with pytest.raises(BudgetTooSmall):
+            compress(messages, target_tokens=1)
+    finally:
+        stop()
+
+    assert "a listener failed: RuntimeError" in caplog.text
+    assert SECRET not in caplog.text

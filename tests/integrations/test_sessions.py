@@ -1,7 +1,9 @@
 """Each id of a framework has a session of its own."""
 
+import gc
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from context_compression.errors import InvalidSettings
 from context_compression.integrations.sessions import MOST_OPEN, Sessions, session_name
 from context_compression.store.names import FILE_NAME
+from context_compression.testing import said_by_user
 
 
 @given(st.text(), st.text())
@@ -18,6 +21,15 @@ def test_two_ids_never_share_a_session(first: str, second: str) -> None:
 
     assert (names[0] == names[1]) == (first == second)
     assert all(FILE_NAME.fullmatch(name) for name in names)
+
+
+@pytest.mark.parametrize(("first", "second"), [("Thread-A", "thread-a"), ("a", "a."), ("É", "é")])
+def test_ids_are_apart_where_the_system_does_not_tell_such_names_apart(
+    first: str, second: str
+) -> None:
+    names = {session_name("langchain", id).casefold().rstrip(".") for id in (first, second)}
+
+    assert len(names) == 2
 
 
 def test_no_id_spells_the_name_of_another_one() -> None:
@@ -74,6 +86,31 @@ def test_only_so_many_sessions_stay_in_memory(tmp_path: Path) -> None:
 
     assert sessions["a"] is not first
     assert sessions["a"].id == first.id
+
+
+def test_a_session_that_is_not_open_any_more_takes_no_memory(tmp_path: Path) -> None:
+    sessions, hello = Sessions("langchain", store=tmp_path), [said_by_user("Hello.", "openai")]
+    first = sessions["first"]
+    first.fit(hello)
+    log = ref(first.log)
+    del first
+
+    for number in range(MOST_OPEN):
+        _ = sessions[number]
+    gc.collect()
+
+    assert log() is None
+    assert sessions["first"].view() == hello
+
+
+def test_a_history_finds_a_session_although_the_store_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a file").write_text("no folder", "utf-8")
+    sessions, hello = (
+        Sessions("litellm", store=tmp_path / "a file"),
+        [said_by_user("Hello.", "openai")],
+    )
+
+    assert sessions.of_history("a", hello).fit(hello) == hello
 
 
 def test_a_history_that_begins_otherwise_has_a_session_of_its_own(tmp_path: Path) -> None:

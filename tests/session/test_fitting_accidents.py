@@ -266,3 +266,38 @@ def test_a_counter_that_fails_stops_no_request(tmp_path: Path, counter: Any):
     session = Session(tmp_path, "s", settings=SMALL, counter=counter)
 
     assert session.fit(steps(8)) == steps(8)
+
+
+@pytest.mark.parametrize("place", ["a file", "a file/inside"])
+def test_a_request_does_not_wait_for_the_lock_of_a_store_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, place: str
+):
+    (tmp_path / "a file").write_text("no folder", "utf-8")
+    session, history = Session(tmp_path / place, "s"), begin()
+
+    async def waits(seconds: float) -> None:
+        pytest.fail(f"waits {seconds} s")
+
+    monkeypatch.setattr("anyio.sleep", waits)
+
+    assert asyncio.run(session.afit(history)) == history
+    assert "without the store" in caplog.text
+
+
+def test_a_request_overtaken_by_another_thread_never_sends_its_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    session, fitted = Session(tmp_path, "s"), Session.fitted
+    mine, theirs = begin(), [said_by_user("Their secret.", "openai")]
+
+    def overtaken(self: Session, messages: list[Any], **beside: Any) -> Any:
+        got = fitted(self, messages, **beside)
+        fitted(self, theirs)
+        return got
+
+    monkeypatch.setattr(Session, "fitted", overtaken)
+    assert session.fit(mine) == mine
+    monkeypatch.undo()
+
+    with a_disk_that_takes(0):
+        assert session.fit([*theirs, *step(1)]) == [*theirs, *step(1)]

@@ -5,13 +5,14 @@ import re
 
 def written_out(shorter: str) -> str:
     """The text that a text with patterns stands for."""
-    lines, patterns = shorter.split("\n"), dict[str, str]()
-    while match := re.match(r"([A-Z]): (?=.*[0-9{])", lines[0]):
-        patterns[match[1]] = lines.pop(0)[3:]
+    first, _, rest = shorter.partition("\n\n")
+    patterns = {line[0]: line[3:] for line in first.split("\n")}
     whole: list[str] = []
-    for line in lines:
+    for line in rest.split("\n"):
         tag, *numbers = line.split(" ")
         if pattern := patterns.get(tag):
-            line = re.sub(r"\{(\d+)\}", r"{0[\1]}", pattern).format(["", *numbers])
+            parts = re.split(r"\{(\d+)\}", pattern)
+            parts[1::2] = [numbers[int(place) - 1] for place in parts[1::2]]
+            line = "".join(parts)
         whole.append(line)
     return "\n".join(whole)

@@ -12,16 +12,18 @@ The client need not know of it: the model's calls of `context_restore` do not re
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 
 import json
+import logging
 import os
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any
 
 from litellm import get_llm_provider
 from litellm.exceptions import BadRequestError
@@ -32,6 +34,7 @@ from litellm.utils import ProviderConfigManager
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
+from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation
 from context_compression.integrations.litellm_calls import (
     CHAT,
@@ -54,6 +57,7 @@ from context_compression.summaries.choice import BY_SETTINGS, Writer
 from context_compression.tokens import TextCounter
 from context_compression.workspace.folders import home_folder, working_folder
 
+logger = logging.getLogger(__name__)
 APIS: Mapping[str, Api] = {
     "acompletion": CHAT, "anthropic_messages": MESSAGES, "aresponses": RESPONSES,
 }  # fmt: skip
@@ -65,6 +69,8 @@ MOST_ROUNDS = 8
 """How many times the model can restore before it must answer."""
 MOST_MARKED = 10_000
 """How many requests are remembered; a request is over long before so many others came."""
+_has_own: ContextVar[bool] = ContextVar("context_compression_has_own_tool", default=False)
+"""Whether the client of a request has a tool with the name of ours, which it answers itself."""
 
 
 class ContextCompression(CustomLogger):
@@ -80,8 +86,6 @@ class ContextCompression(CustomLogger):
         summarizer: writes summaries; by default the model that the settings name.
     """
 
-    server_fulfilled_tool_names: ClassVar[frozenset[str]] = frozenset({RESTORE})
-
     def __init__(
         self,
         *,
@@ -94,8 +98,13 @@ class ContextCompression(CustomLogger):
         self.sessions = Sessions(
             "litellm", store=store, settings=settings, counter=counter, summarizer=summarizer
         )
-        self._marked: OrderedDict[str, tuple[Session, Api]] = OrderedDict()
+        self._marked: OrderedDict[str, tuple[str, Api]] = OrderedDict()
         self._lock = Lock()
+
+    @property
+    def server_fulfilled_tool_names(self) -> frozenset[str]:
+        """The tools whose calls LiteLLM must never stream to the client of this request."""
+        return frozenset() if _has_own.get() else frozenset({RESTORE})
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
@@ -108,13 +117,24 @@ class ContextCompression(CustomLogger):
         messages = data.get(api.messages) if api else None
         if api is None or not isinstance(messages, list) or not messages or _is_on_server(data):
             return data
-        session = await in_thread(partial(self._session, user_api_key_dict, data, messages))
+        tools = data.get("tools")
+        others = (
+            tools if not isinstance(tools, list) else [t for t in tools if name_of(t) != RESTORE]
+        )
+        _has_own.set(others != tools)
+        try:
+            session = await in_thread(partial(self._session, user_api_key_dict, data, messages))
+        except Exception as error:  # such as a store that must not be used
+            why = one_line(str(error) or type(error).__name__)
+            logger.warning("a request is sent as it came: %s", why)
+            return data
         if _can_answer(data, api) and places:
-            data["tools"] = [*data["tools"], api.tool(restore_tool(session))]
+            data["tools"] = others = [*data["tools"], api.tool(restore_tool(session))]
             data["max_agentic_loops"] = MOST_ROUNDS
             places[-1][MARK] = self._mark(session, api)
         system = data.get(api.system) if api.system else None
-        data[api.messages] = await session.afit(messages, system=system, tools=data.get("tools"))
+        # without a tool of the client's own that has our name: it does not know our refs
+        data[api.messages] = await session.afit(messages, system=system, tools=others)
         return data
 
     async def async_post_call_streaming_iterator_hook(
@@ -123,7 +143,7 @@ class ContextCompression(CustomLogger):
         """The stream for the client; LiteLLM itself continues those of Anthropic's API."""
         marked = self._marked_in(request_data)
         if marked and marked[1] is CHAT:
-            answer = partial(_answer, marked[0])
+            answer = partial(self._answer, marked[0])
             response = continued(response, request_data, answer, MOST_ROUNDS)
         async for chunk in response:
             yield chunk
@@ -160,7 +180,7 @@ class ContextCompression(CustomLogger):
         if marked is None:
             return AgenticLoopPlan(run_agentic_loop=False)
         session, api = marked
-        answers = [await _answer(session, call) for call in api.calls(said)]
+        answers = [await self._answer(session, call) for call in api.calls(said)]
         offered = anthropic_messages_optional_request_params.get("tools") or []
         if int(kwargs.get("_agentic_loop_depth") or 0) >= MOST_ROUNDS - 1:
             offered = [tool for tool in offered if name_of(tool) != RESTORE]
@@ -170,8 +190,8 @@ class ContextCompression(CustomLogger):
         return AgenticLoopPlan(run_agentic_loop=True, request_patch=patch)
 
     def _session(self, who: Any, data: Mapping[str, Any], messages: Sequence[Any]) -> Session:
-        """The session of a request: never one of another key, user or team."""
-        names = ("api_key", "user_id", "team_id", "end_user_id")
+        """The session of a request: never one of another key, user, team or organisation."""
+        names = ("api_key", "user_id", "team_id", "org_id", "end_user_id")
         owner = json.dumps([getattr(who, name, None) for name in names])
         tenant = sha256(owner.encode()).hexdigest()[:32]
         model = _models(str(data.get("model")))[0]
@@ -180,25 +200,25 @@ class ContextCompression(CustomLogger):
         id = _first_call(messages) or ref_of(first_messages(messages))
         return self.sessions.open(f"{tenant}/{id}", model=model)
 
+    async def _answer(self, session: str, call: Call) -> str:
+        """The answer to a call of our tool."""
+        tool = restore_tool(self.sessions.named(session))
+        return await in_thread(partial(tool.answer, call.arguments))
+
     def _mark(self, session: Session, api: Api) -> str:
         """A new token that stands for a session as long as a request runs."""
         token = token_hex(16)
         with self._lock:
-            self._marked[token] = session, api
+            self._marked[token] = session.id, api
             if len(self._marked) > MOST_MARKED:
                 self._marked.popitem(last=False)
         return token
 
-    def _marked_in(self, kwargs: Mapping[str, Any]) -> tuple[Session, Api] | None:
-        """The session that answers the calls in the response to a request, and the API."""
+    def _marked_in(self, kwargs: Mapping[str, Any]) -> tuple[str, Api] | None:
+        """The id of the session that answers the calls in a response, and the API."""
         places = [kwargs.get(key) or {} for key in METADATA]
         token = next((place[MARK] for place in places if MARK in place), None)
         return self._marked.get(str(token))
-
-
-async def _answer(session: Session, call: Call) -> str:
-    """The answer to a call of our tool."""
-    return await in_thread(partial(restore_tool(session).answer, call.arguments))
 
 
 def _is_on_server(data: Mapping[str, Any]) -> bool:
@@ -216,7 +236,9 @@ def _can_answer(data: Mapping[str, Any], api: Api) -> bool:
     streams = data.get("stream") and api is RESPONSES
     if not isinstance(tools, list) or not tools or streams or (data.get("n") or 1) != 1:
         return False
-    return all(name_of(tool) != RESTORE for tool in tools) and _is_spoken(api, str(data["model"]))
+    return all(name_of(tool) != RESTORE for tool in tools) and _is_spoken(
+        api, str(data.get("model"))
+    )
 
 
 def _session_id(data: Mapping[str, Any]) -> str | None:

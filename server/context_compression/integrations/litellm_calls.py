@@ -1,6 +1,6 @@
 """Calls of `context_restore` in the responses of LiteLLM's three APIs, and their answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -51,10 +51,10 @@ def as_dict(response: Any) -> Json:
     return dict(response) if is_object(response) else response.model_dump(exclude_none=True)
 
 
-def name_of(tool: Mapping[str, Any]) -> Any:
-    """The name of a tool, from its definition or a call of it in any of the APIs."""
-    function: Mapping[str, Any] = tool.get("function") or {}
-    return tool.get("name") or function.get("name")
+def name_of(tool: Any) -> Any:
+    """The name of a tool, from its definition or a call of it in any of the APIs; else `None`."""
+    places = (tool, tool.get("function")) if is_object(tool) else ()
+    return next((place["name"] for place in places if is_object(place) and "name" in place), None)
 
 
 def _chat_calls(response: Json) -> list[Call]:

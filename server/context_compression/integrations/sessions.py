@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from context_compression.conversation.refs import ref_of
+from context_compression.errors import StoreError
 from context_compression.session import Session
 from context_compression.session.following import first_messages, shared_messages
 from context_compression.settings import Settings
@@ -72,7 +73,10 @@ class Sessions:
             model: its name; counts if the program named none.
             window: tokens that it takes; they count if the settings have no `token_budget`.
         """
-        name = session_name(self._framework, str(id))
+        return self.named(session_name(self._framework, str(id)), model=model, window=window)
+
+    def named(self, name: str, *, model: str | None = None, window: int | None = None) -> Session:
+        """`open`, for the id of a session that was opened here before."""
         with self._lock:
             known, session = self._open.pop(name, (None, None))
             if session is None or ((model or window) and known != (model, window)):
@@ -82,7 +86,7 @@ class Sessions:
                 )
             self._open[name] = known, session
             if len(self._open) > MOST_OPEN:
-                self._open.popitem(last=False)
+                self.store.forget(self._open.popitem(last=False)[0])
             return session
 
     def _for_model(self, model: str | None, window: int | None) -> dict[str, Any]:
@@ -100,7 +104,10 @@ class Sessions:
         otherwise than the one that the id's session has, gets a session of its own.
         """
         session = self.open(id, model=model)
-        state, begins = session.state(), first_messages(history)
+        try:
+            state, begins = session.state(), first_messages(history)
+        except StoreError:  # its request is made in memory
+            return session
         known = min(len(begins), len(state.recorded))
         if shared_messages(state.recorded, begins) == known:
             return session
@@ -112,10 +119,11 @@ class Sessions:
 def session_name(framework: str, id: str) -> str:
     """The session id for an id of a framework, which may have any characters and any length.
 
-    An id that cannot be part of a file's name gets a hash, so that no two ids have one session.
+    An id that cannot be part of a file's name gets a hash, so that no two ids have one session. So
+    does one with capitals or a dot at its end: macOS and Windows do not tell such names apart.
     """
     name = f"{framework}-{id}"
-    if id and FILE_NAME.fullmatch(name):
+    if id and FILE_NAME.fullmatch(name) and id == id.lower().rstrip("."):
         return name
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", id)[:40].strip(".-")
     digest = sha256(id.encode(errors="surrogatepass")).hexdigest()[:16]

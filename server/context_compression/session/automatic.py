@@ -104,7 +104,8 @@ class AutomaticConversation(RecordedConversation):
         """
         check_list(messages)
         try:
-            return self._fitting.sent(self.fitted(messages, system=system, tools=tools))
+            fitted = self.fitted(messages, system=system, tools=tools)
+            return self._fitting.sent(messages, fitted)
         except Exception as error:
             return self._fitting.memory.instead(messages, error)
 
@@ -115,7 +116,8 @@ class AutomaticConversation(RecordedConversation):
         """`fit` for an event loop."""
         check_list(messages)
         try:
-            return self._fitting.sent(await self.afitted(messages, system=system, tools=tools))
+            fitted = await self.afitted(messages, system=system, tools=tools)
+            return self._fitting.sent(messages, fitted)
         except Exception as error:
             return await in_thread(partial(self._fitting.memory.instead, messages, error))
 

@@ -203,9 +203,11 @@ class Fitting:
         ]
         return Fitted(with_unread(shown, view, places, followed), origins, self._result)
 
-    def sent(self, fitted: Fitted) -> list[Any]:
-        """What goes out; from memory if the last compression failed, and none runs yet."""
-        history = self._followed.history
+    def sent(self, history: Sequence[Any], fitted: Fitted) -> list[Any]:
+        """What goes out for a history; from memory if the last compression failed, and none runs.
+
+        Another thread may have followed its own history meanwhile.
+        """
         if fitted.result is None and self.memory.active and self._is_over_threshold:
             return self.memory.fit(history)
         self.memory.sent(history, fitted.messages)

@@ -1,11 +1,13 @@
 """Writes a long output shorter without loss: lines that differ only in numbers become a pattern.
 
     A: src/part_{1}.c:{2}: warning: unused variable v{2}
+
     A 0 7
     A 1 8
     src/main.c:9: error: expected ';'
 
-`A 0 7` is the line `src/part_0.c:7: warning: unused variable v7`. Other lines stay as they are.
+`A 0 7` is the line `src/part_0.c:7: warning: unused variable v7`. Other lines stay as they are. The
+empty line ends the patterns: a text may itself begin with a line that looks like one.
 """
 
 import re
@@ -40,7 +42,7 @@ def with_patterns(text: str) -> str | None:
     tags = _tags(lines, [*found])
     if not tags:
         return None
-    shorter = [f"{tag}: {found[kind].text}" for kind, tag in tags.items()]
+    shorter = [*(f"{tag}: {found[kind].text}" for kind, tag in tags.items()), ""]
     for line, kind in zip(lines, kind_of, strict=True):
         shorter.append(found[kind].row(tags[kind], line) if kind in tags else line)
     return "\n".join(shorter)
@@ -66,7 +68,7 @@ class Pattern:
         self._columns = [columns.index(column) for column in varying]
         rows = sum(3 + sum(1 + len(row[at]) for at in self._columns) for row in numbers)
         whole = sum(len(kind) - len(row) + sum(map(len, row)) + 1 for row in numbers)
-        self.saved = whole - rows - len(self.text) - 4
+        self.saved = whole - rows - len(self.text) - 5
 
     def row(self, tag: str, line: str) -> str:
         """A line in short: its tag and the numbers that vary."""

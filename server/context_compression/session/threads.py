@@ -14,6 +14,7 @@ from context_compression.session.pacing import POLL_SECONDS
 
 T = TypeVar("T")
 Arguments = ParamSpec("Arguments")
+"""Errors of a lock that no waiting mends."""
 Async: TypeAlias = Callable[Arguments, Coroutine[Any, Any, T]]
 
 

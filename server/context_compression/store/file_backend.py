@@ -83,6 +83,10 @@ class FileBackend:
             self._sessions[id] = SessionFiles(self.folder, id)
         return self._sessions[id]
 
+    def forget(self, id: str) -> None:
+        """Free the memory that a session takes; it is read again when it is used."""
+        self._sessions.pop(id, None)
+
     def check(self) -> None:
         """Refuse a folder of another user; see `Backend.check`."""
         check_owner(self.folder)
@@ -173,7 +177,7 @@ class FileBackend:
                     index_file.remove(self.folder)
 
         self.session(session).remove(timeout, forget)  # the index needs the texts for their words
-        self._sessions.pop(session, None)
+        self.forget(session)
 
     def lock(
         self, name: str, busy: str, timeout: float = LOCK_SECONDS

@@ -231,6 +231,12 @@ class Store:
                 entries = self._summaries.read()
                 self._summaries.write([entry for entry in entries if entry.get("session") != id])
 
+    def forget(self, id: str) -> None:
+        """Free the memory that a session takes; it is read again when it is used."""
+        self._logs.pop(id, None)
+        if isinstance(self.backend, FileBackend):
+            self.backend.forget(id)
+
     def prunable(
         self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
     ) -> pruning.Prunable:

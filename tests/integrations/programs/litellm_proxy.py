@@ -187,6 +187,18 @@ def special(address, model, histories, refs):
     yield "answer_chat_streamed", answer()
     call = Call("c", "logs", {"n": 1})
     yield "client_call_streamed", ask(chat, Chat, script=[call], stream=True)
+    own = {**Messages.tools[0], "name": RESTORE}
+    call = Call("own", RESTORE, {"n": 7})
+    yield "own_tool_streamed", ask(ours, Messages, hello, [call], tools=[own], stream=True)
+    made = {"type": "tool_use", "id": "long", "name": "logs", "input": {"n": 777}}
+    went_on = [
+        *histories[Messages], *hello, {"role": "assistant", "content": [made]},
+        *Messages.results([("long", log(777))]),
+    ]  # fmt: skip
+    ask(ours, Messages, went_on, tools=[own])
+    yield "result_beside_own_tool", answer()
+    malformed = {"model": "gpt", "messages": hello, "tools": [None, "logs"]}
+    yield "malformed", httpx.post(address + Chat.path, json=malformed, headers=ours).text
     ask(ours, Responses, hello, stream=True)
     yield "tools_of_a_responses_stream", len(model.seen[-1]["tools"])
     ask(ours, Messages, hello, model="gpt")

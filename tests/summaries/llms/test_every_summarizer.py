@@ -200,6 +200,17 @@ async def test_without_another_environment_that_of_the_process_counts(
     assert reply.text == SUMMARY
 
 
+@pytest.mark.parametrize(
+    "address", ["localhost:11434", "http://me:pass-word@host:port/v1", "http://[::1", "http://h/\0"]
+)
+async def test_an_address_that_is_none_is_told_without_its_password(kind: Kind, address: str):
+    summarizer = kind.summarizer(MODEL, environ={kind.key: KEY, kind.address: address})
+
+    with pytest.raises(SummaryError, match="is no address") as raised:
+        await summarizer.summarize(REQUEST)
+    assert "pass-word" not in str(raised.value)
+
+
 async def test_a_client_handed_in_stays_open_and_does_not_retry_by_itself(kind: Kind):
     pauses = Pauses()
     with kind.api([kind.fakes.failed(), SUMMARY], api_key=KEY) as api:

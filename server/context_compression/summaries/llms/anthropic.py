@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from context_compression.errors import SummaryError
-from context_compression.summaries.llms.attempts import DEADLINE_SECONDS, Attempts, imported
+from context_compression.summaries.llms.attempts import (
+    DEADLINE_SECONDS,
+    Attempts,
+    client_at,
+    imported,
+)
 from context_compression.summaries.llms.failures import (
     Failure,
     Provider,
@@ -104,9 +109,7 @@ class AnthropicSummarizer:
             )
         # not None, or the SDK would read os.environ
         base_url = self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
-        async with anthropic.AsyncAnthropic(
-            api_key=key, base_url=base_url, max_retries=0
-        ) as client:
+        async with client_at(base_url, anthropic.AsyncAnthropic, key) as client:
             yield client
 
 

@@ -6,8 +6,9 @@ off: they would multiply the calls, and an MCP client waits only a limited time 
 
 import importlib
 import logging
+import re
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -50,6 +51,22 @@ async def imported(package: str) -> Any:
     raise SummaryError(
         f"The package {package} is missing, which asks the model for the summary. Install it: "
         f"pip install 'context-compression[{package}]'.",
+        retryable=False,
+    )
+
+
+def client_at(base_url: str, make: Callable[..., Any], key: str) -> Any:
+    """The client of a provider for an address.
+
+    Raises:
+        SummaryError: the client cannot use the address, which is not told: it may hold a password.
+    """
+    if re.match("https?://.", base_url):
+        with suppress(Exception):  # of httpx or httpx2
+            return make(api_key=key, base_url=base_url, max_retries=0)
+    raise SummaryError(
+        "The base URL of the summary's model is no address. Write it with its scheme, for "
+        "example http://localhost:11434/v1.",
         retryable=False,
     )
 

@@ -5,7 +5,6 @@ The first summary imports the package `openai`, an extra; retries and the deadli
 """
 
 import os
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,7 +13,12 @@ from typing import Any
 import anyio
 
 from context_compression.errors import SummaryError
-from context_compression.summaries.llms.attempts import DEADLINE_SECONDS, Attempts, imported
+from context_compression.summaries.llms.attempts import (
+    DEADLINE_SECONDS,
+    Attempts,
+    client_at,
+    imported,
+)
 from context_compression.summaries.llms.chat_answer import ChatAnswer
 from context_compression.summaries.llms.chat_options import ChatOptions
 from context_compression.summaries.llms.failures import Failure, Provider, explained, host_of
@@ -110,12 +114,6 @@ class OpenAISummarizer:
             return
         # not None, or the client would read os.environ
         base_url = self._base_url or self._environ.get("OPENAI_BASE_URL", "").strip() or BASE_URL
-        if not re.match("https?://.", base_url):
-            raise SummaryError(
-                "The base URL of the summary's model is no address. Write it with its scheme, for "
-                "example http://localhost:11434/v1.",
-                retryable=False,
-            )
         key = self._environ.get("OPENAI_API_KEY", "").strip()
         if not key and base_url == BASE_URL:
             raise SummaryError(
@@ -123,9 +121,7 @@ class OpenAISummarizer:
                 "server that needs none.",
                 retryable=False,
             )
-        async with openai.AsyncOpenAI(
-            api_key=key or NO_KEY, base_url=base_url, max_retries=0
-        ) as client:
+        async with client_at(base_url, openai.AsyncOpenAI, key or NO_KEY) as client:
             yield client
 
     async def _call(
