@@ -32,7 +32,7 @@ class Originals:
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
 
-    def write(self, read: Mapping[str, Any], _: Sequence[Message]) -> Message:
+    def write(self, read: Mapping[str, Any]) -> Message:
         """The message for a dict; what was not edited in it are the very contents."""
         parts = read["content"]
         parts = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts

@@ -45,8 +45,7 @@ USAGE = ("usage", "token_usage")
 
 def translation(history: Sequence[BaseMessage]) -> Translation[BaseMessage]:
     """Reads and writes the messages of a history."""
-    originals = Originals(history)
-    return Translation(read, lambda made, _: originals.written(made))
+    return Translation(read, Originals(history).written)
 
 
 def read(message: BaseMessage) -> dict[str, Any] | None:

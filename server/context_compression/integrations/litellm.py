@@ -18,10 +18,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from secrets import token_hex
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from litellm import get_llm_provider
 from litellm.exceptions import BadRequestError
@@ -38,20 +37,17 @@ from context_compression.integrations.litellm_calls import (
     MESSAGES,
     RESPONSES,
     Api,
-    Call,
     as_dict,
     name_of,
 )
 from context_compression.integrations.litellm_streams import continued
-from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.loops.restoring import RESTORE, restore_tool
 from context_compression.session import Session
 from context_compression.session.following import first_messages
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.store import Store
-from context_compression.summaries.choice import BY_SETTINGS, Writer
-from context_compression.tokens import TextCounter
 from context_compression.workspace.folders import home_folder, working_folder
 
 APIS: Mapping[str, Api] = {
@@ -74,26 +70,14 @@ class ContextCompression(CustomLogger):
     a session id is known by the id of its first tool call, which the model made.
 
     Args:
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
     """
 
     server_fulfilled_tool_names: ClassVar[frozenset[str]] = frozenset({RESTORE})
 
-    def __init__(
-        self,
-        *,
-        store: Store | str | Path = ".compression",
-        settings: Settings | Mapping[str, Any] | None = None,
-        counter: TextCounter | None = None,
-        summarizer: Writer = BY_SETTINGS,
-    ) -> None:
+    def __init__(self, **options: Unpack[SessionOptions]) -> None:
         super().__init__()
-        self.sessions = Sessions(
-            "litellm", store=store, settings=settings, counter=counter, summarizer=summarizer
-        )
+        self.sessions = Sessions("litellm", **options)
         self._marked: OrderedDict[str, tuple[Session, Api]] = OrderedDict()
         self._lock = Lock()
 
@@ -123,8 +107,8 @@ class ContextCompression(CustomLogger):
         """The stream for the client; LiteLLM itself continues those of Anthropic's API."""
         marked = self._marked_in(request_data)
         if marked and marked[1] is CHAT:
-            answer = partial(_answer, marked[0])
-            response = continued(response, request_data, answer, MOST_ROUNDS)
+            tool = restore_tool(marked[0])
+            response = continued(response, request_data, tool, MOST_ROUNDS)
         async for chunk in response:
             yield chunk
 
@@ -160,7 +144,8 @@ class ContextCompression(CustomLogger):
         if marked is None:
             return AgenticLoopPlan(run_agentic_loop=False)
         session, api = marked
-        answers = [await _answer(session, call) for call in api.calls(said)]
+        tool = restore_tool(session)
+        answers = [await tool.aanswer(call.arguments) for call in api.calls(said)]
         offered = anthropic_messages_optional_request_params.get("tools") or []
         if int(kwargs.get("_agentic_loop_depth") or 0) >= MOST_ROUNDS - 1:
             offered = [tool for tool in offered if name_of(tool) != RESTORE]
@@ -194,11 +179,6 @@ class ContextCompression(CustomLogger):
         places = [kwargs.get(key) or {} for key in METADATA]
         token = next((place[MARK] for place in places if MARK in place), None)
         return self._marked.get(str(token))
-
-
-async def _answer(session: Session, call: Call) -> str:
-    """The answer to a call of our tool."""
-    return await in_thread(partial(restore_tool(session).answer, call.arguments))
 
 
 def _is_on_server(data: Mapping[str, Any]) -> bool:

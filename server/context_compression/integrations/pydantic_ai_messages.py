@@ -80,7 +80,7 @@ class History:
             return None
         return {"role": _role(message), "content": [atom.block for atom in _atoms(message)]}
 
-    def write(self, edited: Mapping[str, Any], _: Sequence[ModelMessage]) -> ModelMessage:
+    def write(self, edited: Mapping[str, Any]) -> ModelMessage:
         """The message of a dict that was edited, made of its own parts; or a new message."""
         role, content = edited["role"], edited["content"]
         blocks: Sequence[Block] = [_text(content)] if isinstance(content, str) else content

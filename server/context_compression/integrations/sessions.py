@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypedDict
 
 from context_compression.conversation.refs import ref_of
 from context_compression.session import Session
@@ -22,6 +22,24 @@ MOST_OPEN = 64
 """How many sessions stay in memory; one used again later is read from the store."""
 
 
+class SessionOptions(TypedDict, total=False):
+    """What every adapter takes about its sessions.
+
+    Attributes:
+        store: a `Store`, or the path of its folder; by default `.compression`.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count; by default the one that is asked.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    store: Store | str | Path
+    settings: Settings | Mapping[str, Any] | None
+    model: str | None
+    counter: TextCounter | None
+    summarizer: Writer
+
+
 class Sessions:
     """Opens the sessions of one adapter in one store.
 
@@ -30,11 +48,7 @@ class Sessions:
 
     Args:
         framework: begins the ids of the sessions, so that two frameworks can share a store.
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        store, settings, model, counter, summarizer: as `SessionOptions` has them.
     """
 
     def __init__(

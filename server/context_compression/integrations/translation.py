@@ -22,12 +22,11 @@ class Translation(Generic[Message]):
     Attributes:
         read: the dict of a message; `None` if it is unknown. The same message always gives an
             equal dict.
-        write: a message for a dict that was edited or is new. The second argument has all messages
-            of the history, for what the dict does not say, such as the name of a called tool.
+        write: a message for a dict that was edited or is new.
     """
 
     read: Callable[[Message], dict[str, Any] | None]
-    write: Callable[[Mapping[str, Any], Sequence[Message]], Message]
+    write: Callable[[Mapping[str, Any]], Message]
 
 
 def fit(
@@ -70,6 +69,5 @@ def _written(
     """The messages of a view: those that were given, or new ones for other dicts."""
     originals = dict(zip(map(id, given), messages, strict=True))
     return [
-        originals[id(each)] if id(each) in originals else translation.write(each, messages)
-        for each in view
+        originals[id(each)] if id(each) in originals else translation.write(each) for each in view
     ]
