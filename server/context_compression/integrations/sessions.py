@@ -81,14 +81,11 @@ class Sessions:
             model: its name; counts if the program named none.
             window: tokens that it takes; they count if the settings have no `token_budget`.
         """
-        name = session_name(self._framework, str(id))
+        name, of = session_name(self._framework, str(id)), (model, window)
         with self._lock:
             known, session = self._open.pop(name, (None, None))
-            if session is None or ((model or window) and known != (model, window)):
-                known, session = (
-                    (model, window),
-                    Session(self.store, name, **self._for_model(model, window)),
-                )
+            if session is None or (any(of) and of != known):
+                known, session = of, Session(self.store, name, **self._for_model(*of))
             self._open[name] = known, session
             if len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)

@@ -52,6 +52,11 @@ async def afit(
     return _written(await session.afit(given, **beside), given, messages, translation)
 
 
+def parts_of(content: Any) -> Sequence[dict[str, Any]]:
+    """The content of a dict as parts; a text is one."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 def _read(messages: Sequence[Message], translation: Translation[Message]) -> list[Any]:
     """The dicts of messages; the message itself where it is unknown."""
     dicts = map(translation.read, messages)
