@@ -143,7 +143,7 @@ async def hundred():
 
 async def kept():
     """Pictures, reasoning, names and ids, of messages nobody edited and of others; later turns."""
-    ours = ContextCompression(store="kept", settings=SMALL)
+    ours = ContextCompression(store="kept", settings=SMALL | {"manual_target_usage": 0.5})
     agent = agent_of(ours)
     session = agent.create_session()
     odd = Content.from_text("?", additional_properties={"of": {1}})
