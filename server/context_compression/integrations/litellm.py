@@ -144,14 +144,11 @@ class ContextCompression(CustomLogger):
         if marked is None:
             return AgenticLoopPlan(run_agentic_loop=False)
         session, api = marked
-        tool = restore_tool(session)
-        answers = [await tool.aanswer(call.arguments) for call in api.calls(said)]
         offered = anthropic_messages_optional_request_params.get("tools") or []
         if int(kwargs.get("_agentic_loop_depth") or 0) >= MOST_ROUNDS - 1:
             offered = [tool for tool in offered if name_of(tool) != RESTORE]
-        patch = AgenticLoopRequestPatch(
-            messages=[*messages, *api.exchange(said, answers)], tools=offered
-        )
+        added = await api.answered(said, restore_tool(session))
+        patch = AgenticLoopRequestPatch(messages=[*messages, *added], tools=offered)
         return AgenticLoopPlan(run_agentic_loop=True, request_patch=patch)
 
     def _session(self, who: Any, data: Mapping[str, Any], messages: Sequence[Any]) -> Session:

@@ -53,8 +53,7 @@ async def continued(
                 yield chunk
             return
         rounds -= 1
-        answers = [await tool.aanswer(call.arguments) for call in calls]
-        messages = [*messages, *CHAT.exchange(said, answers)]
+        messages = [*messages, *await CHAT.answered(said, tool)]
         stream = await _next(request, messages, last=rounds < 1)
 
 
