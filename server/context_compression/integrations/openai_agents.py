@@ -32,6 +32,8 @@ from context_compression.store.root_folder import make_folder
 FRAMEWORK = "openai-agents"
 HISTORY = f"{FRAMEWORK}.sqlite3"
 """The file in the store with the histories of sessions, as the SDK writes them."""
+SCHEMA_NAMES = ("inputSchema", "input_schema")
+"""What mcp 1 and mcp 2 call the schema of a tool."""
 NO_FILTER = (
     "Error: nothing was moved out of this conversation: its RunConfig has no input filter of "
     "context-compression."
@@ -185,8 +187,8 @@ async def _restore(context: ToolContext[Any], arguments: str) -> str:
 
 def _definitions(agent: Agent[Any]) -> list[dict[str, Any]]:
     """The definitions of an agent's tools, as far as they are known without asking a server."""
-    of_servers = [
-        {"name": tool.name, "description": tool.description, "parameters": tool.inputSchema}
+    of_servers = [  # by their JSON: mcp 2 has other names of attributes than mcp 1
+        tool.model_dump(mode="json", by_alias=True, include={"name", "description", *SCHEMA_NAMES})
         for server in agent.mcp_servers
         for tool in server.cached_tools or ()
     ]
