@@ -17,7 +17,6 @@ The environments are kept in CONTEXT_COMPRESSION_FRAMEWORKS, by default in the u
 """
 
 import argparse
-import ast
 import os
 import subprocess
 import sys
@@ -67,8 +66,8 @@ def programs() -> Iterator[Program]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     for path in sorted(PROGRAMS.glob("*.py")):
-        if not path.stem.endswith("_kinds"):
-            fitting = [extra for extra in extras if path.stem.startswith(extra.replace("-", "_"))]
+        fitting = [extra for extra in extras if path.stem.startswith(extra.replace("-", "_"))]
+        if fitting and not path.stem.endswith("_kinds"):
             yield Program(path, max(fitting, key=len))
 
 
@@ -78,7 +77,9 @@ def measured(program: Program) -> dict[str, dict[str, Any]]:
     Raises:
         Unavailable: its framework cannot be installed, or the program fails.
     """
-    framework = framework_of(program.extra)
+    kept = platformdirs.user_cache_path("context-compression") / "frameworks"
+    os.environ.setdefault(FRAMEWORKS, str(kept))
+    framework = Framework(program.extra)
     reports: dict[str, dict[str, Any]] = {}
     for how in HOWS:
         with tempfile.TemporaryDirectory() as folder:
@@ -97,30 +98,6 @@ def measured(program: Program) -> dict[str, dict[str, Any]]:
 
 class Unavailable(Exception):
     """A framework or program that cannot run; the message is the reason."""
-
-
-def framework_of(extra: str) -> Framework:
-    """The framework of an extra, with the packages that its test names for its programs."""
-    os.environ.setdefault(
-        FRAMEWORKS, str(platformdirs.user_cache_path("context-compression") / "frameworks")
-    )
-    return Framework(extra, _beside(extra))
-
-
-def _beside(extra: str) -> tuple[str, ...]:
-    """The packages that a test names beside a framework."""
-    for path in sorted(PROGRAMS.parent.glob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            match node:
-                case ast.Call(
-                    func=ast.Name("Framework"),
-                    args=[ast.Constant(value=name)],
-                    keywords=[ast.keyword(arg="beside", value=packages)],
-                ) if name == extra:
-                    return ast.literal_eval(packages)
-                case _:
-                    pass
-    return ()
 
 
 def _release(framework: Framework) -> str:

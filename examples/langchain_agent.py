@@ -30,7 +30,7 @@ def ask(model, question: str) -> str:
         model,
         [read_log],
         system_prompt="You find out why builds fail.",
-        middleware=[ContextCompression(".compression", settings={"token_budget": 30_000})],
+        middleware=[ContextCompression(settings={"token_budget": 30_000})],
         checkpointer=InMemorySaver(),
     )
     asked = {"messages": [{"role": "user", "content": question}]}

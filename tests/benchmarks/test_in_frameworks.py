@@ -5,8 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
-from frameworks import FRAMEWORKS, Framework
+from environments import environment
 
 Script = Callable[[str], ModuleType]
 
@@ -49,19 +48,8 @@ def test_what_a_framework_does_better_by_itself_is_named(script: Script) -> None
     ]
 
 
-def test_a_program_has_the_packages_that_its_test_names(script: Script) -> None:
-    [program] = [each for each in script("in_frameworks").programs() if each.extra == "langchain"]
+def test_an_environment_that_has_more_packages_is_not_made_again(tmp_path: Path) -> None:
+    (tmp_path / "packages.txt").write_text("langchain\ndeepagents", "utf-8")
 
-    assert "deepagents>=0.7,<1" in script("in_frameworks").framework_of(program.extra).packages
-
-
-def test_an_environment_that_has_more_packages_is_not_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(FRAMEWORKS, str(tmp_path))
-    with_more = Framework("langchain", beside=("deepagents>=0.7,<1",))
-    (tmp_path / "langchain").mkdir()
-    (tmp_path / "langchain" / "packages.txt").write_text("\n".join(with_more.packages), "utf-8")
-
-    assert Framework("langchain").python() == with_more.python()
-    assert not (tmp_path / "langchain" / "env").exists()
+    assert environment(tmp_path, ["langchain"]) == tmp_path / "env" / "bin" / "python"
+    assert not (tmp_path / "env").exists()

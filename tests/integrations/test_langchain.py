@@ -7,7 +7,7 @@ import pytest
 from agent_runs import SEARCHED, log
 from frameworks import Framework
 
-LANGCHAIN = Framework("langchain", beside=("deepagents>=0.7,<1",))
+LANGCHAIN = Framework("langchain")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from agent_runs import SEARCHED
 from frameworks import ROOT, Framework
 
-LITELLM = Framework("litellm", beside=("litellm[proxy]",))
+LITELLM = Framework("litellm")
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,11 @@ def test_each_way_to_run_sends_the_same_and_restores(facts: dict[str, Any], way:
     assert facts["kept"][way] == 26  # 25 logs and what was restored: the run's own items are whole
 
 
+def test_the_tools_of_servers_count_with_every_mcp(facts: dict[str, Any]):
+    [tool] = facts["with_server"]
+    assert (tool["name"], tool["inputSchema"]) == ("find", {"type": "object"})
+
+
 def test_threads_that_run_at_once_stay_apart(facts: dict[str, Any]):
     assert all(facts["restored"])  # the three ways ran beside each other
     assert facts["other_thread"].startswith("Error: Nothing is archived")

@@ -1,6 +1,7 @@
 """Each id of a framework has a session of its own."""
 
 import gc
+from inspect import signature
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -10,7 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression.errors import InvalidSettings
-from context_compression.integrations.sessions import MOST_OPEN, Sessions, session_name
+from context_compression.integrations.sessions import (
+    MOST_OPEN,
+    SessionOptions,
+    Sessions,
+    session_name,
+)
 from context_compression.store.names import FILE_NAME
 from context_compression.testing import said_by_user
 
@@ -36,6 +42,16 @@ def test_no_id_spells_the_name_of_another_one() -> None:
     hashed = session_name("langchain", "../secrets")
 
     assert session_name("langchain", hashed.removeprefix("langchain.")) != hashed
+
+
+def test_the_options_of_every_adapter_are_the_keywords_of_its_sessions() -> None:
+    keywords = [
+        each.name
+        for each in signature(Sessions).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    ]
+
+    assert keywords == [*SessionOptions.__annotations__]
 
 
 def test_an_id_keeps_its_session_as_long_as_it_is_in_use(tmp_path: Path) -> None:

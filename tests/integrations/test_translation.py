@@ -1,6 +1,6 @@
 """A framework's own messages go through `Session.fit` and come back as the very objects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def read(message: Theirs) -> dict[str, Any] | None:
     return None if message.role == "event" else {"role": message.role, "content": message.text}
 
 
-def write(message: Mapping[str, Any], history: Sequence[Theirs]) -> Theirs:
+def write(message: Mapping[str, Any]) -> Theirs:
     return Theirs(message["role"], str(message["content"]), usage=0)
 
 

@@ -92,6 +92,14 @@ def test_the_model_restores_a_text_in_pages(session: Session):
     assert session.status().refs
 
 
+@pytest.mark.anyio
+async def test_an_event_loop_gets_the_same_answer(session: Session):
+    ref = session.offload(LOG)
+    tool = restore_tool(session)
+
+    assert await tool.aanswer({"ref": ref}) == tool.answer({"ref": ref})
+
+
 def test_the_model_asks_for_lines(session: Session):
     ref = session.offload(LOG)
     tool = restore_tool(session)

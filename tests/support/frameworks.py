@@ -1,6 +1,6 @@
 """Agent frameworks in tests: the real packages, each in an environment of its own.
 
-    LANGCHAIN = Framework("langchain", beside=("deepagents",))
+    LANGCHAIN = Framework("langchain")
     seen = LANGCHAIN.run("langchain_agent.py", "ours", folder=tmp_path)
 
 An environment is made once, in `$CONTEXT_COMPRESSION_FRAMEWORKS/<extra>`, and again if the packages
@@ -23,6 +23,8 @@ from environments import environment
 FRAMEWORKS = "CONTEXT_COMPRESSION_FRAMEWORKS"
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "integrations" / "programs"
+BESIDE = {"langchain": ("deepagents>=0.7,<1",), "litellm": ("litellm[proxy]",)}
+"""The packages that the programs of an extra use beside its own."""
 PATIENCE = 300  # seconds for a whole run; most take 15
 
 
@@ -32,11 +34,14 @@ class Framework:
 
     Attributes:
         extra: its name in `pyproject.toml`.
-        beside: other packages that its programs use.
     """
 
     extra: str
-    beside: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Other packages that its programs use."""
+        return BESIDE.get(self.extra, ())
 
     @cached_property
     def packages(self) -> list[str]:

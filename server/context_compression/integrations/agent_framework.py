@@ -11,10 +11,9 @@ Only the list of messages of one request is changed. The history of the session 
 # pyright: reportUntypedBaseClass=false
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from agent_framework import (
     AgentSession,
@@ -29,14 +28,10 @@ from agent_framework import (
 )
 
 from context_compression.integrations.agent_framework_messages import Originals, read
-from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
-from context_compression.settings import Settings
-from context_compression.store import Store
-from context_compression.summaries.choice import BY_SETTINGS, Writer
-from context_compression.tokens import TextCounter
 
 
 class ContextCompressionStrategy:
@@ -82,28 +77,16 @@ class ContextCompression(ContextProvider):
 
     Args:
         source_id: the id of the provider in the framework.
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count; by default the one that is asked.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
     """
 
     def __init__(
         self,
         source_id: str = "context_compression",
-        *,
-        store: Store | str | Path = ".compression",
-        settings: Settings | Mapping[str, Any] | None = None,
-        model: str | None = None,
-        counter: TextCounter | None = None,
-        summarizer: Writer = BY_SETTINGS,
+        **options: Unpack[SessionOptions],
     ) -> None:
         super().__init__(source_id)
-        self.sessions = Sessions(
-            "agent-framework", store=store, settings=settings, model=model, counter=counter,
-            summarizer=summarizer,
-        )  # fmt: skip
+        self.sessions = Sessions("agent-framework", **options)
 
     def session_of(self, agent: SupportsAgentRun, session: AgentSession) -> Session:
         """The session of an agent in an `AgentSession`."""

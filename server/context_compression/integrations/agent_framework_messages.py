@@ -15,6 +15,8 @@ from typing import Any
 
 from agent_framework import GROUP_ANNOTATION_KEY, Content, Message
 
+from context_compression.integrations.translation import parts_of
+
 CALLS = {"tool-call": "function_call", "tool-result": "function_result"}
 """Our types of the contents that belong together by the id of a call, and the framework's."""
 
@@ -32,11 +34,9 @@ class Originals:
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
 
-    def write(self, read: Mapping[str, Any], _: Sequence[Message]) -> Message:
+    def write(self, read: Mapping[str, Any]) -> Message:
         """The message for a dict; what was not edited in it are the very contents."""
-        parts = read["content"]
-        parts = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
-        found = [self._found(part) for part in parts]
+        found = [*map(self._found, parts_of(read["content"]))]
         contents = [content for _, content in found]
         first = next((message for message, _ in found if message is not None), None)
         if first is None or first.role != read["role"]:
@@ -129,10 +129,7 @@ def _new(part: Mapping[str, Any], items: Sequence[Content] = ()) -> Content:
         return Content.from_function_call(
             part["toolCallId"], part["toolName"], arguments=part["input"]
         )
-    value = part["output"]["value"]
-    pieces: list[dict[str, Any]] = (
-        [{"type": "text", "text": value}] if isinstance(value, str) else value
-    )
+    pieces = parts_of(part["output"]["value"])
     kept = [next((item for item in items if _piece(item) == piece), None) for piece in pieces]
     result = [
         Content.from_dict(piece.get("of", piece)) if item is None else item

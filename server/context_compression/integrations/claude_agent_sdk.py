@@ -20,7 +20,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
@@ -34,7 +33,6 @@ from context_compression.hosts.claude_code.hooks import answer
 from context_compression.hosts.claude_code.install_plugin import FOLDER
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
-from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
@@ -93,7 +91,7 @@ class ContextCompression:
             id = arguments.pop(SESSION, None)
             if not isinstance(id, str):
                 raise StoreError("Our hooks are missing: pass ClaudeAgentOptions(hooks=…), too.")
-            text = await in_thread(partial(restore_tool(self.session(id)).answer, arguments))
+            text = await restore_tool(self.session(id)).aanswer(arguments)
             return {"content": [{"type": "text", "text": text}]}
 
         return {SERVER: create_sdk_mcp_server(SERVER, tools=[restore])}

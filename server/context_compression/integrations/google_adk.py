@@ -9,10 +9,8 @@ app = App(name="builds", root_agent=agent, plugins=[ContextCompression()])
 # pyright: reportUntypedBaseClass=false
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
@@ -22,15 +20,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, FunctionDeclaration, GenerateContentConfig
 
 from context_compression.conversation.formats import plain
-from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
-from context_compression.session.threads import in_thread
-from context_compression.settings import Settings
-from context_compression.store import Store
-from context_compression.summaries.choice import BY_SETTINGS, Writer
-from context_compression.tokens import TextCounter
 
 
 class ContextCompression(BasePlugin):
@@ -40,28 +33,16 @@ class ContextCompression(BasePlugin):
 
     Args:
         name: the name of the plugin.
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count; by default the one that is asked.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
     """
 
     def __init__(
         self,
         name: str = "context_compression",
-        *,
-        store: Store | str | Path = ".compression",
-        settings: Settings | Mapping[str, Any] | None = None,
-        model: str | None = None,
-        counter: TextCounter | None = None,
-        summarizer: Writer = BY_SETTINGS,
+        **options: Unpack[SessionOptions],
     ) -> None:
         super().__init__(name)
-        self.sessions = Sessions(
-            "google-adk", store=store, settings=settings, model=model, counter=counter,
-            summarizer=summarizer,
-        )  # fmt: skip
+        self.sessions = Sessions("google-adk", **options)
 
     def session_of(self, context: CallbackContext) -> Session:
         """The session of the agent that a callback or a tool call is for."""
@@ -108,7 +89,7 @@ class RestoreTool(BaseTool):
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """The answer to a call."""
-        return {"result": await in_thread(partial(self._tool.answer, args))}
+        return {"result": await self._tool.aanswer(args)}
 
 
 def _without_added(contents: list[Content]) -> tuple[list[Content], list[Content]]:
@@ -146,7 +127,7 @@ def _read(content: Content) -> dict[str, Any]:
     return content.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
 
 
-def _write(content: Mapping[str, Any], _: Sequence[Content]) -> Content:
+def _write(content: Mapping[str, Any]) -> Content:
     """The JSON as a content; bytes, such as signatures, are base64 only in JSON."""
     return Content.model_validate_json(json.dumps(content))
 

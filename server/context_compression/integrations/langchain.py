@@ -11,8 +11,7 @@ The state of the graph keeps the whole history; only what is sent to the model i
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, Unpack
 from uuid import uuid4
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -26,11 +25,10 @@ from langgraph.runtime import Runtime
 
 from context_compression.errors import InvalidSettings
 from context_compression.integrations.langchain_messages import translation
-from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import afit, fit
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
-from context_compression.store import Store
 
 RUN = "context_compression_run"
 """The key of the state that names a run without a thread."""
@@ -47,17 +45,16 @@ class RunState(AgentState[Any]):
 class ContextCompression(AgentMiddleware[RunState, Any, Any]):
     """Compresses what an agent sends to its model, and lets the model bring back what left.
 
-        agent = create_agent(model, tools, middleware=[ContextCompression(".compression")])
+        agent = create_agent(model, tools, middleware=[ContextCompression()])
 
     Each thread has a session of its own, and so has each agent and each sub-agent in it. Without a
     `thread_id`, each run has one. In a graph of your own, call `fit` before the model, and give
     `tools` to the model and to the `ToolNode`.
 
     Args:
-        store: a `Store`, or the path of its folder.
         name: of the middleware. `SummarizationMiddleware` takes the place of the summarizer that
             deepagents adds by itself.
-        options: those of `Sessions`: `settings`, `model`, `counter`, `summarizer`.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
 
     Attributes:
         tools: the tool `context_restore`.
@@ -67,15 +64,11 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
     state_schema = RunState
 
     def __init__(
-        self,
-        store: Store | str | Path = ".compression",
-        *,
-        name: str = "ContextCompression",
-        **options: Any,
+        self, *, name: str = "ContextCompression", **options: Unpack[SessionOptions]
     ) -> None:
         super().__init__()
         self._name = name
-        self.sessions = Sessions("langchain", store=store, **options)
+        self.sessions = Sessions("langchain", **options)
         self.tools = [
             StructuredTool.from_function(
                 self._restored, name=RESTORE, description=DESCRIPTION, args_schema=dict(SCHEMA)
@@ -97,12 +90,18 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
     ) -> ModelResponse[Any]:
         """Send what `Session.fit` says, and once more if it was too long all the same."""
         session, beside = self._about(request)
+        history = request.messages
+
+        def answered() -> ModelResponse[Any]:
+            view: list[Any] = fit(session, history, translation(history), **beside)
+            return handler(request.override(messages=view))
+
         try:
-            return handler(_fitted(request, session, beside))
+            return answered()
         except Exception as error:
             if session.recover(error) is None:
                 raise
-            return handler(_fitted(request, session, beside))
+            return answered()
 
     async def awrap_model_call(
         self,
@@ -111,12 +110,18 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
     ) -> ModelResponse[Any]:
         """`wrap_model_call` for an event loop."""
         session, beside = self._about(request)
+        history = request.messages
+
+        async def answered() -> ModelResponse[Any]:
+            view: list[Any] = await afit(session, history, translation(history), **beside)
+            return await handler(request.override(messages=view))
+
         try:
-            return await handler(await _afitted(request, session, beside))
+            return await answered()
         except Exception as error:
             if await session.arecover(error) is None:
                 raise
-            return await handler(await _afitted(request, session, beside))
+            return await answered()
 
     def fit(
         self,
@@ -206,20 +211,3 @@ def session_id(config: Mapping[str, Any], state: Any = None) -> str:
     *parents, _ = str(configurable.get("checkpoint_ns", "")).split("|")
     place = [name for name in (agent, *parents) if name]
     return json.dumps([str(thread), *place]) if place else str(thread)
-
-
-def _fitted(
-    request: ModelRequest[Any], session: Session, beside: dict[str, Any]
-) -> ModelRequest[Any]:
-    """The request with the messages that `fit` says to send."""
-    messages: list[Any] = fit(session, request.messages, translation(request.messages), **beside)
-    return request.override(messages=messages)
-
-
-async def _afitted(
-    request: ModelRequest[Any], session: Session, beside: dict[str, Any]
-) -> ModelRequest[Any]:
-    """`_fitted` for an event loop."""
-    history = request.messages
-    messages: list[Any] = await afit(session, history, translation(history), **beside)
-    return request.override(messages=messages)

@@ -27,7 +27,7 @@ from langchain_core.messages import (
 
 from context_compression.conversation.formats import ROLES
 from context_compression.conversation.messages import as_object, objects, strings_in
-from context_compression.integrations.translation import Translation
+from context_compression.integrations.translation import Translation, parts_of
 
 Kind = TypeVar("Kind", bound=BaseMessage)
 Part = dict[str, Any]
@@ -45,8 +45,7 @@ USAGE = ("usage", "token_usage")
 
 def translation(history: Sequence[BaseMessage]) -> Translation[BaseMessage]:
     """Reads and writes the messages of a history."""
-    originals = Originals(history)
-    return Translation(read, lambda made, _: originals.written(made))
+    return Translation(read, Originals(history).written)
 
 
 def read(message: BaseMessage) -> dict[str, Any] | None:
@@ -115,7 +114,7 @@ class Originals:
 
     def _sharing(self, content: Any, kind: type[Kind]) -> Kind | None:
         """The first message of a kind that has one of these parts."""
-        parts = _as_parts(content)
+        parts = parts_of(content)
         for message in self._history:
             if isinstance(message, kind) and any(part in parts for part in _parts(message)):
                 return message
@@ -133,7 +132,7 @@ class Originals:
         return original.model_copy(update={"content": content})
 
     def _answer(self, content: Any) -> AIMessage:
-        parts = _as_parts(content)
+        parts = parts_of(content)
         calls = [part for part in parts if _is_call(part)]
         original = next(filter(None, (self._by_call.get(p["toolCallId"]) for p in calls)), None)
         original = original or self._sharing(content, AIMessage) or AIMessage("")
@@ -159,11 +158,6 @@ class Originals:
                 },
             }
         )
-
-
-def _as_parts(content: Any) -> Sequence[Part]:
-    """The content of a dict as parts."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _parts(message: BaseMessage) -> list[Part]:
@@ -246,15 +240,15 @@ def _block(part: Part) -> Any:
 def _blocks(content: Any, original: BaseMessage) -> Any:
     """The content of an edited message; unchanged blocks are those of its original."""
     if isinstance(original.content, str) and all(
-        part["type"] == "text" or _is_call(part) or _is_extra(part) for part in _as_parts(content)
+        part["type"] == "text" or _is_call(part) or _is_extra(part) for part in parts_of(content)
     ):
-        return "\n".join(part["text"] for part in _as_parts(content) if part["type"] == "text")
+        return "\n".join(part["text"] for part in parts_of(content) if part["type"] == "text")
     before = [*_parts_and_blocks(original)]
     without_reasoning = any(part["type"] == "reasoning" for part, _ in before) and not any(
-        part["type"] == "reasoning" for part in _as_parts(content)
+        part["type"] == "reasoning" for part in parts_of(content)
     )
     blocks: list[Any] = []
-    for part in _as_parts(content):
+    for part in parts_of(content):
         same = next((block for each, block in before if each == part), None)
         if same is None and _is_call(part):
             same = _call_block(part, before)
@@ -278,11 +272,8 @@ def _parts_of_answer(message: AIMessage) -> list[Part]:
     reasoning = message.additional_kwargs.get("reasoning_content")
     if isinstance(reasoning, str) and reasoning:  # DeepSeek, and APIs like it
         parts.insert(0, {"type": "reasoning", "text": reasoning})
-    calls = _calls(message)
-    if calls:
-        placed = {part["toolCallId"] for part in parts if _is_call(part)}
-        parts += [_call_part(call) for id, call in calls.items() if id not in placed]
-    return parts
+    placed = {part["toolCallId"] for part in parts if _is_call(part)}
+    return parts + [_call_part(call) for id, call in _calls(message).items() if id not in placed]
 
 
 def _is_extra(part: Part) -> bool:
@@ -292,8 +283,6 @@ def _is_extra(part: Part) -> bool:
 
 def _calls(message: AIMessage) -> dict[str | None, Mapping[str, Any]]:
     """The calls of a message by id; those whose arguments are no JSON, too."""
-    if not (message.tool_calls or message.invalid_tool_calls):
-        return {}
     return {call["id"]: call for call in (*message.tool_calls, *message.invalid_tool_calls)}
 
 

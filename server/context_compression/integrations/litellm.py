@@ -20,10 +20,9 @@ from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from secrets import token_hex
 from threading import Lock
-from typing import Any
+from typing import Any, Unpack
 
 from litellm import get_llm_provider
 from litellm.exceptions import BadRequestError
@@ -41,20 +40,17 @@ from context_compression.integrations.litellm_calls import (
     MESSAGES,
     RESPONSES,
     Api,
-    Call,
     as_dict,
     name_of,
 )
 from context_compression.integrations.litellm_streams import continued
-from context_compression.integrations.sessions import Sessions
-from context_compression.loops.restoring import RESTORE, restore_tool
+from context_compression.integrations.sessions import SessionOptions, Sessions
+from context_compression.loops.restoring import RESTORE, RestoreTool, restore_tool
 from context_compression.session import Session
 from context_compression.session.following import first_messages
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.store import Store
-from context_compression.summaries.choice import BY_SETTINGS, Writer
-from context_compression.tokens import TextCounter
 from context_compression.workspace.folders import home_folder, working_folder
 
 logger = logging.getLogger(__name__)
@@ -80,24 +76,12 @@ class ContextCompression(CustomLogger):
     a session id is known by the id of its first tool call, which the model made.
 
     Args:
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store | str | Path = ".compression",
-        settings: Settings | Mapping[str, Any] | None = None,
-        counter: TextCounter | None = None,
-        summarizer: Writer = BY_SETTINGS,
-    ) -> None:
+    def __init__(self, **options: Unpack[SessionOptions]) -> None:
         super().__init__()
-        self.sessions = Sessions(
-            "litellm", store=store, settings=settings, counter=counter, summarizer=summarizer
-        )
+        self.sessions = Sessions("litellm", **options)
         self._marked: OrderedDict[str, tuple[str, Api]] = OrderedDict()
         self._lock = Lock()
 
@@ -143,8 +127,8 @@ class ContextCompression(CustomLogger):
         """The stream for the client; LiteLLM itself continues those of Anthropic's API."""
         marked = self._marked_in(request_data)
         if marked and marked[1] is CHAT:
-            answer = partial(self._answer, marked[0])
-            response = continued(response, request_data, answer, MOST_ROUNDS)
+            tool = self._tool(marked[0])
+            response = continued(response, request_data, tool, MOST_ROUNDS)
         async for chunk in response:
             yield chunk
 
@@ -180,13 +164,11 @@ class ContextCompression(CustomLogger):
         if marked is None:
             return AgenticLoopPlan(run_agentic_loop=False)
         session, api = marked
-        answers = [await self._answer(session, call) for call in api.calls(said)]
         offered = anthropic_messages_optional_request_params.get("tools") or []
         if int(kwargs.get("_agentic_loop_depth") or 0) >= MOST_ROUNDS - 1:
             offered = [tool for tool in offered if name_of(tool) != RESTORE]
-        patch = AgenticLoopRequestPatch(
-            messages=[*messages, *api.exchange(said, answers)], tools=offered
-        )
+        added = await api.answered(said, self._tool(session))
+        patch = AgenticLoopRequestPatch(messages=[*messages, *added], tools=offered)
         return AgenticLoopPlan(run_agentic_loop=True, request_patch=patch)
 
     def _session(self, who: Any, data: Mapping[str, Any], messages: Sequence[Any]) -> Session:
@@ -200,10 +182,9 @@ class ContextCompression(CustomLogger):
         id = _first_call(messages) or ref_of(first_messages(messages))
         return self.sessions.open(f"{tenant}/{id}", model=model)
 
-    async def _answer(self, session: str, call: Call) -> str:
-        """The answer to a call of our tool."""
-        tool = restore_tool(self.sessions.named(session))
-        return await in_thread(partial(tool.answer, call.arguments))
+    def _tool(self, session: str) -> RestoreTool:
+        """Our tool for a session, by its name."""
+        return restore_tool(self.sessions.named(session))
 
     def _mark(self, session: Session, api: Api) -> str:
         """A new token that stands for a session as long as a request runs."""

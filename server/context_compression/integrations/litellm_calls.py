@@ -1,6 +1,6 @@
 """Calls of `context_restore` in the responses of LiteLLM's three APIs, and their answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,6 +9,7 @@ from context_compression.conversation.messages import is_object
 from context_compression.loops.restoring import RESTORE, RestoreTool
 
 Json: TypeAlias = dict[str, Any]
+Answers: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Api:
         system: the field with the system prompt, if it is outside the messages.
         tool: the definition of our tool.
         calls: the calls of our tool in a response.
-        exchange: the messages that continue a request: the response with the calls of our tool
-            alone, and their results. Other calls are left out; the model makes them again.
+        exchange: the messages that continue a request, from the response and the answers by the ids
+            of the calls. Calls without an answer are left out; the model makes them again.
     """
 
     name: str
@@ -43,7 +44,13 @@ class Api:
     system: str | None
     tool: Callable[[RestoreTool], Json]
     calls: Callable[[Json], list[Call]]
-    exchange: Callable[[Json, Sequence[str]], list[Json]]
+    exchange: Callable[[Json, Answers], list[Json]]
+
+    async def answered(self, response: Json, tool: RestoreTool) -> list[Json]:
+        """The messages that continue a request whose response calls our tool."""
+        calls = self.calls(response)
+        answers = {call.id: await tool.aanswer(call.arguments) for call in calls}
+        return self.exchange(response, answers)
 
 
 def as_dict(response: Any) -> Json:
@@ -66,14 +73,11 @@ def _chat_calls(response: Json) -> list[Call]:
     ]
 
 
-def _chat_exchange(response: Json, answers: Sequence[str]) -> list[Json]:
+def _chat_exchange(response: Json, answers: Answers) -> list[Json]:
     message = response["choices"][0]["message"]
-    ours = _chat_calls(response)
-    ids = [call.id for call in ours]
-    called = [call for call in message["tool_calls"] if call["id"] in ids]
+    called = [call for call in message["tool_calls"] if call["id"] in answers]
     results = [
-        {"role": "tool", "tool_call_id": id, "content": text}
-        for id, text in zip(ids, answers, strict=True)
+        {"role": "tool", "tool_call_id": id, "content": text} for id, text in answers.items()
     ]
     return [{"content": None, **message, "tool_calls": called}, *results]
 
@@ -86,16 +90,14 @@ def _messages_calls(response: Json) -> list[Call]:
     ]
 
 
-def _messages_exchange(response: Json, answers: Sequence[str]) -> list[Json]:
-    ids = [call.id for call in _messages_calls(response)]
+def _messages_exchange(response: Json, answers: Answers) -> list[Json]:
     said = [
         block
         for block in response["content"]
-        if block.get("type") != "tool_use" or block["id"] in ids
+        if block.get("type") != "tool_use" or block["id"] in answers
     ]
     results = [
-        {"type": "tool_result", "tool_use_id": id, "content": text}
-        for id, text in zip(ids, answers, strict=True)
+        {"type": "tool_result", "tool_use_id": id, "content": text} for id, text in answers.items()
     ]
     return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
 
@@ -108,29 +110,24 @@ def _responses_calls(response: Json) -> list[Call]:
     ]
 
 
-def _responses_exchange(response: Json, answers: Sequence[str]) -> list[Json]:
-    ids = [call.id for call in _responses_calls(response)]
+def _responses_exchange(response: Json, answers: Answers) -> list[Json]:
     said = [
         item
         for item in response["output"]
-        if item.get("type") not in CALLS or item.get("call_id") in ids
+        if item.get("type") not in CALLS or item.get("call_id") in answers
     ]
     results = [
         {"type": "function_call_output", "call_id": id, "output": text}
-        for id, text in zip(ids, answers, strict=True)
+        for id, text in answers.items()
     ]
     return [*said, *results]
 
 
 CHAT = Api("chat", "messages", None, lambda tool: tool.openai, _chat_calls, _chat_exchange)
 MESSAGES = Api(
-    "messages",
-    "messages",
-    "system",
-    lambda tool: tool.anthropic,
-    _messages_calls,
+    "messages", "messages", "system", lambda tool: tool.anthropic, _messages_calls,
     _messages_exchange,
-)
+)  # fmt: skip
 RESPONSES = Api(
     "responses", "input", "instructions", lambda tool: tool.openai_responses, _responses_calls,
     _responses_exchange,

@@ -8,13 +8,13 @@ calls when they are complete, without those of our tool.
 # pyright: reportMissingImports=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Any
 
 from litellm import stream_chunk_builder
 
-from context_compression.integrations.litellm_calls import CHAT, Call, as_dict, name_of
-from context_compression.loops.restoring import RESTORE
+from context_compression.integrations.litellm_calls import CHAT, as_dict, name_of
+from context_compression.loops.restoring import RESTORE, RestoreTool
 
 OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
 """The fields of a request that belong to one call of a provider."""
@@ -23,7 +23,7 @@ OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
 async def continued(
     stream: AsyncIterable[Any],
     request: Mapping[str, Any],
-    answer: Callable[[Call], Awaitable[str]],
+    tool: RestoreTool,
     rounds: int,
 ) -> AsyncGenerator[Any]:
     """The chunks for the client, of a stream and of those that continue it.
@@ -31,7 +31,7 @@ async def continued(
     Args:
         stream: the chunks of the provider.
         request: the request to which they are the response.
-        answer: answers a call of our tool.
+        tool: answers the calls.
         rounds: how many times the model can restore before it must answer.
     """
     messages, id = request["messages"], None
@@ -53,7 +53,7 @@ async def continued(
                 yield chunk
             return
         rounds -= 1
-        messages = [*messages, *CHAT.exchange(said, [await answer(call) for call in calls])]
+        messages = [*messages, *await CHAT.answered(said, tool)]
         stream = await _next(request, messages, last=rounds < 1)
 
 

@@ -12,12 +12,10 @@ await Runner.run(agent, "Why is the build red?", run_config=config)
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from inspect import unwrap
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from agents import Agent, FunctionTool, Handoff, SQLiteSession, Tool, handoff
 from agents import Session as AgentsSession
@@ -25,19 +23,17 @@ from agents.memory import SessionABC, SessionSettings
 from agents.run_config import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
 
-from context_compression.integrations.sessions import MOST_OPEN, Sessions
+from context_compression.integrations.sessions import MOST_OPEN, SessionOptions, Sessions
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
-from context_compression.settings import Settings
-from context_compression.store import Store
 from context_compression.store.root_folder import make_folder
-from context_compression.summaries.choice import BY_SETTINGS, Writer
-from context_compression.tokens import TextCounter
 
 FRAMEWORK = "openai-agents"
 HISTORY = f"{FRAMEWORK}.sqlite3"
 """The file in the store with the histories of sessions, as the SDK writes them."""
+SCHEMA_NAMES = ("inputSchema", "input_schema")
+"""What mcp 1 and mcp 2 call the schema of a tool."""
 NO_FILTER = (
     "Error: nothing was moved out of this conversation: its RunConfig has no input filter of "
     "context-compression."
@@ -66,26 +62,11 @@ class ContextCompression:
     """Keeps the conversations of agents within the context window.
 
     Args:
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store | str | Path = ".compression",
-        settings: Settings | Mapping[str, Any] | None = None,
-        model: str | None = None,
-        counter: TextCounter | None = None,
-        summarizer: Writer = BY_SETTINGS,
-    ) -> None:
-        self.sessions = Sessions(
-            FRAMEWORK, store=store, settings=settings, model=model, counter=counter,
-            summarizer=summarizer,
-        )  # fmt: skip
+    def __init__(self, **options: Unpack[SessionOptions]) -> None:
+        self.sessions = Sessions(FRAMEWORK, **options)
         self._given: OrderedDict[str, Given] = OrderedDict()
 
     def filter(self, id: str) -> "InputFilter":
@@ -201,13 +182,13 @@ async def _restore(context: ToolContext[Any], arguments: str) -> str:
     if not isinstance(filter, InputFilter):
         return NO_FILTER
     session = filter.session_of(context.agent.name if context.agent else None)
-    return await in_thread(partial(restore_tool(session).answer, arguments))
+    return await restore_tool(session).aanswer(arguments)
 
 
 def _definitions(agent: Agent[Any]) -> list[dict[str, Any]]:
     """The definitions of an agent's tools, as far as they are known without asking a server."""
-    of_servers = [
-        {"name": tool.name, "description": tool.description, "parameters": tool.inputSchema}
+    of_servers = [  # by their JSON: mcp 2 has other names of attributes than mcp 1
+        tool.model_dump(mode="json", by_alias=True, include={"name", "description", *SCHEMA_NAMES})
         for server in agent.mcp_servers
         for tool in server.cached_tools or ()
     ]

@@ -11,9 +11,7 @@ one message of Anthropic's dialect, except for system prompts, which are message
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from pydantic_ai import RunContext, Tool
 from pydantic_ai.capabilities import AbstractCapability
@@ -22,14 +20,10 @@ from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 from pydantic_ai.toolsets import FunctionToolset
 
 from context_compression.integrations.pydantic_ai_messages import History
-from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
-from context_compression.settings import Settings
-from context_compression.store import Store
-from context_compression.summaries.choice import BY_SETTINGS, Writer
-from context_compression.tokens import TextCounter
 
 
 class ContextCompression(AbstractCapability[Any]):
@@ -39,28 +33,13 @@ class ContextCompression(AbstractCapability[Any]):
     earlier run's messages as `message_history` continues its conversation.
 
     Args:
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count; by default the one that is asked.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
     """
 
     id: str | None = "context-compression"  # an agent has one; that of a run replaces it
 
-    def __init__(
-        self,
-        *,
-        store: Store | str | Path = ".compression",
-        settings: Settings | Mapping[str, Any] | None = None,
-        model: str | None = None,
-        counter: TextCounter | None = None,
-        summarizer: Writer = BY_SETTINGS,
-    ) -> None:
-        self._sessions = Sessions(
-            "pydantic-ai", store=store, settings=settings, model=model, counter=counter,
-            summarizer=summarizer,
-        )  # fmt: skip
+    def __init__(self, **options: Unpack[SessionOptions]) -> None:
+        self._sessions = Sessions("pydantic-ai", **options)
 
     def session(self, conversation: str | None) -> Session:
         """The session of a conversation, by `result.conversation_id`."""

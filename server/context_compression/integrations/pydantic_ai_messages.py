@@ -31,6 +31,8 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RequestUsage
 
+from context_compression.integrations.translation import parts_of
+
 Block = dict[str, Any]
 UNSEEN = {
     "instruction-delta", "instruction-baseline", "capability-load-delta", "model-settings-delta"
@@ -80,10 +82,9 @@ class History:
             return None
         return {"role": _role(message), "content": [atom.block for atom in _atoms(message)]}
 
-    def write(self, edited: Mapping[str, Any], _: Sequence[ModelMessage]) -> ModelMessage:
+    def write(self, edited: Mapping[str, Any]) -> ModelMessage:
         """The message of a dict that was edited, made of its own parts; or a new message."""
-        role, content = edited["role"], edited["content"]
-        blocks: Sequence[Block] = [_text(content)] if isinstance(content, str) else content
+        role, blocks = edited["role"], parts_of(edited["content"])
         atoms = [self._known.get((role, _key(block))) for block in blocks]
         found = sorted(filter(None, atoms), key=lambda atom: atom.block["type"] not in PAIRED)
         original: Any = found[0].message if found else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypedDict
 
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
@@ -23,6 +23,24 @@ MOST_OPEN = 64
 """How many sessions stay in memory; one used again later is read from the store."""
 
 
+class SessionOptions(TypedDict, total=False):
+    """What every adapter takes about its sessions.
+
+    Attributes:
+        store: a `Store`, or the path of its folder; by default `.compression`.
+        settings: a `Settings`, or some of its values.
+        model: the model whose tokens and window count; by default the one that is asked.
+        counter: counts tokens instead of our counter.
+        summarizer: writes summaries; by default the model that the settings name.
+    """
+
+    store: Store | str | Path
+    settings: Settings | Mapping[str, Any] | None
+    model: str | None
+    counter: TextCounter | None
+    summarizer: Writer
+
+
 class Sessions:
     """Opens the sessions of one adapter in one store.
 
@@ -31,11 +49,7 @@ class Sessions:
 
     Args:
         framework: begins the ids of the sessions, so that two frameworks can share a store.
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        store, settings, model, counter, summarizer: as `SessionOptions` has them.
 
     Raises:
         InvalidSettings: an unknown name or an impossible value; no summarizer.
@@ -77,13 +91,11 @@ class Sessions:
 
     def named(self, name: str, *, model: str | None = None, window: int | None = None) -> Session:
         """`open`, for the id of a session that was opened here before."""
+        of = (model, window)
         with self._lock:
             known, session = self._open.pop(name, (None, None))
-            if session is None or ((model or window) and known != (model, window)):
-                known, session = (
-                    (model, window),
-                    Session(self.store, name, **self._for_model(model, window)),
-                )
+            if session is None or (any(of) and of != known):
+                known, session = of, Session(self.store, name, **self._for_model(*of))
             self._open[name] = known, session
             if len(self._open) > MOST_OPEN:
                 self.store.forget(self._open.popitem(last=False)[0])

@@ -11,9 +11,7 @@ agent = Agent(model=..., tools=[...], conversation_manager=ContextCompression())
 # pyright: reportUntypedBaseClass=false, reportPrivateUsage=false
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -26,14 +24,10 @@ from strands.types.content import ContentBlock, Message, Messages
 from strands.types.tools import ToolResult, ToolSpec, ToolUse
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.integrations.sessions import Sessions
+from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
-from context_compression.settings import Settings
-from context_compression.store import Store
-from context_compression.summaries.choice import BY_SETTINGS, Writer
-from context_compression.tokens import TextCounter
 
 TOO_LONG = "context window exceeded"
 """What Strands found out about an error, however its provider words it."""
@@ -48,28 +42,17 @@ class ContextCompression(ConversationManager):
 
     Args:
         conversation_id: the id of the conversation of an agent without a session manager.
-        store: a `Store`, or the path of its folder.
-        settings: a `Settings`, or some of its values.
-        model: the model whose tokens and window count; by default the one that is asked.
-        counter: counts tokens instead of our counter.
-        summarizer: writes summaries; by default the model that the settings name.
+        options: `store`, `settings`, `model`, `counter`, `summarizer`; see `SessionOptions`.
     """
 
     def __init__(
         self,
         *,
         conversation_id: str | None = None,
-        store: Store | str | Path = ".compression",
-        settings: Settings | Mapping[str, Any] | None = None,
-        model: str | None = None,
-        counter: TextCounter | None = None,
-        summarizer: Writer = BY_SETTINGS,
+        **options: Unpack[SessionOptions],
     ) -> None:
         super().__init__()
-        self.sessions = Sessions(
-            "strands", store=store, settings=settings, model=model, counter=counter,
-            summarizer=summarizer,
-        )  # fmt: skip
+        self.sessions = Sessions("strands", **options)
         self._conversation_id = conversation_id
         self._ids: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
 
@@ -166,4 +149,4 @@ def _with_bytes(value: Any, key: str = "") -> Any:
     return b64decode(value) if is_bytes else value
 
 
-MESSAGES: Translation[Message] = Translation(_as_json, lambda written, _: _with_bytes(written))
+MESSAGES: Translation[Message] = Translation(_as_json, _with_bytes)

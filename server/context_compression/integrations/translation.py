@@ -22,12 +22,11 @@ class Translation(Generic[Message]):
     Attributes:
         read: the dict of a message; `None` if it is unknown. The same message always gives an
             equal dict.
-        write: a message for a dict that was edited or is new. The second argument has all messages
-            of the history, for what the dict does not say, such as the name of a called tool.
+        write: a message for a dict that was edited or is new.
     """
 
     read: Callable[[Message], dict[str, Any] | None]
-    write: Callable[[Mapping[str, Any], Sequence[Message]], Message]
+    write: Callable[[Mapping[str, Any]], Message]
 
 
 def fit(
@@ -53,6 +52,11 @@ async def afit(
     return _written(await session.afit(given, **beside), given, messages, translation)
 
 
+def parts_of(content: Any) -> Sequence[dict[str, Any]]:
+    """The content of a dict as parts; a text is one."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 def _read(messages: Sequence[Message], translation: Translation[Message]) -> list[Any]:
     """The dicts of messages; the message itself where it is unknown."""
     dicts = map(translation.read, messages)
@@ -70,6 +74,5 @@ def _written(
     """The messages of a view: those that were given, or new ones for other dicts."""
     originals = dict(zip(map(id, given), messages, strict=True))
     return [
-        originals[id(each)] if id(each) in originals else translation.write(each, messages)
-        for each in view
+        originals[id(each)] if id(each) in originals else translation.write(each) for each in view
     ]

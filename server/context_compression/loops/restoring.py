@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from context_compression.conversation.messages import is_object
@@ -18,6 +19,7 @@ from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
 from context_compression.session import Session
+from context_compression.session.threads import in_thread
 from context_compression.store.search.query import Query
 
 RESTORE = "context_restore"
@@ -89,6 +91,10 @@ class RestoreTool:
             return answered(self.session, arguments)
         except ContextCompressionError as error:
             return f"Error: {error}"
+
+    async def aanswer(self, arguments: Mapping[str, Any] | str | None = None) -> str:
+        """`answer` for an event loop."""
+        return await in_thread(partial(self.answer, arguments))
 
 
 def restore_tool(session: Session) -> RestoreTool:

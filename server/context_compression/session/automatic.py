@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.errors import BudgetTooSmall, StoreError
 from context_compression.listening import tell_usage
-from context_compression.session.compressing import Compressor, Options, PlannedCompression
+from context_compression.session.compressing import Compressor, Need
 from context_compression.session.fitting import Fitted, Fitting, check_list
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.recorded import RecordedConversation
@@ -60,14 +60,14 @@ class AutomaticConversation(RecordedConversation):
         """
         usage = self.usage()
         due = before_request(self, self._pace, usage)
-        self._compress_before_request(due, usage.used_tokens.upper)
+        self._compress_before_request(Need(due, usage.used_tokens.upper))
         return self.view()
 
     async def aprepare(self) -> list[dict[str, Any]]:
         """`prepare` for an event loop."""
         usage = await in_thread(self.usage)
         due = await in_thread(partial(before_request, self, self._pace, usage))
-        await self._acompress_before_request(due, usage.used_tokens.upper)
+        await self._acompress_before_request(Need(due, usage.used_tokens.upper))
         return await in_thread(self.view)
 
     def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
@@ -148,9 +148,8 @@ class AutomaticConversation(RecordedConversation):
             following = fitting.requests(messages, focus)
             planned = next(following)
             if self._background:
-                self._compress_before_request(
-                    planned, fitting.used, partial(fitting.options, focus)
-                )
+                need = Need(planned, fitting.used, partial(fitting.options, focus))
+                self._compress_before_request(need)
                 return fitting.shown_again()
             if planned and compressor.summarizer is not self.summarizer:
                 fitting.memory.warn("no model wrote a summary", ASK_IN_AN_EVENT_LOOP)
@@ -177,9 +176,8 @@ class AutomaticConversation(RecordedConversation):
             following = fitting.requests(messages, focus)
             planned = await in_thread(partial(next, following))
             if self._background:
-                await self._acompress_before_request(
-                    planned, fitting.used, partial(fitting.options, focus)
-                )
+                need = Need(planned, fitting.used, partial(fitting.options, focus))
+                await self._acompress_before_request(need)
                 return await in_thread(fitting.shown_again)
             while planned:
                 try:
@@ -228,22 +226,18 @@ class AutomaticConversation(RecordedConversation):
         if tools is not None:
             self.tools = tools
 
-    def _compress_before_request(
-        self, due: PlannedCompression | None, used: int, options: Options = dict
-    ) -> None:
+    def _compress_before_request(self, need: Need) -> None:
         """Compress if that is due; beside the agent's work if the session does that."""
         if self._background:
-            self._background.run(self._compressor_of(self.summarizer), due, used, options)
-        elif due:
-            self._compressor.run(due)
+            self._background.run(self._compressor_of(self.summarizer), need)
+        elif need.due:
+            self._compressor.run(need.due)
 
-    async def _acompress_before_request(
-        self, due: PlannedCompression | None, used: int, options: Options = dict
-    ) -> None:
+    async def _acompress_before_request(self, need: Need) -> None:
         if self._background:
-            await self._background.arun(self._compressor_of(self.summarizer), due, used, options)
-        elif due:
-            await self._compressor.arun(due)
+            await self._background.arun(self._compressor_of(self.summarizer), need)
+        elif need.due:
+            await self._compressor.arun(need.due)
 
     @property
     def _compressor(self) -> Compressor:

@@ -10,7 +10,7 @@ from functools import partial
 from threading import RLock
 from typing import TypeAlias
 
-from context_compression.session.compressing import Compressor, Options, PlannedCompression
+from context_compression.session.compressing import Compressor, Need, PlannedCompression
 from context_compression.session.pacing import Pace
 from context_compression.session.preparation import Preparation, running_loop
 from context_compression.session.recorded import RecordedConversation
@@ -75,8 +75,7 @@ class Background:
 
     def __del__(self) -> None:
         """Nobody needs the preparation any more."""
-        if self._last:
-            self._last.cancel()
+        self.discard()
 
     @property
     def warnings(self) -> list[str]:
@@ -84,43 +83,22 @@ class Background:
         problem = self._last.problem if self._last else None
         return [f"the compression in the background: {problem}"] if problem else []
 
-    def run(
-        self,
-        compressor: Compressor,
-        due: PlannedCompression | None,
-        used: int,
-        options: Options = dict,
-    ) -> None:
-        """Do what a request may wait for; the rest begins in a thread.
-
-        Args:
-            compressor: of the conversation.
-            due: the compression that is due before the request.
-            used: the upper bound of the tokens in use.
-            options: those of `Session.compress`.
-        """
-        if now := self._step(compressor, due, used, options, Preparation.in_thread):
+    def run(self, compressor: Compressor, need: Need) -> None:
+        """Do what a request may wait for; the rest begins in a thread."""
+        if now := self._step(compressor, need, Preparation.in_thread):
             replace(compressor, summarizer=None).run(now)
 
-    async def arun(
-        self,
-        compressor: Compressor,
-        due: PlannedCompression | None,
-        used: int,
-        options: Options = dict,
-    ) -> None:
+    async def arun(self, compressor: Compressor, need: Need) -> None:
         """`run` for an event loop, in which the rest is a task."""
         loop = running_loop()  # another framework than asyncio has none
-        start: Start = Preparation.in_thread
-        if loop:
-            start = partial(Preparation.in_loop, loop=loop)
-        if now := await in_thread(partial(self._step, compressor, due, used, options, start)):
+        start = partial(Preparation.in_loop, loop=loop) if loop else Preparation.in_thread
+        if now := await in_thread(partial(self._step, compressor, need, start)):
             await replace(compressor, summarizer=None).arun(now)
 
     def discard(self) -> None:
         """Cancel what is being prepared, and throw away what is ready."""
-        if last := self._last:
-            last.cancel()
+        if self._last:
+            self._last.cancel()
 
     def alone(self, summarizer: Summarizer | None) -> Summarizer | None:
         """The summarizer for a compression of the caller's: what is prepared is cancelled first."""
@@ -128,22 +106,16 @@ class Background:
 
     def close(self) -> None:
         """`discard`, and wait for the end."""
-        if last := self._last:
-            last.cancel()
-            last.wait()
+        self.discard()
+        if self._last:
+            self._last.wait()
 
-    def _step(
-        self,
-        compressor: Compressor,
-        due: PlannedCompression | None,
-        used: int,
-        options: Options,
-        start: Start,
-    ) -> PlannedCompression | None:
+    def _step(self, compressor: Compressor, need: Need, start: Start) -> PlannedCompression | None:
         """The compression that the request itself must make, without a model: it has no room."""
         conversation, settings = compressor.conversation, compressor.conversation.settings
         if not settings.auto_compress:
             return None
+        due, used = need.due, need.used
         with self._lock:
             self._discard_outdated(conversation)
             if due and self._is_written(compressor):
@@ -157,7 +129,7 @@ class Background:
                 self._starts.tried(0)
             has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
             if has_grown and (due or used >= early(settings)):
-                self._start_if_worth_it(compressor, due, used, options, start)
+                self._start_if_worth_it(compressor, replace(need, due=due, used=used), start)
         return None
 
     def _discard_outdated(self, conversation: RecordedConversation) -> None:
@@ -177,24 +149,17 @@ class Background:
         last.result = result  # another compression runs
         return False
 
-    def _start_if_worth_it(
-        self,
-        compressor: Compressor,
-        due: PlannedCompression | None,
-        used: int,
-        options: Options,
-        start: Start,
-    ) -> None:
+    def _start_if_worth_it(self, compressor: Compressor, need: Need, start: Start) -> None:
         """Start a preparation, if none runs or is ready."""
         conversation = compressor.conversation
         if self._last and self._last.is_awaited:
             return
         usage = conversation.usage()
-        is_early = due is None and usage.used_tokens.upper < early(conversation.settings)
+        is_early = need.due is None and usage.used_tokens.upper < early(conversation.settings)
         if is_early or not compressor.pace.worth_trying(usage.used_tokens):
             return
-        self._starts.tried(used)
-        given = options()
+        self._starts.tried(need.used)
+        given = need.options()
         settings = settings_of_early(settings_for(conversation, given.pop("settings", None)))
         self._last = Preparation(
             compressor,

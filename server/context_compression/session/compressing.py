@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
@@ -25,8 +25,6 @@ from context_compression.session.threads import acquired, check_cancelled, free,
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import Usage
 
-Options: TypeAlias = Callable[[], dict[str, Any]]
-"""Makes the options of a compression when it starts."""
 LOCK_SECONDS = 30.0
 """How many seconds a compression waits for another compression of the same conversation."""
 
@@ -48,6 +46,21 @@ class PlannedCompression:
     messages: Sequence[Mapping[str, Any]] | None = None
     before_writing: Callable[[], object] = lambda: None
     loop: int | None = None
+
+
+@dataclass(frozen=True)
+class Need:
+    """What the next request needs.
+
+    Attributes:
+        due: the compression that is due before it; `None` if none is.
+        used: the upper bound of the tokens in use.
+        options: makes those of `Session.compress` when a compression starts.
+    """
+
+    due: PlannedCompression | None
+    used: int
+    options: Callable[[], dict[str, Any]] = dict
 
 
 @dataclass

@@ -78,7 +78,7 @@ def shared_messages(recorded: Sequence[Mapping[str, Any]], messages: Sequence[An
 
 def _is_recorded(ours: Mapping[str, Any], theirs: Any) -> bool:
     """Whether a message is the recorded one, which is its JSON."""
-    if ours == theirs:
+    if ours is theirs or ours == theirs:
         return True
     [message] = plain([theirs])
     return ours == message or (

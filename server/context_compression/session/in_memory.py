@@ -64,12 +64,8 @@ class InMemory:
 
     def _shared(self, history: Sequence[Any]) -> int:
         """How many messages the last history has, if this one only adds to it; else 0."""
-        before = self._history
-        if len(before) > len(history):
-            return 0
-        if all(ours is theirs for ours, theirs in zip(before, history, strict=False)):
-            return len(before)
-        return len(before) if shared_messages(before, history) == len(before) else 0
+        shared = shared_messages(self._history, history)
+        return shared if shared == len(self._history) else 0
 
     def _compressed(self, view: Sequence[Any]) -> Sequence[Any]:
         conversation = self._conversation

@@ -15,7 +15,7 @@ from typing import Any
 from context_compression.conversation.refs import is_ref
 from context_compression.errors import StoreError
 from context_compression.store import files
-from context_compression.store.backend import LOCK_SECONDS, Events
+from context_compression.store.backend import Events
 from context_compression.store.events import refs_in
 from context_compression.store.json_lines import LineFile
 from context_compression.store.names import checked_name
@@ -65,17 +65,8 @@ class SessionFolder:
                 warnings.append(f"{path} could not be removed: {error.strerror or error}")
         return removed, warnings
 
-    def remove(
-        self,
-        timeout: float = LOCK_SECONDS,
-        before: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Delete everything in the folder as soon as no other process compresses or writes in it.
-
-        Args:
-            timeout: seconds to wait for a running compression before `StoreError` is raised.
-            before: called while both locks are held; if it raises, nothing is deleted.
-        """
+    def remove(self, timeout: float, before: Callable[[], object]) -> None:
+        """Delete everything in the folder while both locks are held; see `Backend.remove`."""
         gone = self.folder.with_name(f".deleted-{self.id}")
         with files.writing(self.folder):
             if not self.folder.exists() and not gone.exists():

@@ -36,7 +36,7 @@ from context_compression.integrations.agent_framework import (
 
 HOW = sys.argv[1]
 ROOT = Path(__file__).parents[3]
-SMALL = {"token_budget": 16_000, "manual_target_usage": 0.5}
+SMALL = {"token_budget": 16_000, "manual_target_usage": 0.5}  # messages are edited, none leaves
 PICTURE = Content.from_data(b"\x89PNG\r\n\x1a\n" + bytes(40), "image/png")
 THOUGHT = Content.from_text_reasoning(text="Look.", protected_data="c2lnbmVk")
 logging.disable(logging.ERROR)

@@ -75,7 +75,7 @@ def trimmed(request, handler):
     return handler(request.override(messages=newest))
 
 
-compression = ContextCompression("store", settings={"token_budget": WINDOW})
+compression = ContextCompression(store="store", settings={"token_budget": WINDOW})
 middleware = {
     "ours": lambda: compression,
     "own": lambda: SummarizationMiddleware(

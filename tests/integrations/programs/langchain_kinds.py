@@ -137,7 +137,9 @@ def every_kind():
 
 def in_a_graph_of_ones_own():
     """A node calls `fit`, and a `ToolNode` has our tool."""
-    compression = ContextCompression("graph", settings=SETTINGS, model="claude-sonnet-5-2")
+    compression = ContextCompression(
+        store="graph", settings=SETTINGS | {"manual_target_usage": 0.5}, model="claude-sonnet-5-2"
+    )
     tools = [logs, *compression.tools]
     seen = []
     model = Scripted(answers=[calling(RESTORE, query="v0_77"), AIMessage("Done.")])
@@ -157,7 +159,7 @@ def in_a_graph_of_ones_own():
     FACTS["kinds"] = {
         "state is whole": [m.content for m in state[: len(history)]]
         == [m.content for m in every_kind()],
-        "shown": [m.id for m in seen[0] if m is originals[m.id] and len(m.id) == 2],
+        "shown": [m.id for m in seen[0] if m is originals.get(m.id) and len(m.id) == 2],
         "edited": [m.id for m in edited if not m.id.startswith("log-")],
         "kept": [
             (m.name, m.artifact, m.tool_call_id, m.status)
@@ -218,7 +220,7 @@ def edited_blocks():
         made = dict(read(message) or {})
         more = {"type": "text", "text": "[note]"}
         made |= {"content": [*made["content"], more]}
-        written = translation([message]).write(made, [message])
+        written = translation([message]).write(made)
         FACTS[f"blocks of {name}"] = {
             "content": written.content == [*content, more],
             "rest": (written.id, written.tool_calls, written.usage_metadata) == ("m", called, None),
@@ -227,26 +229,24 @@ def edited_blocks():
     message = AIMessage(of_openai, id="m", tool_calls=called)
     made = dict(read(message) or {})
     made["content"][2] = made["content"][2] | {"input": {"n": 2}}
-    written = translation([message]).write({**made, "content": made["content"][1:]}, [message])
+    written = translation([message]).write({**made, "content": made["content"][1:]})
     FACTS["without its reasoning"] = [written.content, written.tool_calls]
     shot = [{"type": "text", "text": "It broke."}, PICTURE]
     message = ToolMessage(shot, id="t", tool_call_id="call_1", status="error", name="logs")
     [part] = dict(read(message) or {})["content"]
     part["output"]["value"][0] = {"type": "text", "text": "[note]"}
-    made = translation([message]).write({"role": "tool", "content": [part]}, [message])
+    made = translation([message]).write({"role": "tool", "content": [part]})
     FACTS["a failed tool"] = [made.content, made.status] == [
         [{"type": "text", "text": "[note]"}, PICTURE], "error",
     ]  # fmt: skip
     message = HumanMessage("x" * 50, id="h", name="alice")
-    made = translation([message]).write(
-        dict(read(message) or {}) | {"content": "[note]"}, [message]
-    )
+    made = translation([message]).write(dict(read(message) or {}) | {"content": "[note]"})
     FACTS["a named user"] = [made.name, made.content]
 
 
 def apart():
     """Threads, agents of one name each, and runs without a thread have sessions of their own."""
-    compression = ContextCompression("apart", settings=SETTINGS)
+    compression = ContextCompression(store="apart", settings=SETTINGS)
     saver = InMemorySaver()
     requests = []
     for name, id in ((None, "one"), (None, "two"), ("boss", "one")):
@@ -267,7 +267,7 @@ def apart():
     state = agent.invoke({"messages": [HumanMessage("Hi.")]})
     FACTS["a ref of another thread"] = state["messages"][-2].content
     # a later process goes on where the first one stopped
-    later = ContextCompression("apart", settings=SETTINGS)
+    later = ContextCompression(store="apart", settings=SETTINGS)
     model = Scripted(answers=[AIMessage("Yes.")])
     agent = create_agent(model, [logs], middleware=[later], checkpointer=saver)
     agent.invoke({"messages": [HumanMessage("And now?")]}, thread("one"))
@@ -278,7 +278,7 @@ def asynchronously():
     """`ainvoke` and `astream` send what `invoke` sends."""
     sent = {}
     for how in ("invoke", "ainvoke", "astream"):
-        compression = ContextCompression(f"async-{how}", settings=SETTINGS)
+        compression = ContextCompression(store=f"async-{how}", settings=SETTINGS)
         model = Scripted(answers=script())
         agent = create_agent(model, [logs], middleware=[compression], system_prompt="You fix.")
         call = getattr(agent, how)({"messages": [HumanMessage("Read all.")]}, thread("a"))
@@ -301,7 +301,7 @@ async def _all(stream):
 
 def refused():
     """A request that was too long is sent once more, compressed."""
-    compression = ContextCompression("refused", settings={"token_budget": 200_000})
+    compression = ContextCompression(store="refused", settings={"token_budget": 200_000})
     model = Scripted(answers=script(), refuses=8)
     agent = create_agent(model, [logs], middleware=[compression])
     agent.invoke({"messages": [HumanMessage("Read all.")]}, thread("a"))
@@ -311,7 +311,7 @@ def refused():
 
 def passed_again():
     """A program that passes its whole history as dicts each time keeps the prompt cache."""
-    compression = ContextCompression("again", settings=SETTINGS)
+    compression = ContextCompression(store="again", settings=SETTINGS)
     history, requests = [], []
     for n in range(40):
         history.append({"role": "user", "content": log(n, 20)})
@@ -326,7 +326,7 @@ def passed_again():
 def with_deepagents():
     """Ours takes the place of deepagents' own summarizer; a sub-agent has a session of its own."""
     compression = ContextCompression(
-        "deep", settings={"token_budget": 24_000}, name="SummarizationMiddleware"
+        store="deep", settings={"token_budget": 24_000}, name="SummarizationMiddleware"
     )
     task = {"description": "Read the logs.", "subagent_type": "general-purpose"}
     answers = [calling("task", **task), *script(), *script()]

@@ -6,11 +6,13 @@ import asyncio
 import functools
 import itertools
 import json
+from types import SimpleNamespace
 
 from agent_runs import TASK, WINDOW, log
 from agents import Agent, RunConfig, Runner, function_tool, handoff, set_tracing_disabled
 from agents.run_config import CallModelData, ModelInputData
 from agents.testing import ModelStep, ScriptedModel
+from mcp.types import Tool
 from openai.types.responses import (
     ResponseFunctionToolCall,
     ResponseOutputMessage,
@@ -172,6 +174,16 @@ async def on_server():
     return (await compression.filter("server")(data)).input is items
 
 
+async def with_server():
+    """The tools that a server is known to have count: a request, after the SDK asked for them."""
+    tool = Tool.model_validate({"name": "find", "inputSchema": {"type": "object"}})
+    agent = Agent(name="A", mcp_servers=[SimpleNamespace(cached_tools=[tool])])
+    input = ModelInputData(input=[KINDS[0]], instructions=None)
+    ours = compression.filter("with-server")
+    await ours(CallModelData(model_data=input, agent=agent, context=None))
+    return ours.session_of("A").tools
+
+
 async def main():
     ways = ("async", "sync", "streamed")
     read = await asyncio.gather(*(reading(f"reading-{how}", how) for how in ways))
@@ -196,6 +208,7 @@ async def main():
         "memory": await remembering(),
         "continuing": await continuing(),
         "on_server": await on_server(),
+        "with_server": await with_server(),
     }))  # fmt: skip
 
 

@@ -243,7 +243,7 @@ def rewritten() -> dict[str, Any]:
     system, user, assistant = (copied(history.read(each)) for each in history.messages)
     user["content"] = [{"type": "text", "text": "[note]"}, *user["content"][1:]]
     assistant["content"] = [*assistant["content"][:2], {"type": "text", "text": "[note]"}]
-    request, response = history.write(user, ()), history.write(assistant, ())
+    request, response = history.write(user), history.write(assistant)
     odd, session = object(), ContextCompression(store="odd").session("1")
     mixed = History([messages[0], odd, messages[1]])
     view = mixed.joined(fit(session, mixed.messages, Translation(mixed.read, mixed.write)))

@@ -24,7 +24,7 @@ from context_compression.integrations.strands import ContextCompression
 
 HOW = sys.argv[1]
 ROOT = Path(__file__).parents[3]
-SMALL = {"token_budget": 16_000, "manual_target_usage": 0.5}
+SMALL = {"token_budget": 16_000, "manual_target_usage": 0.5}  # messages are edited, none leaves
 PICTURE = {"image": {"format": "png", "source": {"bytes": b"\x89PNG\r\n\x1a\n" + bytes(40)}}}
 THOUGHT = {"reasoningContent": {"reasoningText": {"text": "Look.", "signature": "c2lnbmVk"}}}
 logging.disable(logging.ERROR)
