@@ -143,6 +143,10 @@ class SetupError(ContextCompressionError):
     """A host's configuration cannot be read or changed. It was left unchanged."""
 
 
+class MissingExtra(ContextCompressionError, ImportError):
+    """A package of an extra is not installed."""
+
+
 class ServerUnavailable(ContextCompressionError, ImportError):
     """The package `mcp` is older than the server needs. Everything else works with it.
 

@@ -15,23 +15,25 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Unpack
 
-from agent_framework import (
-    AgentSession,
-    ChatContext,
-    ChatMiddleware,
-    ContextProvider,
-    FunctionTool,
-    Message,
-    SessionContext,
-    SupportsAgentRun,
-    included_messages,
-)
-
 from context_compression.integrations.agent_framework_messages import Originals, read
+from context_compression.integrations.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
+
+with extra("agent-framework"):
+    from agent_framework import (
+        AgentSession,
+        ChatContext,
+        ChatMiddleware,
+        ContextProvider,
+        FunctionTool,
+        Message,
+        SessionContext,
+        SupportsAgentRun,
+        included_messages,
+    )
 
 
 class ContextCompressionStrategy:

@@ -13,9 +13,11 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-from agent_framework import GROUP_ANNOTATION_KEY, Content, Message
-
+from context_compression.integrations.extras import extra
 from context_compression.integrations.translation import parts_of
+
+with extra("agent-framework"):
+    from agent_framework import GROUP_ANNOTATION_KEY, Content, Message
 
 CALLS = {"tool-call": "function_call", "tool-result": "function_result"}
 """Our types of the contents that belong together by the id of a call, and the framework's."""

@@ -25,17 +25,20 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from claude_agent_sdk import HookMatcher, create_sdk_mcp_server, tool
 from platformdirs import user_data_path
 
 from context_compression.errors import ContextCompressionError, SetupError, StoreError
 from context_compression.hosts.claude_code.hooks import answer
 from context_compression.hosts.claude_code.install_plugin import FOLDER
+from context_compression.integrations.extras import extra
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
+
+with extra("claude-agent-sdk"):
+    from claude_agent_sdk import HookMatcher, create_sdk_mcp_server, tool
 
 SERVER = "context-compression"
 SESSION = "session_id"

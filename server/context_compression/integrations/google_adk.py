@@ -12,18 +12,20 @@ import json
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.models.llm_request import LlmRequest
-from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.tool_context import ToolContext
-from google.genai.types import Content, FunctionDeclaration, GenerateContentConfig
-
 from context_compression.conversation.formats import plain
+from context_compression.integrations.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
+
+with extra("google-adk"):
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.tool_context import ToolContext
+    from google.genai.types import Content, FunctionDeclaration, GenerateContentConfig
 
 
 class ContextCompression(BasePlugin):

@@ -14,21 +14,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, Unpack
 from uuid import uuid4
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain.agents.middleware.types import PrivateStateAttr
-from langchain.tools import ToolRuntime
-from langchain_core.messages import BaseMessage, SystemMessage
-from langchain_core.tools import StructuredTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
-from langgraph.config import get_config
-from langgraph.runtime import Runtime
-
 from context_compression.errors import InvalidSettings
+from context_compression.integrations.extras import extra
 from context_compression.integrations.langchain_messages import translation
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import afit, fit
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
+
+with extra("langchain"):
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware.types import PrivateStateAttr
+    from langchain.tools import ToolRuntime
+    from langchain_core.messages import BaseMessage, SystemMessage
+    from langchain_core.tools import StructuredTool
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+    from langgraph.config import get_config
+    from langgraph.runtime import Runtime
 
 RUN = "context_compression_run"
 """The key of the state that names a run without a thread."""

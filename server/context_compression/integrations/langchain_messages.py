@@ -16,18 +16,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    ChatMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-)
-
 from context_compression.conversation.formats import ROLES
 from context_compression.conversation.messages import as_object, objects, strings_in
+from context_compression.integrations.extras import extra
 from context_compression.integrations.translation import Translation, parts_of
+
+with extra("langchain"):
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        ChatMessage,
+        HumanMessage,
+        SystemMessage,
+        ToolMessage,
+    )
 
 Kind = TypeVar("Kind", bound=BaseMessage)
 Part = dict[str, Any]

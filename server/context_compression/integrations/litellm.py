@@ -24,17 +24,11 @@ from secrets import token_hex
 from threading import Lock
 from typing import Any, Unpack
 
-from litellm import get_llm_provider
-from litellm.exceptions import BadRequestError
-from litellm.integrations.custom_logger import CustomLogger
-from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
-from litellm.types.utils import LlmProviders
-from litellm.utils import ProviderConfigManager
-
 from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation
+from context_compression.integrations.extras import extra
 from context_compression.integrations.litellm_calls import (
     CHAT,
     MESSAGES,
@@ -52,6 +46,14 @@ from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.workspace.folders import home_folder, working_folder
+
+with extra("litellm"):
+    from litellm import get_llm_provider
+    from litellm.exceptions import BadRequestError
+    from litellm.integrations.custom_logger import CustomLogger
+    from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
+    from litellm.types.utils import LlmProviders
+    from litellm.utils import ProviderConfigManager
 
 logger = logging.getLogger(__name__)
 APIS: Mapping[str, Api] = {

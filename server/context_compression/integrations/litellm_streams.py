@@ -11,10 +11,12 @@ calls when they are complete, without those of our tool.
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Any
 
-from litellm import stream_chunk_builder
-
+from context_compression.integrations.extras import extra
 from context_compression.integrations.litellm_calls import CHAT, as_dict, name_of
 from context_compression.loops.restoring import RESTORE, RestoreTool
+
+with extra("litellm"):
+    from litellm import stream_chunk_builder
 
 OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
 """The fields of a request that belong to one call of a provider."""

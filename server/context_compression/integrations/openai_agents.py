@@ -17,17 +17,19 @@ from functools import cached_property, partial
 from inspect import unwrap
 from typing import Any, Unpack
 
-from agents import Agent, FunctionTool, Handoff, SQLiteSession, Tool, handoff
-from agents import Session as AgentsSession
-from agents.memory import SessionABC, SessionSettings
-from agents.run_config import CallModelData, ModelInputData
-from agents.tool_context import ToolContext
-
+from context_compression.integrations.extras import extra
 from context_compression.integrations.sessions import MOST_OPEN, SessionOptions, Sessions
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.store.root_folder import make_folder
+
+with extra("openai-agents"):
+    from agents import Agent, FunctionTool, Handoff, SQLiteSession, Tool, handoff
+    from agents import Session as AgentsSession
+    from agents.memory import SessionABC, SessionSettings
+    from agents.run_config import CallModelData, ModelInputData
+    from agents.tool_context import ToolContext
 
 FRAMEWORK = "openai-agents"
 HISTORY = f"{FRAMEWORK}.sqlite3"

@@ -13,17 +13,19 @@ one message of Anthropic's dialect, except for system prompts, which are message
 
 from typing import Any, Unpack
 
-from pydantic_ai import RunContext, Tool
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import InstructionPart, ModelMessage
-from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
-from pydantic_ai.toolsets import FunctionToolset
-
+from context_compression.integrations.extras import extra
 from context_compression.integrations.pydantic_ai_messages import History
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
+
+with extra("pydantic-ai"):
+    from pydantic_ai import RunContext, Tool
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import InstructionPart, ModelMessage
+    from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+    from pydantic_ai.toolsets import FunctionToolset
 
 
 class ContextCompression(AbstractCapability[Any]):

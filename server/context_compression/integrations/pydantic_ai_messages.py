@@ -17,21 +17,24 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
-from pydantic_ai.messages import (
-    BinaryContent,
-    ImageUrl,
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    SystemPromptPart,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
-from pydantic_ai.usage import RequestUsage
 
+from context_compression.integrations.extras import extra
 from context_compression.integrations.translation import parts_of
+
+with extra("pydantic-ai"):
+    from pydantic_ai.messages import (
+        BinaryContent,
+        ImageUrl,
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        SystemPromptPart,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+    from pydantic_ai.usage import RequestUsage
 
 Block = dict[str, Any]
 UNSEEN = {

@@ -15,19 +15,21 @@ from typing import Any, Unpack, cast
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from strands import Agent
-from strands.agent.conversation_manager import ConversationManager
-from strands.hooks import AgentInitializedEvent, HookRegistry
-from strands.middleware import InvokeModelContext, InvokeModelStage
-from strands.tools.tools import PythonAgentTool
-from strands.types.content import ContentBlock, Message, Messages
-from strands.types.tools import ToolResult, ToolSpec, ToolUse
-
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.integrations.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
+
+with extra("strands"):
+    from strands import Agent
+    from strands.agent.conversation_manager import ConversationManager
+    from strands.hooks import AgentInitializedEvent, HookRegistry
+    from strands.middleware import InvokeModelContext, InvokeModelStage
+    from strands.tools.tools import PythonAgentTool
+    from strands.types.content import ContentBlock, Message, Messages
+    from strands.types.tools import ToolResult, ToolSpec, ToolUse
 
 TOO_LONG = "context window exceeded"
 """What Strands found out about an error, however its provider words it."""
