@@ -2,7 +2,7 @@
 # The framework is an extra of the package.
 """An agent as the tutorial of Agent Framework builds one, which never outgrows its window.
 
-    pip install "context-compression[agent-framework]" agent-framework-openai
+    pip install ".[agent-framework]" agent-framework-openai
     OPENAI_API_KEY=… python examples/agent_framework_agent.py
 
 The context provider is all that is added. The session keeps the whole history; the model is sent

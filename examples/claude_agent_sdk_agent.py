@@ -1,6 +1,6 @@
 """Claude Code in a program, with our hooks and our tool.
 
-    pip install "context-compression[claude-agent-sdk]"
+    pip install ".[claude-agent-sdk]"
     ANTHROPIC_API_KEY=… python examples/claude_agent_sdk_agent.py
 
 Large results of tools are archived before Claude reads them. Claude sees a preview of each.

@@ -2,7 +2,7 @@
 # ADK is an extra of the package.
 """An agent as the tutorial of Google ADK builds one, which never outgrows its context window.
 
-    pip install "context-compression[google-adk]"
+    pip install ".[google-adk]"
     GOOGLE_API_KEY=… python examples/google_adk_agent.py
 
 The plugin is all that is added. The session keeps all events; the model is sent what fits, and

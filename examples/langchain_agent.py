@@ -2,7 +2,7 @@
 # LangChain is an extra of the package.
 """An agent as LangChain's tutorial builds one, which never outgrows its context window.
 
-    pip install "context-compression[langchain]" langchain-anthropic
+    pip install ".[langchain]" langchain-anthropic
     ANTHROPIC_API_KEY=… python examples/langchain_agent.py
 
 The middleware is all that is added. The state of the agent keeps the whole history; its model is

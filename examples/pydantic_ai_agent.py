@@ -1,6 +1,6 @@
 """An agent of Pydantic AI that reads many long logs in a small context window.
 
-    pip install "context-compression[pydantic-ai]" "pydantic-ai-slim[anthropic]"
+    pip install ".[pydantic-ai]" "pydantic-ai-slim[anthropic]"
     ANTHROPIC_API_KEY=… python examples/pydantic_ai_agent.py
 
 Only `capabilities` is ours. The agent keeps all of its messages.

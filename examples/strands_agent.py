@@ -2,7 +2,7 @@
 # Strands is an extra of the package.
 """An agent as the tutorial of Strands builds one, which never outgrows its context window.
 
-    pip install "context-compression[strands]"
+    pip install ".[strands]"
     AWS_BEARER_TOKEN_BEDROCK=… python examples/strands_agent.py
 
 The conversation manager is all that is added. `agent.messages` keeps the whole history; the model

@@ -400,7 +400,7 @@ def test_a_server_that_several_hosts_have_is_started_once(
         started.append(command)
         raise SetupError("it is tired")
 
-    monkeypatch.setattr(doctor, "try_out", fails)
+    monkeypatch.setattr("context_compression.doctor.trial.try_out", fails)
     found = doctor.examine_all(hosts, machine, here)
 
     assert ["does not start: it is tired" in str(of(each, "server")) for each in found] == [

@@ -24,5 +24,5 @@ def test_without_its_framework_an_adapter_names_its_extra(
     monkeypatch.setitem(sys.modules, PACKAGES[adapter], None)
     extra = adapter.replace("_", "-")
 
-    with pytest.raises(MissingExtra, match=rf'pip install "context-compression\[{extra}\]"'):
+    with pytest.raises(MissingExtra, match=rf'pip install "\.\[{extra}\]"'):
         importlib.import_module(f"context_compression.integrations.{adapter}")

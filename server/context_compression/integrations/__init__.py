@@ -1,6 +1,6 @@
 """Adapters for agent frameworks: one module for each, which alone imports its framework.
 
-Each is an extra of the package: `pip install "context-compression[langchain]"`. The framework keeps
+Each is an extra of the package: `pip install ".[langchain]"`. The framework keeps
 its history; before each request of its model, `Session.fit` says what to send instead.
 
 langchain.py         LangChain, LangGraph, deepagents: a middleware

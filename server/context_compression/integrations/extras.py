@@ -17,6 +17,5 @@ def extra(name: str) -> Generator[None]:
         yield
     except ImportError as error:
         raise MissingExtra(
-            f"The adapter needs its framework ({error}). Install it with "
-            f'`pip install "context-compression[{name}]"`.'
+            f'The adapter needs its framework ({error}). Install it with `pip install ".[{name}]"`.'
         ) from error

@@ -26,6 +26,6 @@ def unavailable() -> ServerUnavailable | None:
     return ServerUnavailable(
         f"it needs the package mcp 2.1 or newer, and {installed} is installed",
         f'Install it: {sys.executable} -m pip install "mcp>=2.1,<3". If another package here needs '
-        "the older one, install context-compression once more, in an environment of its own, and "
-        "let your hosts start that one.",
+        "the older one, install ours once more, in an environment of its own, and let your hosts "
+        "start that one.",
     )

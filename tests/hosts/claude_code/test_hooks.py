@@ -31,11 +31,11 @@ VERY_LONG = log(Random(8), 3_000)
 FILE = {"filePath": "/p/a.py", "numLines": 3_000, "startLine": 1, "totalLines": 3_000}
 
 
-@pytest.fixture
 def text_at(place: str) -> str:
     return Path(place).read_text("utf-8")
 
 
+@pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return workspace_in(tmp_path)
 
