@@ -177,3 +177,29 @@ def test_a_summary_in_the_system_prompt_is_returned_with_it(tmp_path: Path):
 
     assert "Fix the build." in str(result.system)
     assert str(result.system).startswith("You build.")
+
+
+def test_a_store_that_is_named_by_its_path_keeps_its_session_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    opened: list[str] = []
+
+    def counted(*arguments: Any, **options: Any) -> Session:
+        opened.append(arguments[1])
+        return Session(*arguments, **options)
+
+    monkeypatch.setattr("context_compression.library.continuing.Session", counted)
+    for number in range(4):
+        compress(steps(number), settings=SMALL, store=str(tmp_path))
+
+    assert len(opened) == 1
+
+
+def test_a_summarizer_is_that_of_its_call_alone(tmp_path: Path):
+    store, writer = Store(tmp_path), ScriptedSummarizer()
+    asks = SMALL.changed({"strategy": "summarize"})
+    compress(steps(1), settings=asks, store=store, summarizer=writer)
+
+    compress(steps(14), settings=asks, store=store)
+
+    assert writer.requests == []

@@ -38,13 +38,19 @@ _opening = Lock()
 
 
 def open_session(store: Store | str | Path, id: str, request: CompressionRequest) -> Session:
-    """The session of a conversation, which stays open for the next call."""
-    folder = store.folder if isinstance(store, Store) else Path(store)
+    """The session of a conversation, which stays open for the next call.
+
+    Args:
+        store: of the session. Each `Store` has sessions of its own: it may be trusted or not.
+        id: of the session.
+        request: with the settings, the model and what goes beside the messages.
+    """
+    place = store if isinstance(store, Store) else Path(store).absolute()
     settings = for_model(request.settings, request.model)
-    key = (folder.absolute(), id, settings.model_dump_json(), request.model, request.counter)
+    key = (place, id, settings.model_dump_json(), request.model, request.counter)
     with _opening:
         session = _open.pop(key, None)
-        if session is None or (isinstance(store, Store) and session.store is not store):
+        if session is None:
             session = Session(
                 store, id, settings=settings, model=request.model, counter=request.counter
             )

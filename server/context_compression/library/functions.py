@@ -203,10 +203,9 @@ def _continuing(
             session = open_session(session.store, session.id, about)
             session.summarizer, session.on_event = store.summarizer, store.on_event
     else:
-        store = store if isinstance(store, Store) else Store(store)
-        session = open_session(store, session_id_for(request.messages, store), request)
-        if writer is not BY_SETTINGS:
-            session.summarizer = _summarizer(writer, request)
+        opened = store if isinstance(store, Store) else Store(store)
+        session = open_session(store, session_id_for(request.messages, opened), request)
+        session.summarizer = _summarizer(writer, request)
     continuing = Continuing(request, session.settings)
     return (continuing, session) if continuing.possible else None
 
