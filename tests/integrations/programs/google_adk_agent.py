@@ -14,28 +14,27 @@ from itertools import pairwise
 from pathlib import Path
 
 from agent_runs import TASK, WINDOW, AgentRun, log
-
-warnings.simplefilter("ignore")
-logging.disable(logging.CRITICAL)
-
-from google.adk.agents import LlmAgent, RunConfig, SequentialAgent  # noqa: E402
-from google.adk.apps import App  # noqa: E402
-from google.adk.apps.app import EventsCompactionConfig  # noqa: E402
-from google.adk.apps.llm_event_summarizer import LlmEventSummarizer  # noqa: E402
-from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
-from google.adk.plugins.base_plugin import BasePlugin  # noqa: E402
-from google.adk.runners import InMemoryRunner  # noqa: E402
-from google.adk.tools import google_search  # noqa: E402
-from google.genai.types import (  # noqa: E402
+from google.adk.agents import LlmAgent, RunConfig, SequentialAgent
+from google.adk.apps import App
+from google.adk.apps.app import EventsCompactionConfig
+from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner
+from google.adk.tools import google_search
+from google.genai.types import (
     Blob,
     Content,
     FunctionCall,
     GenerateContentResponseUsageMetadata,
     Part,
 )
-from pydantic import BaseModel, PrivateAttr  # noqa: E402
+from pydantic import BaseModel, PrivateAttr
 
-from context_compression.integrations.google_adk import CONTENTS, ContextCompression  # noqa: E402
+from context_compression.integrations.google_adk import CONTENTS, ContextCompression
+
+warnings.simplefilter("ignore")
+logging.disable(logging.CRITICAL)
 
 HOW = sys.argv[1]
 ROOT = Path(__file__).parents[3]
