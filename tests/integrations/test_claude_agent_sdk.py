@@ -6,7 +6,7 @@ The SDK brings its own Claude Code, whose formats are internal to it; seen with 
 from typing import Any
 
 import pytest
-from agent_runs import BY_REF, STEPS, log
+from agent_runs import BY_REF, STEPS, assert_kept, log
 from frameworks import Framework
 
 SDK = Framework("claude-agent-sdk")
@@ -26,25 +26,19 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return SDK.run("claude_agent_sdk_kinds.py", folder=folder)
 
 
-def test_all_requests_are_valid_and_keep_the_rule(seen: dict[str, Any]) -> None:
-    assert (seen["requests"], seen["unpaired"], seen["without_rule"]) == (STEPS + 1, [], 0)
+def test_100_tool_steps_keep_the_prompt_prefix_and_lose_nothing(seen: dict[str, Any]) -> None:
+    assert_kept(seen)
 
 
-def test_large_results_are_archived_and_none_is_lost(seen: dict[str, Any]) -> None:
-    assert (seen["lost"], seen["summaries"]) == (0, 0)
+def test_large_results_are_archived_and_nothing_is_summarised(seen: dict[str, Any]) -> None:
+    assert seen["summaries"] == 0
     assert seen["largest"] < STEPS * len(log(0)) / 5
 
 
-def test_the_model_restores_by_ref_and_by_search(seen: dict[str, Any]) -> None:
+def test_the_model_restores_one_log_by_its_ref(seen: dict[str, Any]) -> None:
     restored = [number for number in range(BY_REF) if log(number) in seen["answers"]["ref"]]
 
     assert len(restored) == 1
-    assert "v7_77" in seen["answers"]["search"]
-
-
-def test_the_prompt_cache_stays_valid(seen: dict[str, Any]) -> None:
-    assert seen["unbroken"] >= 0.95
-    assert seen["reused"] >= 0.88
 
 
 def test_two_sessions_at_the_same_time_are_apart(kinds: dict[str, Any]) -> None:

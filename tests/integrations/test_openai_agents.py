@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_runs import SEARCHED
+from agent_runs import assert_kept
 from frameworks import ROOT, Framework
 
 OPENAI_AGENTS = Framework("openai-agents")
@@ -19,12 +19,8 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_filter_and_session_together_keep_the_prompt_cache_over_100_steps(tmp_path: Path):
     seen = OPENAI_AGENTS.run("openai_agents_run.py", "both", folder=tmp_path)
 
-    assert (seen["requests"], seen["unpaired"], seen["without_rule"]) == (101, [], 0)
-    assert seen["lost"] == 0
-    assert seen["unbroken"] >= 0.95
-    assert seen["reused"] >= 0.88
+    assert_kept(seen)
     assert seen["answers"]["ref"].count("unused variable v0_") == 120
-    assert f"unused variable {SEARCHED}\\n" in seen["answers"]["search"]
     assert (seen["runs"], seen["whole"]) == (11, 98)  # the SDK's history; two steps restored
 
 

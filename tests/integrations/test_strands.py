@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from agent_runs import STEPS, log
+from agent_runs import STEPS, assert_kept, log
 from frameworks import Framework
 
 STRANDS = Framework("strands")
@@ -20,12 +20,9 @@ def test_100_tool_steps_keep_the_prompt_prefix_and_lose_nothing(
 ) -> None:
     seen = STRANDS.run(PROGRAM, "ours", folder=tmp_path_factory.mktemp("hundred"))
 
-    assert (seen["requests"], seen["unpaired"], seen["without_rule"]) == (STEPS + 1, [], 0)
-    assert seen["unbroken"] >= 0.95
-    assert seen["reused"] >= 0.88
-    assert (seen["lost"], seen["history"]) == (0, 2 * STEPS + 2)
+    assert_kept(seen)
+    assert seen["history"] == 2 * STEPS + 2
     assert log(0)[:5_000] in seen["answers"]["ref"].replace("\\n", "\n")
-    assert "unused variable v7_77" in seen["answers"]["search"]
 
 
 def test_what_nobody_edited_is_sent_as_it_is(rest: dict[str, Any]) -> None:

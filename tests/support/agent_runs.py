@@ -11,7 +11,7 @@ This module runs in the environments of frameworks: it imports nothing but our p
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -42,6 +42,15 @@ def log(number: int, lines: int = 120) -> str:
 def error(number: int) -> str:
     """The line that matters in a log."""
     return f"src/main.c:{number}: error: expected ';'"
+
+
+def assert_kept(report: Mapping[str, Any], steps: int = STEPS) -> None:
+    """What holds in every framework: valid requests, the rule, the prompt prefix, nothing lost."""
+    valid = (report["requests"], report["unpaired"], report["without_rule"], report["lost"])
+    assert valid == (steps + 1, [], 0, 0)
+    assert report["unbroken"] >= 0.95
+    assert report["reused"] >= 0.88
+    assert re.search(rf"unused variable {SEARCHED}\b", report["answers"]["search"])
 
 
 class Call(NamedTuple):
