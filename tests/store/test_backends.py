@@ -1,11 +1,31 @@
 """Each engine that keeps a store passes the same checks."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from context_compression import Session, Store, compress, restore_tool
+from context_compression.conversation.messages import strings_in
+from context_compression.store import Backend
 from context_compression.store.file_backend import FileBackend
+from context_compression.testing import conversation
 from context_compression.testing.backends import CONTRACT, Check, name_of
+
+SMALL = {"token_budget": 6_000, "keep_recent_tokens": 500, "offload_min_tokens": 100}
+
+
+class Elsewhere:
+    """An engine that is no folder, and whose texts no agent can read."""
+
+    name = "elsewhere://archive"
+    folder = None
+
+    def __init__(self, folder: Path) -> None:
+        self._files = FileBackend(folder)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
 
 
 @pytest.mark.parametrize("check", CONTRACT, ids=name_of)
@@ -23,3 +43,28 @@ def test_the_contract_has_every_check() -> None:
         if getattr(value, "__module__", "") == backends.__name__ and callable(value)
     }
     assert written - helpers == {check.__name__ for check in CONTRACT}
+
+
+def test_a_store_without_a_folder_does_all_that_a_session_needs(tmp_path: Path) -> None:
+    engine = cast("Backend", Elsewhere(tmp_path / "hidden"))
+    store, messages = Store(engine), conversation(12)
+    session = Session(store, "talk", settings=SMALL)
+
+    view = session.fit(messages)
+    result = compress(messages, settings=SMALL, store=store)
+
+    assert session.status().warnings == []
+    assert result.changed
+    shown = "\n".join(strings_in([view, result.messages]))
+    assert "context_restore" in shown
+    assert "hidden" not in shown
+    assert "/offloaded/" not in shown
+    ref = next(iter(session.state().refs))
+    assert ref in restore_tool(session).answer({"ref": ref})
+    assert store.locate(ref) is not None
+    assert store.update_config(lambda values: {**values, "max_turns": 3}) == {"max_turns": 3}
+    assert store.verify() == []
+    assert store.size_of("talk") > 0
+    assert "talk" in store.prunable(older_than=0).sessions
+    store.delete("talk")
+    assert "talk" not in store.sessions()

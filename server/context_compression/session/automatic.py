@@ -162,15 +162,10 @@ class AutomaticConversation(RecordedConversation):
 
     @same_signature_as(fitted)
     async def afitted(
-        self,
-        messages: Sequence[Any],
-        *,
-        system: Any = None,
-        tools: Any = None,
-        focus: str | None = None,
+        self, messages: Sequence[Any], *, focus: str | None = None, **beside: Any
     ) -> Fitted:
         """`fitted` for an event loop."""
-        self._beside(system, tools)
+        self._beside(**beside)
         fitting, compressor = self._fitting, self._compressor
         async with acquired(self.log.fitting, FITTING_SECONDS):
             following = fitting.requests(messages, focus)
@@ -219,7 +214,7 @@ class AutomaticConversation(RecordedConversation):
             return None
         return await in_thread(self.view) if result.changed else None
 
-    def _beside(self, system: Any, tools: Any) -> None:
+    def _beside(self, system: Any = None, tools: Any = None) -> None:
         """Count what goes with the next request beside the messages, where it is given."""
         if system is not None:
             self.given_system = system
