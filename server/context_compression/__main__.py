@@ -36,7 +36,7 @@ def _switch_telemetry_on() -> None:
     except ImportError as error:
         sys.stderr.write(
             f"{TELEMETRY} is set, but {error.name} is missing, so nothing is traced. Install "
-            "'context-compression[opentelemetry]', opentelemetry-sdk and the exporter, for example "
+            "'.[opentelemetry]', opentelemetry-sdk and the exporter, for example "
             "opentelemetry-exporter-otlp-proto-http.\n"
         )
 

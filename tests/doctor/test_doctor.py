@@ -218,7 +218,7 @@ def test_the_key_and_the_package_of_the_api_in_use_are_looked_for(
     assert "OPENAI_API_KEY" in without.mend
     assert found.says.startswith("present")
     assert missing.ok is False
-    assert missing.mend == "pip install 'context-compression[openai]'"
+    assert missing.mend == "pip install '.[openai]'"
 
 
 def test_the_newest_transcript_is_tried(machine_with: Machines, real_server: Server) -> None:

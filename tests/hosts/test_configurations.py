@@ -217,14 +217,14 @@ def test_a_temporary_folder_is_known(command: str, environ: dict[str, str]) -> N
 FETCHES = re.compile(
     r"\b(?:uvx|uv\s+(?:tool\s+(?:run|install)|pip\s+install|add|run\s+--with)|pipx\s+(?:run|install)"
     r"|pip3?\s+(?:install|download)|npx|bunx|npm\s+(?:install|i|exec)|pnpm\s+dlx|easy_install)\b"
-    r"[^\n`'&|;]*?(?<![\w./:-])(?:context[-_]compression|\{PROGRAM\})(?![\w/:-])",
+    r"[^\n`'&|;]*?['\"]?(?<![\w./:-])(?:context[-_]compression|\{PROGRAM\})(?![\w/:-])",
 )
 
 
 def test_nothing_of_ours_fetches_the_package_by_its_name() -> None:
     """Whoever registers the name at an index would be run."""
     root = Path(__file__).parents[2]
-    folders = ("server", "examples", "benchmarks", ".ci")
+    folders = ("server", "examples", "benchmarks", ".ci", "docs")
     files = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
     files += [root / name for name in ("README.md", "mcp.json.example", "pyproject.toml")]
     texts = {path: path.read_bytes().decode("utf-8", "ignore") for path in files}
@@ -235,4 +235,5 @@ def test_nothing_of_ours_fetches_the_package_by_its_name() -> None:
     assert FETCHES.search("exec uvx context-compression serve")
     assert FETCHES.search("pipx install context-compression")
     assert FETCHES.search("uv tool install --force context-compression")
+    assert FETCHES.search("pip install 'context-compression[openai]'")
     assert not FETCHES.search("pip install . && .venv/bin/context-compression demo")

@@ -95,7 +95,7 @@ def check_key(environ: Mapping[str, str]) -> Iterator[Finding]:
         mend = f"Set {key} where the host is started, or remove {PREFIX}SUMMARY_MODEL."
         yield Finding("key", False, f"no key, but {model} is set to write summaries", mend)
     elif not find_spec(provider):
-        mend = f"pip install 'context-compression[{provider}]'"
+        mend = f"pip install '.[{provider}]'"
         yield Finding(
             "key", False, f"the package {provider} is missing, which asks the model", mend
         )

@@ -419,4 +419,4 @@ def test_without_the_package_the_error_says_what_to_install():
 
     said = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60)
 
-    assert "pip install 'context-compression[openai]'" in said
+    assert "pip install '.[openai]'" in said

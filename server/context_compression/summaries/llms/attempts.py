@@ -50,7 +50,7 @@ async def imported(package: str) -> Any:
             raise
     raise SummaryError(
         f"The package {package} is missing, which asks the model for the summary. Install it: "
-        f"pip install 'context-compression[{package}]'.",
+        f"pip install '.[{package}]'.",
         retryable=False,
     )
 

@@ -42,7 +42,7 @@ class OpenAISummarizer:
         OpenAISummarizer("gpt-5-mini", price=Price(input=0.25, output=2))
         OpenAISummarizer("qwen3:32b", base_url="http://localhost:11434/v1")  # Ollama, without a key
 
-    It needs the package `openai`: `pip install 'context-compression[openai]'`. Thoughts that a
+    It needs the package `openai`: `pip install '.[openai]'`. Thoughts that a
     model writes into its answer, such as `<think>…</think>`, are left out of the summary.
 
     Attributes:
