@@ -76,6 +76,11 @@ class Backend(Protocol):
         """The folder of the store, whose files an agent may read; `None` if it has none."""
         ...
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether the user made or trusts what is kept here, or a program named it."""
+        ...
+
     def check(self) -> None:
         """Raises `NotOurs` if the store must not be used, such as a folder of another user."""
         ...
@@ -181,6 +186,10 @@ class Backend(Protocol):
         """The refs whose texts were removed, and a warning for each that could not be."""
         ...
 
+    def forget(self, session: str) -> None:
+        """Free what this process remembers of a session; nothing that is kept changes."""
+        ...
+
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
         """Delete a session as soon as no process compresses or writes in it.
 
@@ -250,4 +259,12 @@ class Backend(Protocol):
 
     def sizes(self, sessions: Collection[str]) -> dict[str, int]:
         """The bytes of each of these sessions, with its share of a search index."""
+        ...
+
+    def index_shares(self) -> dict[str, int]:
+        """The approximate bytes of a search index for each session; `{}` without an index."""
+        ...
+
+    def unassigned_index_bytes(self) -> int:
+        """Bytes of a search index that `sizes` assigns to no session."""
         ...

@@ -89,7 +89,7 @@ class Store:
     @property
     def is_ours(self) -> bool:
         """Whether the user made or trusts this store, or a program named it."""
-        return not isinstance(self.backend, FileBackend) or self.backend.is_ours
+        return self.backend.is_ours
 
     @property
     def not_applied(self) -> str:
@@ -234,8 +234,7 @@ class Store:
     def forget(self, id: str) -> None:
         """Free the memory that a session takes; it is read again when it is used."""
         self._logs.pop(id, None)
-        if isinstance(self.backend, FileBackend):
-            self.backend.forget(id)
+        self.backend.forget(id)
 
     def prunable(
         self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
@@ -269,12 +268,11 @@ class Store:
 
     def index_shares(self) -> dict[str, int]:
         """The approximate bytes of the search index for each session; `{}` without an index."""
-        return self.backend.index_shares() if isinstance(self.backend, FileBackend) else {}
+        return self.backend.index_shares()
 
     def unassigned_index_bytes(self) -> int:
         """Bytes of the search index that `sizes` assigns to no session."""
-        files = self.backend if isinstance(self.backend, FileBackend) else None
-        return files.unassigned_index_bytes() if files else 0
+        return self.backend.unassigned_index_bytes()
 
     def locate(self, ref: str) -> SessionLog | None:
         """The newest session that archived a ref; `None` if no session did.
