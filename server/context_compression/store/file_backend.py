@@ -83,9 +83,9 @@ class FileBackend:
             self._sessions[id] = SessionFiles(self.folder, id)
         return self._sessions[id]
 
-    def forget(self, id: str) -> None:
+    def forget(self, session: str) -> None:
         """Free the memory that a session takes; it is read again when it is used."""
-        self._sessions.pop(id, None)
+        self._sessions.pop(session, None)
 
     def check(self) -> None:
         """Refuse a folder of another user; see `Backend.check`."""
