@@ -16,9 +16,10 @@
     ├── SetupError             a host's configuration cannot be read or changed
     ├── ServerUnavailable      the package `mcp` is older than the server needs
     ├── Unforeseen             any other exception, reported in plain words
-    └── StoreError             a problem with the folder `.compression/`
+    └── StoreError             a problem with the folder `.compression/`, or with the database
         ├── StoreUnwritable    it cannot be written: permissions, a full disk
         │   └── StoreNotDurable    it was written, but a power cut may undo that
+        ├── StoreUnreachable   its database or its objects are away
         ├── StoreTooNew        a newer version wrote it
         ├── StoreDamaged       a file in it cannot be read
         ├── NotOurs            it belongs to another user
@@ -174,6 +175,10 @@ class StoreUnwritable(StoreError):
 
 class StoreNotDurable(StoreUnwritable):
     """The file was written, but a power cut may still remove it; the message names the file."""
+
+
+class StoreUnreachable(StoreError):
+    """The database, or the storage of objects, does not answer. Nothing was changed."""
 
 
 class StoreTooNew(StoreError):

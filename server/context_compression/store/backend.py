@@ -1,14 +1,14 @@
 """`Backend`: the interface to the engine that keeps a store. It knows no paths.
 
-A store is sessions and documents. A session has *rows* of two kinds, its events and its ledger;
-*originals*, lists of messages that are written once under a name; and *texts* that an agent may
-read by their place. A document is a JSON object of the store, such as its settings.
+A store is sessions, summaries and documents. A session has *rows* of two kinds, its events and its
+ledger; *originals*, lists of messages that are written once under a name; and *texts* that an agent
+may read by their place. A document is a JSON object of the store, such as its settings.
 
-`FileBackend` keeps all of it in one folder. `testing.backends` has the tests that each engine must
-pass.
+`FileBackend` keeps all of it in one folder, `PostgresBackend` in a database. `testing.backends` has
+the tests that each engine must pass.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,12 @@ Kind: TypeAlias = Literal["events", "ledger"]
 """The kind of a row of a session."""
 Stamp: TypeAlias = tuple[int, int]
 """The size of a session's events, and when they were last written, in ns since 1970."""
-CONFIG, SUMMARIES = "config", "summaries"
-"""The names of documents."""
+CONFIG = "config"
+"""The name of the document with the settings."""
 LOCK_SECONDS = 30.0
 """Seconds to wait for a lock."""
+WRITING = "another process is writing to the store"
+"""Why the lock `store` is not free."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,14 @@ class Backend(Protocol):
     @property
     def is_ours(self) -> bool:
         """Whether the user made or trusts what is kept here, or a program named it."""
+        ...
+
+    def of_tenant(self, tenant: str) -> "Backend":
+        """The store of a tenant, apart from this one and from those of all other tenants.
+
+        Raises:
+            StoreError: the name cannot be that of a folder.
+        """
         ...
 
     def check(self) -> None:
@@ -175,15 +185,39 @@ class Backend(Protocol):
         ...
 
     def write_text(self, session: str, ref: str, text: str) -> str:
-        """Keep a text where an agent can read it; returns the place."""
+        """Keep a text where an agent can read it; returns the place.
+
+        An engine whose texts no agent can read keeps nothing and returns "": the original is kept.
+        """
         ...
 
     def place_of_text(self, session: str, ref: str) -> str:
-        """The place of a text of `write_text`."""
+        """The place of a text of `write_text`; "" if no agent can read it."""
         ...
 
     def remove_texts(self, session: str, refs: Sequence[str]) -> tuple[list[str], list[str]]:
         """The refs whose texts were removed, and a warning for each that could not be."""
+        ...
+
+    def add_summary(self, summary: Mapping[str, Any]) -> None:
+        """Add a summary, a JSON object; its `session` is the id of a session.
+
+        Raises:
+            StoreDamaged: the summaries are damaged; they are not overwritten.
+        """
+        ...
+
+    def summaries(self, session: str | None = None) -> Iterable[dict[str, Any]]:
+        """The summaries of a session, the newest first; of all for `None`.
+
+        Raises:
+            StoreDamaged: the summaries are damaged.
+            StoreTooNew: a newer version of this package wrote them.
+        """
+        ...
+
+    def remove_summaries(self, session: str) -> None:
+        """Delete the summaries of a session."""
         ...
 
     def forget(self, session: str) -> None:

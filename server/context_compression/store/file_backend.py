@@ -6,16 +6,28 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from context_compression.store import disk_usage, files
-from context_compression.store.backend import CONFIG, LOCK_SECONDS, Events, Kind, Owner, Stamp
+from context_compression.store import disk_usage, files, summaries
+from context_compression.store.backend import (
+    CONFIG,
+    LOCK_SECONDS,
+    WRITING,
+    Events,
+    Kind,
+    Owner,
+    Stamp,
+)
 from context_compression.store.catalog import Catalog
 from context_compression.store.hits import SearchResult
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS, folder_named
+from context_compression.store.names import checked_name
 from context_compression.store.root_folder import holding, make_folder, when_made
 from context_compression.store.search import SearchScope, search
 from context_compression.store.session_files import SessionFiles
 from context_compression.store.sessions import newest_first, session_folders
 from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, settings_and_prompts
+
+SUMMARIES = "summaries"
+"""The name of the document with the summaries."""
 
 
 class FileBackend:
@@ -47,6 +59,10 @@ class FileBackend:
     def name(self) -> str:
         """The path of the folder."""
         return str(self.folder)
+
+    def of_tenant(self, tenant: str) -> "FileBackend":
+        """The store in the folder `tenants/<tenant>`, which a program names and so is trusted."""
+        return FileBackend(self.folder / "tenants" / checked_name(tenant, "A tenant's name"))
 
     @property
     def is_ours(self) -> bool:
@@ -163,6 +179,24 @@ class FileBackend:
         """See `Backend.remove_texts`."""
         return self.session(session).remove_offloaded(refs)
 
+    def add_summary(self, summary: Mapping[str, Any]) -> None:
+        """Add to the list in `summaries.json`; see `Backend.add_summary`."""
+        with self._writing_summaries():
+            self._write_summaries([*self._summaries(), dict(summary)])
+
+    def summaries(self, session: str | None = None) -> list[dict[str, Any]]:
+        """Those in `summaries.json`; see `Backend.summaries`."""
+        entries = reversed(self._summaries())
+        return [each for each in entries if session in (None, each.get("session"))]
+
+    def remove_summaries(self, session: str) -> None:
+        """Remove from the list in `summaries.json`; a list without any is not written."""
+        if not self.summaries(session):
+            return
+        with self._writing_summaries():
+            entries = self._summaries()
+            self._write_summaries([each for each in entries if each.get("session") != session])
+
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
         """Delete the folder of a session, and what the search index has of it."""
 
@@ -257,6 +291,18 @@ class FileBackend:
         if not shares:
             return disk_usage.size_of(self.folder / INDEX)
         return sum(shares[name] for name in shares.keys() - {*self.sessions()})
+
+    def _summaries(self) -> list[dict[str, Any]]:
+        """The summaries, oldest first."""
+        return summaries.entries_in(
+            self.read_document(SUMMARIES), self.place_of_document(SUMMARIES)
+        )
+
+    def _write_summaries(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        self.write_document(SUMMARIES, {"summaries": entries})
+
+    def _writing_summaries(self) -> AbstractContextManager[None]:
+        return self.lock("store", WRITING)
 
     def _document(self, name: str) -> Path:
         return self.folder / f"{name}.json"

@@ -1,7 +1,7 @@
 """`Store`: settings, prompts, summaries and sessions, wherever they are kept."""
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,13 @@ from typing import Any
 from context_compression.errors import NotOurs, StoreError
 from context_compression.setting_names import with_own_names
 from context_compression.store import files, pruning
-from context_compression.store.backend import CONFIG, LOCK_SECONDS, Backend, Stamp
+from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Backend, Stamp
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.hits import SearchResult
 from context_compression.store.location import store_folder_for
 from context_compression.store.log import SessionLog
-from context_compression.store.summaries import Summaries, usable_part, without_repeats
+from context_compression.store.summaries import problems as summary_problems
+from context_compression.store.summaries import usable_part, without_repeats
 
 
 class Store:
@@ -39,7 +40,6 @@ class Store:
             StoreError: the path is a URL, or contains a NUL character.
         """
         self.backend = FileBackend(place) if isinstance(place, str | Path) else place
-        self._summaries = Summaries(self.backend)
         self._logs: dict[str, SessionLog] = {}
 
     @classmethod
@@ -105,6 +105,14 @@ class Store:
         """`not_applied` as a list of warnings; empty if everything is applied."""
         return (self.not_applied,) if self.not_applied else ()
 
+    def of_tenant(self, tenant: str) -> "Store":
+        """The store of a tenant, apart from this one and from those of all other tenants.
+
+        Raises:
+            StoreError: the name has other characters than A-Z a-z 0-9 . _ -, or too many.
+        """
+        return Store(self.backend.of_tenant(tenant))
+
     def speaking(self) -> list[Path]:
         """The existing files with settings and prompts: `config.json` and `prompts/*.md`."""
         return self._files.speaking()
@@ -151,7 +159,7 @@ class Store:
             StoreDamaged: the old settings are damaged; they are not overwritten.
             StoreTooNew: a newer version wrote it.
         """
-        with self._locked():
+        with self.backend.lock("store", WRITING):
             config = self.read_config()
             if reason := self.not_applied:
                 raise NotOurs(f"{reason} Nothing was changed.")
@@ -169,8 +177,7 @@ class Store:
         Raises:
             StoreDamaged: the summaries are damaged; they are not overwritten.
         """
-        with self._locked():
-            self._summaries.write([*self._summaries.read(), dict(entry)])
+        self.backend.add_summary(entry)
 
     def summaries(
         self, *, session: str | None = None, limit: int | None = None
@@ -187,9 +194,7 @@ class Store:
         Raises:
             StoreDamaged: the summaries are damaged.
         """
-        entries = [usable_part(entry) for entry in reversed(self._summaries.read())]
-        if session is not None:
-            entries = [entry for entry in entries if entry.get("session") == session]
+        entries = map(usable_part, self.backend.summaries(session))
         return list(islice(without_repeats(filter(self._counts, entries)), limit))
 
     def session(self, id: str) -> SessionLog:
@@ -226,10 +231,7 @@ class Store:
 
         log.remove(timeout, unchanged)
         self._logs.pop(id, None)
-        if self.summaries(session=id):
-            with self._locked():
-                entries = self._summaries.read()
-                self._summaries.write([entry for entry in entries if entry.get("session") != id])
+        self.backend.remove_summaries(id)
 
     def forget(self, id: str) -> None:
         """Free the memory that a session takes; it is read again when it is used."""
@@ -317,7 +319,7 @@ class Store:
         with files.collecting(problems):
             self.read_config()
         with files.collecting(problems):
-            problems += self._summaries.problems()
+            problems += summary_problems([*self.backend.summaries()][::-1])
         with files.collecting(problems):
             for id in self.backend.all_sessions():
                 problems += self._log(id).problems()
@@ -335,9 +337,6 @@ class Store:
             if "n" in summary:
                 return self.session(str(summary.get("session"))).completed(summary["n"])
         return True
-
-    def _locked(self) -> AbstractContextManager[None]:
-        return self.backend.lock("store", "another process is writing to the store")
 
     @property
     def _files(self) -> FileBackend:

@@ -1,10 +1,9 @@
-"""The document `summaries`: the summaries and checkpoints that all sessions kept."""
+"""The summaries and checkpoints that all sessions kept, as JSON objects in one document."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from context_compression.store import files
-from context_compression.store.backend import SUMMARIES, Backend
 
 FIELDS = frozenset(
     {
@@ -22,37 +21,25 @@ FIELDS = frozenset(
 """The fields of a summary whose types are checked, see `_fits`. Other fields are not checked."""
 
 
-class Summaries:
-    """The document with the summaries of a store. Writers must hold a lock; readers need none."""
+def entries_in(document: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
+    """The summaries in a document, oldest first; `[]` if it is empty.
 
-    def __init__(self, backend: Backend) -> None:
-        """The summaries in a backend; nothing is read yet."""
-        self._backend = backend
+    Raises:
+        StoreDamaged: the document is damaged; the error names its `place`.
+    """
+    entries = document.get("summaries", [])
+    if not isinstance(entries, list):
+        raise files.damaged(place, 'has no list of "summaries"')
+    if not all(isinstance(entry, dict) for entry in cast("list[Any]", entries)):
+        raise files.damaged(place, "holds a summary that is not a JSON object")
+    return cast("list[dict[str, Any]]", entries)
 
-    def read(self) -> list[dict[str, Any]]:
-        """The summaries as they are in the document, oldest first; `[]` if there is none.
 
-        Raises:
-            StoreDamaged: the document is damaged.
-            StoreTooNew: a newer version wrote it.
-        """
-        entries = self._backend.read_document(SUMMARIES).get("summaries", [])
-        place = self._backend.place_of_document(SUMMARIES)
-        if not isinstance(entries, list):
-            raise files.damaged(place, 'has no list of "summaries"')
-        if not all(isinstance(entry, dict) for entry in cast("list[Any]", entries)):
-            raise files.damaged(place, "holds a summary that is not a JSON object")
-        return cast("list[dict[str, Any]]", entries)
-
-    def write(self, entries: list[dict[str, Any]]) -> None:
-        """Replace all summaries."""
-        self._backend.write_document(SUMMARIES, {"summaries": entries})
-
-    def problems(self) -> Iterator[str]:
-        """A sentence for each summary with a field of a wrong type."""
-        for number, entry in enumerate(self.read(), 1):
-            if wrong := ", ".join(sorted(entry.keys() - usable_part(entry).keys())):
-                yield f"summaries.json: summary {number} has an unusable value in {wrong}"
+def problems(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A sentence for each summary with a field of a wrong type; `entries` are the oldest first."""
+    for number, entry in enumerate(entries, 1):
+        if wrong := ", ".join(sorted(entry.keys() - usable_part(entry).keys())):
+            yield f"summaries: summary {number} has an unusable value in {wrong}"
 
 
 def usable_part(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -216,11 +216,57 @@ def a_text_is_found_in_what_a_session_holds(make: Make) -> None:
 
 
 def texts_for_agents_come_and_go(make: Make) -> None:
-    """Their place is known before; taking away what is gone is no error."""
+    """Their place is known before, or there is none; taking away what is gone is no error."""
     backend = make()
-    assert backend.write_text("s", "c3f9a1", TEXTS[-1]) == backend.place_of_text("s", "c3f9a1")
-    assert make().remove_texts("s", ["c3f9a1", "aaaa"]) == (["c3f9a1"], [])
+    place = backend.write_text("s", "c3f9a1", TEXTS[-1])
+    assert place == backend.place_of_text("s", "c3f9a1")
+    removed = ["c3f9a1"] if place else []
+    assert make().remove_texts("s", ["c3f9a1", "aaaa"]) == (removed, [])
     assert make().remove_texts("s", ["c3f9a1"]) == ([], [])
+
+
+def summaries_come_back_the_newest_first(make: Make) -> None:
+    """Those of one session, or all; deleting those of one session keeps the others."""
+    backend = make()
+    added = [{"session": id, "content": f"{id} 我们"} for id in ("s", "t", "s")]
+    for summary in added:
+        backend.add_summary(summary)
+    assert [*make().summaries()] == added[::-1]
+    assert [*make().summaries("s")] == [added[2], added[0]]
+    backend.remove_summaries("s")
+    assert [*make().summaries()] == [added[1]]
+    assert [*make().summaries("s")] == []
+
+
+def tenants_see_nothing_of_each_other(make: Make) -> None:
+    """The same names stand for different things in each; a lock of one holds up no other."""
+    ref = ref_of(said("a")["message"])
+    for tenant in ("a", "b"):
+        backend = make().of_tenant(tenant)
+        backend.write_originals("s", NAME, [said(tenant)["message"]], NOON)
+        backend.append("s", "events", [archived(tenant)], NOON)
+        backend.append(tenant, "events", [said(f"only {tenant} has this word")], NOON)
+        backend.add_summary({"session": "s", "content": tenant})
+        backend.write_document("config", {"focus": tenant})
+    a, b = (make().of_tenant(tenant) for tenant in ("a", "b"))
+    assert sorted(b.sessions()) == ["b", "s"]
+    assert b.stamp("a") is None
+    assert b.rows("a", "events").items == []
+    assert b.read_originals("s", NAME) == [said("b")["message"]]
+    assert [*b.entries("s", ref)] == []
+    assert b.owner(ref, lambda id: SessionLog(b, id)) is None
+    assert a.owner(ref, lambda id: SessionLog(a, id)) is not None
+    assert [each["content"] for each in b.summaries()] == ["b"]
+    assert b.read_document("config")["focus"] == "b"
+    assert [hit.session for hit in Store(b).search("a").hits] == []
+    b.remove("s", 0, lambda: None)
+    assert a.read_originals("s", NAME) == [said("a")["message"]]
+    with a.lock("one", "somebody works"), b.lock("one", "somebody works", 0):
+        pass
+    assert make().sessions() == []
+    for name in ("", "..", "a/b", "a\x00"):
+        with refused(StoreError):
+            make().of_tenant(name)
 
 
 def documents_are_replaced_whole(make: Make) -> None:
@@ -321,6 +367,8 @@ CONTRACT: Sequence[Check] = (
     two_originals_under_one_ref_are_told,
     a_text_is_found_in_what_a_session_holds,
     texts_for_agents_come_and_go,
+    summaries_come_back_the_newest_first,
+    tenants_see_nothing_of_each_other,
     documents_are_replaced_whole,
     a_lock_is_held_by_one,
     a_deleted_session_is_gone,
