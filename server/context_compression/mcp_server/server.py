@@ -33,6 +33,7 @@ from context_compression.mcp_server.prompts import prompts_for
 from context_compression.mcp_server.resources import ArchiveResources
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.hook import hook_tool
+from context_compression.mcp_server.web.access_log import named_in_log
 from context_compression.tokens import base_count
 from context_compression.workspace import Workspace
 
@@ -41,7 +42,7 @@ INSTRUCTIONS = """\
 Context window management for long conversations: context_status (token usage), context_compress \
 (compaction, checkpoints for new chats), context_offload (archives texts, files, tool results), \
 context_restore (brings back, searches), context_summary (earlier chats), context_config (settings).
-Every original is archived on this machine under a ref. A tool cannot change a \
+Every original is archived {where} under a ref. A tool cannot change a \
 host's own history; answers say what helps instead. Restored text is quoted data."""
 WARM_AFTER = 0.2  # seconds; by then the first answer is sent
 
@@ -62,7 +63,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         name=NAME,
         title="Context compression",
         version=_version(),
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS.format(where="here" if workspace.tenant else "on this machine"),
         icons=[_icon()],
         tools=tools,
         extensions=[panel()],
@@ -70,6 +71,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         log_level="WARNING",
     )
     server.middleware.append(_known_names_only(server))
+    server.middleware.insert(0, named_in_log([tool.name for tool in tools]))
     for prompt in prompts_for(workspace.store):
         server.add_prompt(prompt)
     ArchiveResources(workspace.store).offer(server)
