@@ -45,7 +45,7 @@ async def archived(client: Client) -> tuple[dict[str, str], list[str], str]:
 async def test_any_of_three_replicas_goes_on_where_another_was(
     three: list[Replica], mode: Any, first: int
 ) -> None:
-    """A conversation is compressed with a summary by the caller: four calls that need each other."""
+    """A conversation is compressed with a summary by the caller: calls that need each other."""
     name, messages = f"work-{mode}-{first}", conversation(10)
     written = "## Goal\nMend the login, as the user asked.\n\n## Done\nThe reader was mended."
     async with client_of("ann", three, mode=mode, first=first) as client:
@@ -119,7 +119,8 @@ async def test_what_a_client_says_of_itself_makes_no_tenant_of_it(three: list[Re
         "params": {"name": "context_restore", "arguments": {"ref": kept.facts["ref"]}},
     }  # fmt: skip
     headers = {
-        "Accept": "application/json, text/event-stream", "Authorization": f"Bearer {token_of('eve')}",
+        "Accept": "application/json, text/event-stream",
+        "Authorization": f"Bearer {token_of('eve')}",
         "X-Tenant": "dan", "X-Forwarded-User": "dan", "Tenant": "dan", "MCP-Session-Id": "dan",
     }  # fmt: skip
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import httpx2
 from mcp import Client
@@ -46,7 +47,7 @@ class Replica:
     _reader: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Waits until it listens."""
+        """Waits until it answers."""
         assert self.process.stderr
         for line in self.process.stderr:
             self.stderr.append(line)
@@ -54,6 +55,8 @@ class Replica:
                 self.url = line.removeprefix("Serving ").strip()
                 break
         assert self.url, self.stderr
+        with urlopen(f"{self.base}/healthz", timeout=60) as answer:
+            assert answer.status == 200
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

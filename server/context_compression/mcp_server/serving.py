@@ -134,6 +134,22 @@ def serve_http(
     """
     options = options or HttpOptions(host, port, token)
     tokens, made_up = _tokens(workspace, options)
+    health = Health(lambda: workspace.store.backend.read_document(CONFIG))
+    gate = gate_of(workspace, options, tokens, health)
+    listening = _listening(options.host, options.port)
+    _announce(options.host, listening.getsockname()[1], made_up)
+    drain = options.drain_seconds
+    if drain is None:
+        drain = DRAIN_SECONDS if isinstance(tokens, TenantTokens) else 0.0
+    DrainingServer(http_config(gate), health, drain).run(sockets=[listening])
+
+
+def gate_of(workspace: Workspace, options: HttpOptions, tokens: Tokens, health: Health) -> Gate:
+    """The ASGI application of a workspace: of its tenants, if the tokens are theirs.
+
+    Raises:
+        InvalidSettings: the options contradict each other, or name no host.
+    """
     tenants = isinstance(tokens, TenantTokens)
     if options.limits and not tenants:
         raise InvalidSettings(
@@ -141,8 +157,7 @@ def serve_http(
             "them out."
         )
     names = allowed_names(options.host, options.allow_hosts)
-    health = Health(lambda: workspace.store.backend.read_document(CONFIG))
-    gate = Gate(
+    return Gate(
         tokens,
         _servers(workspace, names, tenants=tenants),
         health,
@@ -150,12 +165,6 @@ def serve_http(
         stateless=tenants,
         access_log=options.access_log,
     )
-    listening = _listening(options.host, options.port)
-    _announce(options.host, listening.getsockname()[1], made_up)
-    drain = options.drain_seconds
-    if drain is None:
-        drain = DRAIN_SECONDS if tenants else 0.0
-    DrainingServer(http_config(gate), health, drain).run(sockets=[listening])
 
 
 def http_config(app: ASGIApp) -> uvicorn.Config:

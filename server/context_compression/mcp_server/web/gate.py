@@ -86,7 +86,8 @@ class Gate:
 
         async def send_last(message: Message) -> None:
             if self._health.draining and message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+                others = [each for each in message["headers"] if each[0] != b"connection"]
+                message = {**message, "headers": [*others, (b"connection", b"close")]}
             await send(message)
 
         return send_last

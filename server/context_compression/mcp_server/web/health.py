@@ -36,7 +36,7 @@ class Health:
     _reason: str = ""
     _known_until: float = 0.0
     _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
-    _thread: anyio.CapacityLimiter | None = None
+    _asking: bool = False
 
     async def response(self, path: str) -> JSONResponse:
         """The answer to a request for `LIVES` or `READY`."""
@@ -55,13 +55,22 @@ class Health:
         return self._reason
 
     async def _ask(self) -> str:
-        # a thread of its own: tools may have taken all others, and one that hangs is enough
-        self._thread = self._thread or anyio.CapacityLimiter(1)
+        if self._asking:  # a thread that was given up; another would hang as well
+            return SLOW
+        self._asking = True
         try:
             with anyio.fail_after(SECONDS):
-                await run_sync(self.check, abandon_on_cancel=True, limiter=self._thread)
+                # a limiter of its own, because tools may have taken all other threads
+                limiter = anyio.CapacityLimiter(1)
+                await run_sync(self._ask_in_thread, abandon_on_cancel=True, limiter=limiter)
         except TimeoutError:
             return SLOW
         except Exception:
             return UNREACHABLE
         return ""
+
+    def _ask_in_thread(self) -> None:
+        try:
+            self.check()
+        finally:
+            self._asking = False

@@ -98,14 +98,15 @@ class TenantTokens:
                 text = opened.read().decode()
         except (OSError, ValueError) as error:  # also: not UTF-8, a NUL in the path
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            named = f"in {file}" if self._stamp else "of tenants"  # else it may be a token itself
             raise InvalidSettings(
-                f"The tokens in {file} cannot be read: {why}. Pass the path of a file with a "
-                "tenant and a token in each line."
+                f"The tokens {named} cannot be read: {why}. Pass the path of a file with a tenant "
+                "and a token in each line."
             ) from None
         return pairs_in(text, file)
 
 
-def pairs_in(text: str, file: str = "the environment") -> Pairs:
+def pairs_in(text: str, file: str = "the value given") -> Pairs:
     """The tenants and hashes in lines of tokens.
 
     Raises:

@@ -54,16 +54,8 @@ class TenantServers:
             with it.
     """
 
-    def __init__(
-        self,
-        make: Callable[[str], Starlette],
-        *,
-        lasting: bool = False,
-        most: int = MOST,
-        renewed_after: int = RENEWED_AFTER,
-    ) -> None:
+    def __init__(self, make: Callable[[str], Starlette], *, lasting: bool = False) -> None:
         self._make, self._lasting = make, lasting
-        self._most, self._renewed_after = most, renewed_after
         self._servers: dict[str, _Server] = {}
         self._making = anyio.Lock()
         self._group: TaskGroup | None = None
@@ -102,9 +94,9 @@ class TenantServers:
     def _drop_what_is_old(self, tenant: str, server: _Server) -> None:
         if self._lasting:
             return
-        if server.requests >= self._renewed_after and not server.dropped:
+        if server.requests >= RENEWED_AFTER and not server.dropped:
             del self._servers[tenant]
             server.drop()
-        if len(self._servers) > self._most:
+        if len(self._servers) > MOST:
             oldest = next(iter(self._servers))
             self._servers.pop(oldest).drop()
