@@ -1,6 +1,7 @@
 """A real PostgreSQL server in a temporary folder, run by a user that is not root."""
 
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -8,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,17 +34,28 @@ def _version(path: Path) -> int:
     return int("".join(filter(str.isdecimal, path.parts[-3])) or 0)
 
 
-def _other_user() -> dict[str, Any]:
-    """Arguments of `Popen` with which root starts a program as another user."""
-    if os.name == "nt" or os.getuid() != 0:
-        return {}
-    import pwd
-
+def _other_user() -> "pwd.struct_passwd | None":
+    """The user as whom root starts a server, which refuses to run as root."""
+    if os.getuid() != 0:
+        return None
     for name in ("postgres", "nobody"):
         with suppress(KeyError):
-            entry = pwd.getpwnam(name)
-            return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-    return {}
+            return pwd.getpwnam(name)
+    return None
+
+
+def _started(arguments: Sequence[str], output: Any) -> "subprocess.Popen[bytes]":
+    """A program of the server, as its user, in a process group of its own."""
+    user = _other_user()
+    return subprocess.Popen(
+        arguments,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+        user=user.pw_uid if user else None,
+        group=user.pw_gid if user else None,
+        extra_groups=[] if user else None,
+    )
 
 
 @dataclass
@@ -81,10 +93,7 @@ class Server:
             "-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=256MB",
         ]  # fmt: skip
         with open(self.folder.parent / "log", "ab") as log:
-            process = self.process = subprocess.Popen(
-                arguments, stdout=log, stderr=log, start_new_session=True, text=False,
-                **_other_user(),
-            )  # fmt: skip
+            process = self.process = _started(arguments, log)
         end = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -118,18 +127,15 @@ def running() -> Generator[Server]:
     folder = programs()
     assert folder is not None
     place = Path(tempfile.mkdtemp(prefix="cc-pg-"))
-    user = _other_user()
-    if user:
-        os.chown(place, user["user"], user["group"])
+    if user := _other_user():
+        os.chown(place, user.pw_uid, user.pw_gid)
     server = Server(place / "data", _free_port())
     try:
-        subprocess.run(
-            [
-                str(folder / "initdb"), "-D", str(server.folder), "-U", "admin", "-A", "trust",
-                "-E", "UTF8", "--locale=C.UTF-8", "--no-sync",
-            ],
-            check=True, capture_output=True, **user,
-        )  # fmt: skip
+        made = [
+            str(folder / "initdb"), "-D", str(server.folder), "-U", "admin", "-A", "trust",
+            "-E", "UTF8", "--locale=C.UTF-8", "--no-sync",
+        ]  # fmt: skip
+        assert _started(made, subprocess.DEVNULL).wait() == 0
         (server.folder / "pg_hba.conf").write_text(
             "host all admin 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
         )
