@@ -89,11 +89,17 @@ class Replica:
 def replicas(
     folder: Path, *options: str, number: int = 1, environ: dict[str, str] | None = None
 ) -> Generator[list[Replica]]:
-    """Processes over one store in `folder`, with these options of `serve --http`."""
+    """Processes over one store, with these options of `serve --http`.
+
+    It is in `folder`, unless `environ` names another.
+    """
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    variables = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SERVER)}
-    command = [sys.executable, "-m", "context_compression", "--store", str(folder / "store")]
+    variables = {
+        "HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SERVER),
+        "CONTEXT_COMPRESSION_STORE": str(folder / "store"),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "context_compression"]
     started = [
         Replica(
             subprocess.Popen(
