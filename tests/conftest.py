@@ -2,11 +2,13 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from postgres import Server as DatabaseServer
+from postgres import programs, running
 
 from context_compression.setup.machine import Machine, Server
 
@@ -34,6 +36,15 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recorded conversations at {folder}; set CONTEXT_COMPRESSION_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[DatabaseServer]:
+    """A real PostgreSQL server."""
+    if programs() is None:
+        pytest.skip("no PostgreSQL server is installed: apt-get install postgresql")
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

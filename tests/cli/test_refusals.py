@@ -343,11 +343,11 @@ def test_a_pin_that_is_no_index_is_a_text(text: str):
 def test_a_url_as_the_store_is_refused_before_anything_is_written(
     desk: Desk, command: str, snapshot: Snapshot
 ):
-    url = "postgresql://someone:a-password@host/db"
+    url = "mysql://someone:a-password@host/db"
     before = snapshot(desk.folder)
 
     told = refused(desk.run("--store", url, *command.split()))
 
-    assert "this is a URL: postgresql://…" in told
+    assert "this is a URL: mysql://…" in told
     assert "a-password" not in told
     assert snapshot(desk.folder) == before

@@ -1,9 +1,11 @@
 """Each engine that keeps a store passes the same checks."""
 
+import secrets
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from postgres import Server
 
 from context_compression import Session, Store, compress, restore_tool
 from context_compression.conversation.messages import strings_in
@@ -31,6 +33,14 @@ class Elsewhere:
 @pytest.mark.parametrize("check", CONTRACT, ids=name_of)
 def test_files(check: Check, tmp_path: Path) -> None:
     check(lambda: FileBackend(tmp_path / ".compression"))
+
+
+@pytest.mark.parametrize("check", CONTRACT, ids=name_of)
+def test_postgres(check: Check, postgres_server: Server) -> None:
+    from context_compression.store.postgres.backend import PostgresBackend
+
+    tenant = f"t-{secrets.token_hex(8)}"
+    check(lambda: PostgresBackend(postgres_server.url, tenant))
 
 
 def test_the_contract_has_every_check() -> None:

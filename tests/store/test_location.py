@@ -143,7 +143,7 @@ def test_the_user_may_have_a_folder_for_each_project_among_his_own_data(
     assert not places[0].exists()
 
 
-URLS = ["postgresql://someone:a-password@host/db", "s3://bucket/archive", "file:///tmp/archive"]
+URLS = ["mysql://someone:a-password@host/db", "s3://bucket/archive", "file:///tmp/archive"]
 
 
 @pytest.mark.parametrize("url", URLS)

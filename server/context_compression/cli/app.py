@@ -15,7 +15,7 @@ from context_compression.cli.terminal import is_at_terminal, say, speak_utf8
 from context_compression.display.strings import harmless, one_line
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.store.location import folder_named
+from context_compression.store.places import backend_at
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.guard import in_our_words
 
@@ -141,8 +141,9 @@ def warn(opened: Opened) -> None:
 )
 @click.option(
     "--store",
-    metavar="DIR",
-    help="The folder that keeps everything. Default: .compression/ of the project.",
+    metavar="PLACE",
+    help="The folder that keeps everything, or postgresql://… Default: .compression/ of the "
+    "project.",
 )
 @click.option(
     "--allow", metavar="DIR", multiple=True, help="A folder that agents may read. Repeatable."
@@ -155,7 +156,7 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
     Without a command, serve the tools to an agent over stdio; on a terminal, print this help.
     """
     if store:
-        folder_named(store)
+        backend_at(store)
     for folder in allow:
         if "\0" in folder:
             raise click.UsageError(

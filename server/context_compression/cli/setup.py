@@ -18,6 +18,7 @@ from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
 from context_compression.progress import CHECKING
 from context_compression.shell import completing
+from context_compression.store.places import is_database
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.setup.finding import Finding
@@ -71,6 +72,11 @@ def install(
     from context_compression.setup.machine import TO_STAY, is_temporary
     from context_compression.setup.mcp_package import unavailable
 
+    if options.store and is_database(options.store):
+        raise click.UsageError(
+            "A database's address may hold a password, and a host's configuration is no place for "
+            "one. Set CONTEXT_COMPRESSION_STORE where the host starts, and leave out --store."
+        )
     machine, server = _here(options)
     if not names:
         show(*_overview(machine))
@@ -220,7 +226,8 @@ def _here(options: Options) -> "tuple[Machine, Server]":
     from context_compression.setup.machine import Machine, this_server
 
     machine = Machine.here()
-    store = ("--store", os.path.abspath(options.store)) if options.store else ()
+    folder = options.store and not is_database(options.store)
+    store = ("--store", os.path.abspath(options.store)) if folder else ()
     allow = tuple(part for path in options.allow for part in ("--allow", os.path.abspath(path)))
     return machine, this_server(machine, sys.argv[0], sys.executable, (*store, *allow))
 

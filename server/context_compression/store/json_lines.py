@@ -5,7 +5,6 @@ torn. The next append ends it with a newline, so that it stays in the file as a 
 reported. It is never lost.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ from context_compression.display.plurals import how_many
 from context_compression.store import files
 from context_compression.store.backend import Events
 from context_compression.store.checksums import object_in_line, was_changed, with_checksum
+from context_compression.store.quoting import spellings
 
 HEAD_BYTES = 4096
 """Longer than any header."""
@@ -114,8 +114,8 @@ class LineFile:
 
     def holds(self, text: str) -> bool:
         """Whether a string in the file contains a text, in either form that `to_json` writes."""
-        spellings = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
-        longest = max(map(len, spellings))
+        forms = spellings(text)
+        longest = max(map(len, forms))
         with (
             files.reading(self.path),
             suppress(FileNotFoundError),
@@ -124,7 +124,7 @@ class LineFile:
             data = b""
             while chunk := file.read(CHUNK_BYTES):
                 data = data[-longest:] + chunk
-                if any(spelling in data for spelling in spellings):
+                if any(form in data for form in forms):
                     return True
         return False
 

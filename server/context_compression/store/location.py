@@ -18,6 +18,8 @@ INDEX = "search.sqlite"
 """The name of the search index in the store folder."""
 JOURNAL_ENDINGS = ("-journal", "-wal", "-shm")
 """Endings of the files that SQLite may leave next to the index."""
+PLACE, FOLDER = "CONTEXT_COMPRESSION_STORE", "CONTEXT_COMPRESSION_DIR"
+"""The variables that name the store; the first also a database."""
 USER = "user"
 """Value of `CONTEXT_COMPRESSION_DIR`: one folder per project in the user's data folder."""
 LONGEST_POINTER = 10_000
@@ -41,8 +43,8 @@ def folder_named(place: str | Path) -> Path:
         raise StoreError(f"{str(place)!r} holds a NUL character, which no folder's name may hold.")
     if url := URL.match(str(place)):
         raise StoreError(
-            f"A store is a folder, and this is a URL: {url[1]}://… Pass the path of a folder; if "
-            "its name looks like a URL, the absolute path."
+            f"A store is a folder or postgresql://…, and this is a URL: {url[1]}://… Pass the path "
+            "of a folder; if its name looks like a URL, the absolute path."
         )
     return Path(place)
 
@@ -50,7 +52,8 @@ def folder_named(place: str | Path) -> Path:
 def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
     """The folder of the store for work done in `start`; it may not exist yet.
 
-    1. The value of `CONTEXT_COMPRESSION_DIR`: a path, relative to `start`, or `user`.
+    1. The value of `CONTEXT_COMPRESSION_STORE`, otherwise of `CONTEXT_COMPRESSION_DIR`: a path,
+       relative to `start`, or `user`.
     2. The nearest `.compression` from `start` up to the root of its repository.
     3. In a linked worktree without one, the nearest in the main worktree.
     4. `.compression` in the root of the (main) repository.
@@ -66,10 +69,10 @@ def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> 
         environ: the environment variables.
 
     Raises:
-        StoreError: `CONTEXT_COMPRESSION_DIR` is a URL.
+        StoreError: the value is a URL.
     """
     start, home = start.resolve(), home.resolve()
-    if named := environ.get("CONTEXT_COMPRESSION_DIR"):
+    if named := environ.get(PLACE) or environ.get(FOLDER):
         if named == USER:
             return _among_user_data(_root(start, home))
         first, *rest = folder_named(named).parts

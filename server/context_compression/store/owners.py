@@ -31,6 +31,14 @@ def owner_of(
     return None if full is None else _first_owner(full, owners[full])
 
 
+def several_originals(ref: str, sessions: Iterable[str]) -> str:
+    """The error for a ref that stands for different originals in these sessions."""
+    return (
+        f"{ref} stands for different things in {' and in '.join(sessions)}: their hashes begin "
+        "alike, which does not happen by chance. Name the session, too."
+    )
+
+
 def _first_owner(ref: str, owners: Sequence[Owner]) -> Owner:
     """The first log that has the original of a ref; the original must be the same in all logs."""
     if len(owners) == 1:
@@ -40,9 +48,5 @@ def _first_owner(ref: str, owners: Sequence[Owner]) -> Owner:
         with suppress(StoreError):
             by_digest.setdefault(log.digest(ref), log)
     if len(by_digest) > 1:
-        where = " and in ".join(log.id for log in by_digest.values())
-        raise UnknownRef(
-            f"{ref} stands for different things in {where}: their hashes begin alike, which does "
-            "not happen by chance. Name the session, too."
-        )
+        raise UnknownRef(several_originals(ref, [log.id for log in by_digest.values()]))
     return next(iter(by_digest.values()), owners[0])

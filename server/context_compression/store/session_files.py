@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,18 +9,16 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.refs import DIGITS
 from context_compression.errors import StoreError, StoreNotDurable
 from context_compression.store import files, originals, ref_entries
 from context_compression.store.backend import Kind, Stamp
 from context_compression.store.events import hashes_of_originals, refs_in
 from context_compression.store.json_lines import Events, JsonLine, LineFile, Mark
 from context_compression.store.names import checked_name
+from context_compression.store.quoting import digits_in
 from context_compression.store.root_folder import make_folder
 from context_compression.store.session_folder import EVENTS, SessionFolder
 from context_compression.store.verification import damaged_originals
-
-HEX = re.compile(rb"[0-9a-f]{12,}")
 
 
 class SessionFiles(SessionFolder):
@@ -153,11 +150,7 @@ class SessionFiles(SessionFolder):
         quoted: set[str] = set()
         for path in (self._events.path, *self._archives()):
             with suppress(OSError, StoreError):
-                for run in HEX.findall(files.ordinary(path).read_bytes()):
-                    whole = run.decode()
-                    starts = range(len(whole) - DIGITS + 1)
-                    quoted.update(whole[at : at + DIGITS] for at in starts)
-                    quoted.add(whole)
+                quoted |= digits_in(files.ordinary(path).read_bytes())
         return quoted
 
     def problems(self) -> list[str]:

@@ -12,8 +12,9 @@ from context_compression.store import files, pruning
 from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Backend, Stamp
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.hits import SearchResult
-from context_compression.store.location import store_folder_for
+from context_compression.store.location import PLACE, store_folder_for
 from context_compression.store.log import SessionLog
+from context_compression.store.places import backend_at, is_database
 from context_compression.store.summaries import problems as summary_problems
 from context_compression.store.summaries import usable_part, without_repeats
 
@@ -34,27 +35,34 @@ class Store:
         """The store at a place. The first write creates it.
 
         Args:
-            place: the path of a folder, or a backend.
+            place: the path of a folder, the address of a database (`postgresql://…`), or a backend.
 
         Raises:
-            StoreError: the path is a URL, or contains a NUL character.
+            StoreError: another kind of URL, or the path contains a NUL character.
+            MissingExtra: the place is a database, and `psycopg` is not installed.
         """
-        self.backend = FileBackend(place) if isinstance(place, str | Path) else place
+        self.backend = backend_at(place) if isinstance(place, str | Path) else place
         self._logs: dict[str, SessionLog] = {}
 
     @classmethod
     def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
-        """The user's store for work done in `start`, see `location.store_folder_for`."""
+        """The user's store for work done in `start`.
+
+        `CONTEXT_COMPRESSION_STORE` names a folder or a database; see `location.store_folder_for`
+        for the folder without it.
+        """
+        if (place := environ.get(PLACE)) and is_database(place):
+            return cls.of_user(place, home)
         return cls.of_user(store_folder_for(start, home=home, environ=environ), home)
 
     @classmethod
-    def of_user(cls, folder: str | Path, home: Path) -> "Store":
-        """The store at `folder`; settings and prompts apply only if the user made or trusts it.
+    def of_user(cls, place: str | Path, home: Path) -> "Store":
+        """The store at a place; settings and prompts apply only if the user made or trusts it.
 
         A folder that a program names with `Store(folder)` is always trusted. The list of the user's
         folders is kept in `home`.
         """
-        return cls(FileBackend(folder, home))
+        return cls(backend_at(place, home))
 
     @property
     def name(self) -> str:

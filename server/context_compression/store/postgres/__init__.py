@@ -1,0 +1,13 @@
+"""A store in PostgreSQL, for many workers on many machines: `PostgresBackend`.
+
+    backend      the methods of `Backend`, over the modules below
+    rows         events and ledgers, which only grow
+    archives     originals: contents that are kept once for each tenant
+    refs         which session archived a ref
+    schema       the tables, made and changed by numbered migrations
+    database     pools of connections, transactions that are retried, locks
+    address      the parts of `postgresql://…`, without the password where people see it
+
+A module imports only modules below it. Only this package imports `psycopg`, which the extra
+`postgres` brings.
+"""

@@ -1,0 +1,293 @@
+"""`PostgresBackend`: keeps the store of one tenant in a database that many workers share."""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from context_compression.store import files
+from context_compression.store.backend import LOCK_SECONDS, Events, Kind, Owner, Stamp
+from context_compression.store.events import hashes_of_originals
+from context_compression.store.hits import SearchResult
+from context_compression.store.names import checked_name
+from context_compression.store.postgres.archives import Archives
+from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.refs import Refs
+from context_compression.store.postgres.rows import Rows, lines_of
+from context_compression.store.quoting import digits_in, spellings
+from context_compression.store.verification import damaged_originals
+
+TENANT = "default"
+"""The tenant of a program that names none."""
+REF = re.compile(r"[0-9a-fA-F]{4,64}")
+PROMPTS = "prompts"
+"""The name of the document with the user's instructions for summaries, by name."""
+FETCHED = 200
+"""How many summaries are read at once."""
+_BODIES = """
+SELECT body FROM rows WHERE session IN (SELECT no FROM sessions WHERE tenant = %s AND id = %s)
+"""
+_CONTENTS = """
+SELECT DISTINCT c.no, c.body FROM sessions s JOIN archives a ON a.session = s.no
+CROSS JOIN unnest(a.contents) AS given (content) JOIN contents c ON c.no = given.content
+WHERE s.tenant = %s AND s.id = %s
+"""
+_BYTES = """
+SELECT id, event_bytes + other_bytes FROM sessions WHERE tenant = %s AND id = ANY(%s)
+"""
+
+
+class PostgresBackend:
+    """A `Backend` in PostgreSQL. The first use makes the tables.
+
+    All backends of one address in a process share its connections. What is written by a call is
+    committed when it returns: the originals of a compression before the event that names them.
+    """
+
+    folder = None
+    is_ours = True
+    not_applied = ""
+
+    def __init__(self, url: str, tenant: str = TENANT) -> None:
+        """The store of a tenant in the database at a URL. Nothing is opened yet.
+
+        Raises:
+            StoreError: the URL is no address of a database, or the tenant's name cannot be one.
+        """
+        self.tenant = checked_name(tenant, "A tenant's name")
+        self._url = url
+        self.database = Database.at(url)
+        self._rows = Rows(self.database, tenant)
+        self._archives = Archives(self.database, tenant, self._rows)
+        self._refs = Refs(self.database, tenant)
+
+    @property
+    def name(self) -> str:
+        """The address, without user, password and parameters."""
+        return self.database.address.shown
+
+    def of_tenant(self, tenant: str) -> "PostgresBackend":
+        """The store of another tenant in the same database."""
+        return PostgresBackend(self._url, tenant)
+
+    def check(self) -> None:
+        """Nothing to check: the server decides who may read."""
+
+    def sessions(self) -> list[str]:
+        """The ids of all sessions that have events, the most recently written first."""
+        return self._ids("AND event_bytes > 0")
+
+    def all_sessions(self) -> list[str]:
+        """The ids of all sessions, also of those without events."""
+        return self._ids("")
+
+    def stamp(self, session: str) -> Stamp | None:
+        """See `Backend.stamp`."""
+        return self._rows.stamp(session)
+
+    def rows(self, session: str, kind: Kind) -> Events:
+        """See `Backend.rows`."""
+        return self._rows.read(session, kind)
+
+    def append(
+        self, session: str, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None
+    ) -> None:
+        """See `Backend.append`."""
+        id, lines = checked_name(session, "A session's id"), lines_of(rows)
+
+        def work(connection: Connection) -> None:
+            self._rows.append(connection, id, kind, rows, lines, created_at)
+
+        if lines:
+            self.database.write(self.tenant, work)
+
+    def holds(self, session: str, text: str) -> bool:
+        """See `Backend.holds`."""
+        forms = spellings(text)
+        return any(form in body for body in self._bodies(session) for form in forms)
+
+    def write_originals(
+        self, session: str, name: str, messages: Sequence[Any], created_at: str
+    ) -> None:
+        """See `Backend.write_originals`."""
+        checked_name(name, "An archive's name")
+        self._archives.write(checked_name(session, "A session's id"), name, messages, created_at)
+
+    def originals(self, session: str) -> Collection[str]:
+        """See `Backend.originals`."""
+        return self._archives.names(session)
+
+    def read_originals(self, session: str, name: str, digest: str | None = None) -> list[Any]:
+        """See `Backend.read_originals`."""
+        return self._archives.read(session, name, digest)
+
+    def read_original(self, session: str, name: str, position: int) -> Any:
+        """See `Backend.read_original`."""
+        return self._archives.read_one(session, name, position)
+
+    def entries(self, session: str, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """See `Backend.entries`."""
+        return self._refs.entries(session, digits)
+
+    def following(self, session: str, ref: str) -> str | None:
+        """See `Backend.following`."""
+        return self._refs.following(session, ref)
+
+    def owner(self, ref: str, session_of: Callable[[str], Owner]) -> Owner | None:
+        """See `Backend.owner`."""
+        id = self._refs.owner(ref) if REF.fullmatch(ref) else None
+        return session_of(id) if id else None
+
+    def write_text(self, session: str, ref: str, text: str) -> str:
+        """Keeps nothing, because no agent can read a file of it."""
+        return ""
+
+    def place_of_text(self, session: str, ref: str) -> str:
+        """No place: ""."""
+        return ""
+
+    def remove_texts(self, session: str, refs: Sequence[str]) -> tuple[list[str], list[str]]:
+        """There are none."""
+        return [], []
+
+    def add_summary(self, summary: Mapping[str, Any]) -> None:
+        """See `Backend.add_summary`."""
+        body = files.to_json(dict(summary))
+        values = [self.tenant, summary.get("session"), body]
+        query = "INSERT INTO summaries (tenant, session, body) VALUES (%s, %s, %s)"
+        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
+
+    def summaries(self, session: str | None = None) -> Iterator[dict[str, Any]]:
+        """Some at a time, as they are asked for; see `Backend.summaries`."""
+        query = (
+            "SELECT no, body FROM summaries WHERE tenant = %s AND no < %s "
+            "AND (%s::text IS NULL OR session = %s) ORDER BY no DESC LIMIT %s"
+        )
+        before = 2**63 - 1
+        while found := self._ask(query, [self.tenant, before, session, session, FETCHED]):
+            for _, body in found:
+                yield json.loads(body)
+            before = found[-1][0]
+
+    def remove_summaries(self, session: str) -> None:
+        """See `Backend.remove_summaries`."""
+        query = "DELETE FROM summaries WHERE tenant = %s AND session = %s"
+        values = [self.tenant, session]
+        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
+
+    def forget(self, session: str) -> None:
+        """See `Backend.forget`."""
+        self._rows.forget(session)
+
+    def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
+        """Delete all rows of a session, and contents that no other session needs."""
+        find = "SELECT no FROM sessions WHERE tenant = %s AND id = %s FOR UPDATE"
+
+        def work(connection: Connection) -> None:
+            for [number] in connection.execute(find, [self.tenant, session]).fetchall():
+                before()
+                self._archives.release(connection, number)
+                for table in ("refs", "rows"):
+                    connection.execute(f"DELETE FROM {table} WHERE session = %s", [number])  # pyright: ignore[reportArgumentType]  # no text of a user
+                connection.execute("DELETE FROM sessions WHERE no = %s", [number])
+
+        busy = "another process is compressing this conversation"
+        with self.lock(f"{session}.compression", busy, timeout):
+            self.database.write(self.tenant, work)
+        self.forget(session)
+
+    def lock(
+        self, name: str, busy: str, timeout: float = LOCK_SECONDS
+    ) -> AbstractContextManager[None]:
+        """An advisory lock; see `Backend.lock`."""
+        return self.database.lock(f"{self.tenant}/{name}", busy, timeout)
+
+    def search(
+        self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
+    ) -> SearchResult:
+        """By words and trigrams that are indexed; see `Store.search`."""
+        raise NotImplementedError
+
+    def read_document(self, name: str) -> dict[str, Any]:
+        """See `Backend.read_document`."""
+        query = "SELECT body FROM documents WHERE tenant = %s AND name = %s"
+        for [body] in self._ask(query, [self.tenant, name]):
+            return json.loads(body)
+        return {}
+
+    def write_document(self, name: str, document: Mapping[str, Any]) -> None:
+        """See `Backend.write_document`."""
+        query = (
+            "INSERT INTO documents (tenant, name, body) VALUES (%s, %s, %s) "
+            "ON CONFLICT (tenant, name) DO UPDATE SET body = excluded.body"
+        )
+        values = [self.tenant, name, files.to_json(dict(document))]
+        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
+
+    def place_of_document(self, name: str) -> str:
+        """`the document "config" in postgresql://…`."""
+        return f'the document "{name}" in {self.name}'
+
+    def prompt(self, name: str) -> str | None:
+        """An entry of the document `prompts`; see `Backend.prompt`."""
+        text = self.read_document(PROMPTS).get(name)
+        return text if isinstance(text, str) else None
+
+    def problems(self, session: str) -> list[str]:
+        """See `Backend.problems`."""
+        problems: list[str] = []
+        hashes: dict[str, str] = {}
+        for kind in ("events", "ledger"):
+            with files.collecting(problems):
+                events = self.rows(session, kind)
+                problems += [f"{session}: {warning}" for warning in events.warnings]
+                hashes |= hashes_of_originals(events.items)
+        if not self.stamp(session):
+            problems.append(f"{session} has no events")
+
+        def read(name: str, digest: str | None) -> object:
+            return self.read_originals(session, name, digest)
+
+        return problems + damaged_originals(hashes, self.originals(session), read)
+
+    def quoted(self, session: str) -> set[str]:
+        """See `Backend.quoted`."""
+        return {digits for body in self._bodies(session) for digits in digits_in(body)}
+
+    def size(self, session: str | None = None) -> int:
+        """The bytes of a session or of all; contents that several have count for each."""
+        if session is not None:
+            return self.sizes([session])[session]
+        query = (
+            "SELECT coalesce(sum(event_bytes + other_bytes), 0)::bigint FROM sessions "
+            "WHERE tenant = %s"
+        )
+        [[size]] = self._ask(query, [self.tenant])
+        return size
+
+    def sizes(self, sessions: Collection[str]) -> dict[str, int]:
+        """The bytes of each of these sessions."""
+        found = self._ask(_BYTES, [self.tenant, [*sessions]])
+        return {**dict.fromkeys(sessions, 0), **dict(found)}
+
+    def index_shares(self) -> dict[str, int]:
+        """The index is the server's, so none is told: `{}`."""
+        return {}
+
+    def unassigned_index_bytes(self) -> int:
+        """None."""
+        return 0
+
+    def _ids(self, condition: str) -> list[str]:
+        query = f"SELECT id FROM sessions WHERE tenant = %s {condition} ORDER BY written DESC, id"
+        return [id for [id] in self._ask(query, [self.tenant])]
+
+    def _bodies(self, session: str) -> Iterable[bytes]:
+        """The JSON of everything that a session keeps."""
+        parameters = [self.tenant, session]
+        yield from (body for [body] in self._ask(_BODIES, parameters))
+        yield from (body for _, body in self._ask(_CONTENTS, parameters))
+
+    def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return self.database.read(self.tenant, query, parameters)

@@ -1,0 +1,103 @@
+-- The store of many tenants. Every key begins with a tenant, and a policy shows a connection only
+-- the rows of the tenant it works for.
+CREATE SCHEMA IF NOT EXISTS context_compression;
+SET LOCAL search_path = context_compression, public;
+
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+
+CREATE TABLE schema_version (version integer NOT NULL);
+INSERT INTO schema_version VALUES (0);
+
+CREATE TABLE sessions (
+    tenant text NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    no bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    created_at text,
+    last bigint NOT NULL DEFAULT 0,           -- the number of its newest row
+    event_bytes bigint NOT NULL DEFAULT 0,
+    other_bytes bigint NOT NULL DEFAULT 0,    -- of its ledger and its originals
+    written bigint NOT NULL DEFAULT 0,        -- when an event was added, in ns since 1970
+    PRIMARY KEY (tenant, id)
+);
+CREATE INDEX sessions_by_time ON sessions (tenant, written DESC, id) WHERE event_bytes > 0;
+
+-- Events and ledgers. Rows are only added.
+CREATE TABLE rows (
+    tenant text NOT NULL,
+    session bigint NOT NULL REFERENCES sessions (no),
+    kind smallint NOT NULL,                   -- 0 an event, 1 a row of the ledger
+    n bigint NOT NULL,
+    body bytea NOT NULL,                      -- a JSON object with its checksum
+    PRIMARY KEY (session, kind, n)
+);
+
+-- Archived messages, each once for a tenant, whichever sessions archived it.
+CREATE TABLE contents (
+    tenant text NOT NULL,
+    digest bytea NOT NULL,                    -- SHA-256 of the JSON, or a keyed hash of it
+    no bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    uses bigint NOT NULL,                     -- in how many places of archives it stands
+    size bigint NOT NULL,
+    body bytea,                               -- NULL if it is kept as an object
+    PRIMARY KEY (tenant, digest)
+);
+CREATE TABLE archives (
+    tenant text NOT NULL,
+    session bigint NOT NULL REFERENCES sessions (no),
+    name text COLLATE "C" NOT NULL,
+    contents bigint[] NOT NULL,               -- numbers of contents, in the order of the messages
+    PRIMARY KEY (session, name)
+);
+
+CREATE TABLE refs (
+    tenant text NOT NULL,
+    session bigint NOT NULL REFERENCES sessions (no),
+    n bigint NOT NULL,                        -- the event that created it
+    place integer NOT NULL,                   -- among the refs of the event
+    ref text COLLATE "C" NOT NULL,
+    is_message boolean NOT NULL,
+    sha256 text,
+    entry bytea NOT NULL,
+    PRIMARY KEY (session, n, place)
+);
+CREATE INDEX refs_by_ref ON refs (tenant, ref);
+
+CREATE TABLE summaries (
+    tenant text NOT NULL,
+    no bigint GENERATED ALWAYS AS IDENTITY,
+    session text COLLATE "C",
+    body bytea NOT NULL,
+    PRIMARY KEY (tenant, no)
+);
+CREATE INDEX summaries_by_session ON summaries (tenant, session, no);
+
+CREATE TABLE documents (
+    tenant text NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (tenant, name)
+);
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'rows of % are only added or deleted', TG_TABLE_NAME;
+END $$;
+CREATE TRIGGER only_added BEFORE UPDATE ON rows
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER only_added BEFORE UPDATE ON archives
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+DO $$
+DECLARE name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY[
+        'sessions', 'rows', 'contents', 'archives', 'refs', 'summaries', 'documents'
+    ] LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
+        EXECUTE format(
+            'CREATE POLICY of_tenant ON %I USING '
+            '(tenant = current_setting(''context_compression.tenant'', true))', name
+        );
+    END LOOP;
+END $$;

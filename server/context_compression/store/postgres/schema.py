@@ -1,0 +1,57 @@
+"""The tables of a store in PostgreSQL, made and changed by the numbered files in `migrations/`."""
+
+from importlib.resources import files
+from typing import Any
+
+from psycopg import Connection, errors
+
+from context_compression.errors import StoreTooNew, StoreUnwritable
+
+NAME = "context_compression"
+"""The schema that holds the tables."""
+MIGRATIONS = ("001_store.sql",)
+"""The files, the oldest first. A file that was released never changes."""
+VERSION = len(MIGRATIONS)
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('context_compression.schema', 0))"
+
+
+def prepare(connection: Connection[Any], place: str) -> None:
+    """Bring the tables to our version, in one transaction.
+
+    Args:
+        connection: of a role that may create a schema, if the tables are not there.
+        place: what people are shown for the database.
+
+    Raises:
+        StoreTooNew: a newer version of this package made them.
+        StoreUnwritable: the role may not make them.
+    """
+    if version(connection) == VERSION:
+        return
+    try:
+        with connection.transaction():
+            connection.execute(_LOCK)
+            before = version(connection)
+            if before > VERSION:
+                raise StoreTooNew(
+                    f"The tables in {place} were made by a newer context-compression (version "
+                    f"{before}, this one knows {VERSION}): upgrade. Nothing was changed."
+                )
+            for name in MIGRATIONS[before:]:
+                sql = files(__package__ or "").joinpath("migrations", name).read_bytes()
+                connection.execute(sql)
+            connection.execute(f"UPDATE {NAME}.schema_version SET version = %s", [VERSION])
+    except errors.InsufficientPrivilege as error:
+        raise StoreUnwritable(
+            f"The role may not make the tables in {place}: {error.diag.message_primary}. Let the "
+            "owner of the database start the program once, or grant CREATE on the database."
+        ) from None
+
+
+def version(connection: Connection[Any]) -> int:
+    """The version of the tables; 0 if there are none."""
+    [[there]] = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{NAME}.schema_version"])
+    if not there:
+        return 0
+    [[number]] = connection.execute(f"SELECT version FROM {NAME}.schema_version")
+    return int(number)
