@@ -40,7 +40,9 @@ class ObjectStorage:
     secret: str
 
     def set(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Set the variables that name the server and hold the keys."""
+        """Set the variables that name the server and hold the keys, and no others."""
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            monkeypatch.delenv(name)
         for name, value in {
             "AWS_ENDPOINT_URL": self.url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": self.key,
             "AWS_SECRET_ACCESS_KEY": self.secret, "NO_PROXY": "127.0.0.1",
