@@ -12,6 +12,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,13 @@ class Server:
     Attributes:
         folder: its data.
         port: on 127.0.0.1.
+        durable: whether it syncs the disk.
         password: of the role.
     """
 
     folder: Path
     port: int
+    durable: bool = False
     password: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     process: "subprocess.Popen[bytes] | None" = None
 
@@ -87,11 +90,15 @@ class Server:
         """Start it, and wait until it answers."""
         folder = programs()
         assert folder is not None
-        arguments = [
-            str(folder / "postgres"), "-D", str(self.folder), "-p", str(self.port),
-            "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-            "-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=256MB",
-        ]  # fmt: skip
+        options = {
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "fsync": "on" if self.durable else "off",
+            "max_connections": "200",
+            "shared_buffers": "256MB",
+        }
+        arguments = [str(folder / "postgres"), "-D", str(self.folder), "-p", str(self.port)]
+        arguments += chain.from_iterable(("-c", f"{name}={set}") for name, set in options.items())
         with open(self.folder.parent / "log", "ab") as log:
             process = self.process = _started(arguments, log)
         end = time.monotonic() + START_SECONDS
@@ -122,14 +129,18 @@ def _free_port() -> int:
 
 
 @contextmanager
-def running() -> Generator[Server]:
-    """A new server, which is gone afterwards with all its data."""
+def running(*, durable: bool = False) -> Generator[Server]:
+    """A new server, which is gone afterwards with all its data.
+
+    Args:
+        durable: whether what is committed survives a power cut, which tests need not.
+    """
     folder = programs()
     assert folder is not None
     place = Path(tempfile.mkdtemp(prefix="cc-pg-"))
     if user := _other_user():
         os.chown(place, user.pw_uid, user.pw_gid)
-    server = Server(place / "data", _free_port())
+    server = Server(place / "data", _free_port(), durable)
     try:
         made = [
             str(folder / "initdb"), "-D", str(server.folder), "-U", "admin", "-A", "trust",

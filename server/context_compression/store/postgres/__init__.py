@@ -2,8 +2,10 @@
 
     backend      the methods of `Backend`, over the modules below
     rows         events and ledgers, which only grow
-    archives     originals: contents that are kept once for each tenant
+    archives     the originals of compressions
     refs         which session archived a ref
+    contents     archived messages, each once for a tenant; large ones as objects
+    coding       JSON as the tables keep it: as it is, or encrypted
     schema       the tables, made and changed by numbered migrations
     database     pools of connections, transactions that are retried, locks
     address      the parts of `postgresql://…`, without the password where people see it

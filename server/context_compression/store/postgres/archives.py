@@ -1,4 +1,4 @@
-"""The originals of compressions: contents, each kept once for a tenant, and where they stand."""
+"""The originals of compressions: under which name each content stands, and in which order."""
 
 import hashlib
 import json
@@ -8,15 +8,10 @@ from typing import Any
 
 from context_compression.errors import StoreDamaged, StoreError
 from context_compression.store.files import to_json
+from context_compression.store.postgres.contents import Contents
 from context_compression.store.postgres.database import Connection, Database
 from context_compression.store.postgres.rows import Rows, lines_of
 
-_CONTENTS = """
-INSERT INTO contents AS c (tenant, digest, uses, size, body)
-SELECT %s, * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[])
-ON CONFLICT (tenant, digest) DO UPDATE SET uses = c.uses + excluded.uses
-RETURNING digest, no
-"""
 _OF = """
 SELECT c.digest, c.body FROM sessions s JOIN archives a ON a.session = s.no
 CROSS JOIN unnest(a.contents) WITH ORDINALITY AS given (content, at)
@@ -37,14 +32,14 @@ WHERE s.tenant = %s AND s.id = %s ORDER BY a.name
 class Archives:
     """The originals of all sessions of a tenant."""
 
-    def __init__(self, database: Database, tenant: str, rows: Rows) -> None:
+    def __init__(self, database: Database, tenant: str, rows: Rows, contents: Contents) -> None:
         """Nothing is read yet."""
-        self._database, self._tenant, self._rows = database, tenant, rows
+        self._database, self._tenant = database, tenant
+        self._rows, self._contents = rows, contents
 
     def write(self, session: str, name: str, messages: Sequence[Any], created_at: str) -> None:
         """Keep messages and their hash in one transaction; see `Backend.write_originals`."""
         bodies = [to_json(message) for message in messages]
-        digests = [hashlib.sha256(body).digest() for body in bodies]
         record = {
             "type": "originals", "created_at": created_at, "file": name,
             "sha256": digest_of_list(messages),
@@ -52,7 +47,7 @@ class Archives:
         lines = lines_of([record])
 
         def work(connection: Connection) -> None:
-            numbers = self._keep(connection, dict(zip(digests, bodies, strict=True)), digests)
+            numbers = self._contents.keep(connection, bodies)
             size = sum(map(len, bodies))
             added = self._rows.append(
                 connection, session, "events", [record], lines, created_at, beside=size
@@ -60,7 +55,7 @@ class Archives:
             made = connection.execute(
                 "INSERT INTO archives (tenant, session, name, contents) VALUES (%s, %s, %s, %s) "
                 "ON CONFLICT DO NOTHING",
-                [self._tenant, added.session, name, [numbers[digest] for digest in digests]],
+                [self._tenant, added.session, name, numbers],
             )
             if not made.rowcount:
                 raise StoreError(
@@ -92,45 +87,19 @@ class Archives:
         raise self._damaged(session, name, f"has no message {position}")
 
     def release(self, connection: Connection, session: int) -> None:
-        """Give up the contents of a session, within the transaction that deletes it.
-
-        Whoever archives the same content meanwhile waits for the end of the transaction.
-        """
+        """Give up the originals of a session, within the transaction that deletes it."""
         uses = Counter[int]()
-        for [contents] in connection.execute(
-            "DELETE FROM archives WHERE session = %s RETURNING contents", [session]
-        ):
+        gone = "DELETE FROM archives WHERE session = %s RETURNING contents"
+        for [contents] in connection.execute(gone, [session]):
             uses.update(contents)
-        for (number,) in connection.execute(
-            "SELECT no FROM contents WHERE no = ANY(%s) ORDER BY digest FOR UPDATE", [[*uses]]
-        ).fetchall():
-            connection.execute(
-                "UPDATE contents SET uses = uses - %s WHERE no = %s", [uses[number], number]
-            )
-        connection.execute("DELETE FROM contents WHERE no = ANY(%s) AND uses <= 0", [[*uses]])
-
-    def _keep(
-        self, connection: Connection, bodies: dict[bytes, bytes], digests: Sequence[bytes]
-    ) -> dict[bytes, int]:
-        """The numbers of contents; those that are new are added.
-
-        All writers take them in one order, so none waits for another that waits for it.
-        """
-        uses, ordered = Counter(digests), sorted(bodies)
-        kept = connection.execute(
-            _CONTENTS,
-            [
-                self._tenant, ordered, [uses[each] for each in ordered],
-                [len(bodies[each]) for each in ordered], [bodies[each] for each in ordered],
-            ],
-            binary=True,
-        )  # fmt: skip
-        return dict(kept.fetchall())
+        if uses:
+            self._contents.release(connection, uses)
 
     def _message(self, session: str, name: str, digest: bytes | None, body: bytes | None) -> Any:
-        if body is None or hashlib.sha256(body).digest() != digest:
-            raise self._damaged(session, name, "has a message that is missing or was changed")
-        return json.loads(body)
+        try:
+            return json.loads(self._contents.body(digest, body))
+        except StoreDamaged as error:
+            raise self._damaged(session, name, f"cannot be read: {error}") from error
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._database.read(self._tenant, query, parameters)

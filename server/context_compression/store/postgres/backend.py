@@ -1,6 +1,5 @@
 """`PostgresBackend`: keeps the store of one tenant in a database that many workers share."""
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,6 +11,8 @@ from context_compression.store.events import hashes_of_originals
 from context_compression.store.hits import SearchResult
 from context_compression.store.names import checked_name
 from context_compression.store.postgres.archives import Archives
+from context_compression.store.postgres.coding import Coding, Seal
+from context_compression.store.postgres.contents import Contents, Objects
 from context_compression.store.postgres.database import Connection, Database
 from context_compression.store.postgres.refs import Refs
 from context_compression.store.postgres.rows import Rows, lines_of
@@ -25,11 +26,8 @@ PROMPTS = "prompts"
 """The name of the document with the user's instructions for summaries, by name."""
 FETCHED = 200
 """How many summaries are read at once."""
-_BODIES = """
-SELECT body FROM rows WHERE session IN (SELECT no FROM sessions WHERE tenant = %s AND id = %s)
-"""
 _CONTENTS = """
-SELECT DISTINCT c.no, c.body FROM sessions s JOIN archives a ON a.session = s.no
+SELECT DISTINCT c.digest, c.body FROM sessions s JOIN archives a ON a.session = s.no
 CROSS JOIN unnest(a.contents) AS given (content) JOIN contents c ON c.no = given.content
 WHERE s.tenant = %s AND s.id = %s
 """
@@ -49,18 +47,33 @@ class PostgresBackend:
     is_ours = True
     not_applied = ""
 
-    def __init__(self, url: str, tenant: str = TENANT) -> None:
+    def __init__(
+        self,
+        url: str,
+        tenant: str = TENANT,
+        *,
+        seal: Seal | None = None,
+        objects: Objects | None = None,
+    ) -> None:
         """The store of a tenant in the database at a URL. Nothing is opened yet.
+
+        Args:
+            url: `postgresql://…`.
+            tenant: its name.
+            seal: encrypts what is kept; `None` keeps it as it is.
+            objects: where large messages are kept; `None` keeps them in the database.
 
         Raises:
             StoreError: the URL is no address of a database, or the tenant's name cannot be one.
         """
         self.tenant = checked_name(tenant, "A tenant's name")
-        self._url = url
+        self._url, self._seal, self._objects = url, seal, objects
         self.database = Database.at(url)
-        self._rows = Rows(self.database, tenant)
-        self._archives = Archives(self.database, tenant, self._rows)
-        self._refs = Refs(self.database, tenant)
+        self._coding = Coding(tenant, seal)
+        self._contents = Contents(tenant, self._coding, objects)
+        self._rows = Rows(self.database, tenant, self._coding)
+        self._archives = Archives(self.database, tenant, self._rows, self._contents)
+        self._refs = Refs(self.database, tenant, self._coding)
 
     @property
     def name(self) -> str:
@@ -69,7 +82,7 @@ class PostgresBackend:
 
     def of_tenant(self, tenant: str) -> "PostgresBackend":
         """The store of another tenant in the same database."""
-        return PostgresBackend(self._url, tenant)
+        return PostgresBackend(self._url, tenant, seal=self._seal, objects=self._objects)
 
     def check(self) -> None:
         """Nothing to check: the server decides who may read."""
@@ -153,7 +166,7 @@ class PostgresBackend:
 
     def add_summary(self, summary: Mapping[str, Any]) -> None:
         """See `Backend.add_summary`."""
-        body = files.to_json(dict(summary))
+        body = self._coding.coded(files.to_json(dict(summary)), "summaries")
         values = [self.tenant, summary.get("session"), body]
         query = "INSERT INTO summaries (tenant, session, body) VALUES (%s, %s, %s)"
         self.database.write(self.tenant, lambda connection: connection.execute(query, values))
@@ -167,7 +180,7 @@ class PostgresBackend:
         before = 2**63 - 1
         while found := self._ask(query, [self.tenant, before, session, session, FETCHED]):
             for _, body in found:
-                yield json.loads(body)
+                yield self._coding.value(body, "summaries")
             before = found[-1][0]
 
     def remove_summaries(self, session: str) -> None:
@@ -213,7 +226,7 @@ class PostgresBackend:
         """See `Backend.read_document`."""
         query = "SELECT body FROM documents WHERE tenant = %s AND name = %s"
         for [body] in self._ask(query, [self.tenant, name]):
-            return json.loads(body)
+            return self._coding.value(body, f"documents/{name}")
         return {}
 
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
@@ -222,7 +235,8 @@ class PostgresBackend:
             "INSERT INTO documents (tenant, name, body) VALUES (%s, %s, %s) "
             "ON CONFLICT (tenant, name) DO UPDATE SET body = excluded.body"
         )
-        values = [self.tenant, name, files.to_json(dict(document))]
+        body = self._coding.coded(files.to_json(dict(document)), f"documents/{name}")
+        values = [self.tenant, name, body]
         self.database.write(self.tenant, lambda connection: connection.execute(query, values))
 
     def place_of_document(self, name: str) -> str:
@@ -286,8 +300,9 @@ class PostgresBackend:
     def _bodies(self, session: str) -> Iterable[bytes]:
         """The JSON of everything that a session keeps."""
         parameters = [self.tenant, session]
-        yield from (body for [body] in self._ask(_BODIES, parameters))
-        yield from (body for _, body in self._ask(_CONTENTS, parameters))
+        yield from self._rows.bodies(session)
+        for digest, body in self._ask(_CONTENTS, parameters):
+            yield self._contents.body(digest, body)
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self.database.read(self.tenant, query, parameters)

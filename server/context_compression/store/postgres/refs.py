@@ -1,11 +1,11 @@
 """Which session archived a ref, and where its original is."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_compression.errors import UnknownRef
 from context_compression.store.owners import several_originals
+from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.database import Database
 from context_compression.store.short_refs import complete_ref
 
@@ -36,14 +36,17 @@ _END = "g"
 class Refs:
     """The refs of all sessions of a tenant."""
 
-    def __init__(self, database: Database, tenant: str) -> None:
+    def __init__(self, database: Database, tenant: str, coding: Coding) -> None:
         """Nothing is read yet."""
-        self._database, self._tenant = database, tenant
+        self._database, self._tenant, self._coding = database, tenant, coding
 
     def entries(self, session: str, digits: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """The refs of a session that begin with some digits; see `Backend.entries`."""
         parameters = [self._tenant, session, digits, digits + _END]
-        return [(ref, json.loads(entry)) for ref, entry in self._ask(_ENTRIES, parameters)]
+        return [
+            (ref, self._coding.value(entry, f"refs/{ref}"))
+            for ref, entry in self._ask(_ENTRIES, parameters)
+        ]
 
     def following(self, session: str, ref: str) -> str | None:
         """The ref of the next message of the same compression; see `Backend.following`."""

@@ -1,6 +1,6 @@
 """The rows of sessions: events and ledgers. They are added, read after a mark, never changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import time_ns
 from typing import Any
@@ -10,6 +10,7 @@ from context_compression.store.backend import Events, Kind, Stamp
 from context_compression.store.checksums import object_in_line, with_checksum
 from context_compression.store.events import refs_in
 from context_compression.store.files import to_json
+from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.database import Connection, Database
 
 NUMBERS: Mapping[Kind, int] = {"events": 0, "ledger": 1}
@@ -65,9 +66,9 @@ class _Read:
 class Rows:
     """The rows of all sessions of a tenant, each read once by this process."""
 
-    def __init__(self, database: Database, tenant: str) -> None:
+    def __init__(self, database: Database, tenant: str, coding: Coding) -> None:
         """Nothing is read yet."""
-        self._database, self._tenant = database, tenant
+        self._database, self._tenant, self._coding = database, tenant, coding
         self._known: dict[tuple[str, Kind], _Read] = {}
 
     def read(self, session: str, kind: Kind) -> Events:
@@ -80,7 +81,9 @@ class Rows:
             known = _Read()
         elif found[0][0] != known.session:
             known = _Read(found[0][0])
-        self._known[session, kind] = known = _with(known, found, kind)
+        about = _about(session, kind)
+        added = [(n, self._coding.plain(body, about)) for _, n, body in found if n is not None]
+        self._known[session, kind] = known = _with(known, added, kind)
         return known.events
 
     def stamp(self, session: str) -> Stamp | None:
@@ -121,15 +124,33 @@ class Rows:
             },
         )  # fmt: skip
         added = Added(number, last - len(lines))
-        connection.execute(_ROWS, [self._tenant, number, NUMBERS[kind], added.before, list(lines)])
-        if is_event and (refs := [*_refs(rows, added.before)]):
+        about = _about(session, kind)
+        bodies = [self._coding.coded(line, about) for line in lines]
+        connection.execute(_ROWS, [self._tenant, number, NUMBERS[kind], added.before, bodies])
+        if is_event and (refs := [*self._refs(rows, added.before)]):
             connection.execute(_REFS, [self._tenant, number, *map(list, zip(*refs, strict=True))])
         return added
+
+    def bodies(self, session: str) -> Iterator[bytes]:
+        """The JSON of all rows, of both kinds."""
+        for kind in NUMBERS:
+            for _, n, body in self._after(session, kind, 0):
+                if n is not None:
+                    yield self._coding.plain(body, _about(session, kind))
 
     def forget(self, session: str) -> None:
         """Free what is remembered of a session."""
         for kind in NUMBERS:
             self._known.pop((session, kind), None)
+
+    def _refs(self, rows: Sequence[Mapping[str, Any]], before: int) -> Iterator[tuple[Any, ...]]:
+        """The rows of the table `refs` for events whose numbers follow `before`."""
+        for n, event in enumerate(rows, before + 1):
+            for place, (ref, entry) in enumerate(refs_in(event).items()):
+                body = to_json({**entry, "file": event.get("originals")})
+                is_message = "text" not in entry and entry.get("block") is None
+                coded = self._coding.coded(body, f"refs/{ref}")
+                yield n, place, ref, is_message, _sha256(entry), coded
 
     def _after(self, session: str, kind: Kind, last: int) -> list[tuple[Any, ...]]:
         parameters = [NUMBERS[kind], last, self._tenant, session]
@@ -145,9 +166,12 @@ def lines_of(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
     return [with_checksum(to_json(dict(row))) for row in rows]
 
 
-def _with(known: _Read, found: Sequence[tuple[Any, ...]], kind: Kind) -> _Read:
-    """What is known after more rows were read."""
-    added = [(n, body) for _, n, body in found if n is not None]
+def _about(session: str, kind: Kind) -> str:
+    return f"rows/{session}/{kind}"
+
+
+def _with(known: _Read, added: Sequence[tuple[int, bytes]], kind: Kind) -> _Read:
+    """What is known after more rows were read, given by their numbers."""
     if not added:
         return known
     items, warnings = list(known.events.items), list(known.events.warnings)
@@ -157,22 +181,6 @@ def _with(known: _Read, found: Sequence[tuple[Any, ...]], kind: Kind) -> _Read:
         else:
             items.append(item)
     return replace(known, last=added[-1][0], events=Events(items, warnings))
-
-
-def _refs(rows: Sequence[Mapping[str, Any]], before: int) -> list[tuple[Any, ...]]:
-    """The rows of the table `refs` for events whose numbers follow `before`."""
-    return [
-        (
-            n,
-            place,
-            ref,
-            "text" not in entry and entry.get("block") is None,
-            _sha256(entry),
-            to_json({**entry, "file": event.get("originals")}),
-        )
-        for n, event in enumerate(rows, before + 1)
-        for place, (ref, entry) in enumerate(refs_in(event).items())
-    ]
 
 
 def _sha256(entry: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,73 @@
+"""What the tables hold of JSON: its bytes, or sealed ones that only who has the key can read."""
+
+import hashlib
+import json
+from typing import Any, Protocol
+
+from context_compression.errors import StoreDamaged
+
+SEALED = b"\x01"
+"""The first byte of what is sealed. No JSON begins with it."""
+
+
+class Seal(Protocol):
+    """What `sealing.Seal` does for the tables."""
+
+    def seal(self, data: bytes, about: bytes) -> bytes:
+        """Encrypts data that belong to `about`."""
+        ...
+
+    def unseal(self, data: bytes, about: bytes) -> bytes:
+        """Returns what was given to `seal`, or raises `StoreDamaged`."""
+        ...
+
+    def digest(self, data: bytes) -> bytes:
+        """32 bytes that stand for data, and tell nothing without the key."""
+        ...
+
+
+class Coding:
+    """How the JSON of one tenant is kept. What was written before there was a key can be read."""
+
+    def __init__(self, tenant: str, seal: Seal | None) -> None:
+        """Coding for a tenant; with `None`, JSON is kept as it is."""
+        self._tenant, self._seal = tenant, seal
+
+    def coded(self, data: bytes, about: str) -> bytes:
+        """JSON as a table keeps it.
+
+        Args:
+            data: the JSON.
+            about: the table and the key of the row; it must be the same for `plain`.
+        """
+        return self._seal.seal(data, self._about(about)) if self._seal else data
+
+    def plain(self, data: bytes, about: str) -> bytes:
+        """The JSON that was given to `coded`.
+
+        Raises:
+            StoreDamaged: it is sealed and the key is not given, or it was changed.
+        """
+        if not data.startswith(SEALED):
+            return data
+        if self._seal is None:
+            raise StoreDamaged(
+                "The contents of this store are encrypted, and CONTEXT_COMPRESSION_KEY is not set. "
+                "Set it to the key; nothing was changed."
+            )
+        return self._seal.unseal(data, self._about(about))
+
+    def value(self, data: bytes, about: str) -> Any:
+        """The JSON value that was given to `coded`."""
+        return json.loads(self.plain(data, about))
+
+    def digest(self, data: bytes) -> bytes:
+        """32 bytes by which equal contents are found: SHA-256, or a keyed hash."""
+        return self._seal.digest(data) if self._seal else hashlib.sha256(data).digest()
+
+    def is_digest(self, digest: bytes, data: bytes) -> bool:
+        """Whether contents that are not sealed are those of a digest; sealed ones prove it."""
+        return self._seal is not None or hashlib.sha256(data).digest() == digest
+
+    def _about(self, about: str) -> bytes:
+        return f"{self._tenant}/{about}".encode()
