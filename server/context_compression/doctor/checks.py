@@ -17,7 +17,7 @@ from context_compression.store import Store
 from context_compression.workspace.summary_models import CREDENTIALS, no_credentials
 
 PREFIX = "CONTEXT_COMPRESSION_"
-OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY")
+OTHERS = ("DIR", "TOKEN", "TOKENS", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY")
 """Our variables that are not settings, without the prefix."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))

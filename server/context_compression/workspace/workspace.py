@@ -6,7 +6,7 @@ The environment is read here once and passed on.
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class Workspace:
         access: which files may be read.
         overrides: settings from the command line.
         summary_seconds: for all requests of a summary; `None` for no limit.
+        tenant: the tenant whose agents work here; `None` for the user's own.
     """
 
     store: Store
@@ -53,6 +54,7 @@ class Workspace:
     access: Access
     overrides: Mapping[str, Any]
     summary_seconds: float | None = SUMMARY_SECONDS
+    tenant: str | None = None
 
     @classmethod
     def here(
@@ -92,6 +94,25 @@ class Workspace:
         if allow:
             overrides["allowed_paths"] = allowed
         return cls(opened, environ, home, cwd, access, overrides)
+
+    def of_tenant(self, name: str) -> "Workspace":
+        """The workspace of one of the server's tenants: a store of its own, and no files.
+
+        Its agents run on other machines, so no file, folder or transcript of this one is theirs.
+        """
+        opening = {variables(self.environ).get(guarded) for guarded in GUARDED}
+        nowhere = Path(os.devnull)
+        return replace(
+            self,
+            store=self.store.of_tenant(name),
+            environ={n: value for n, value in self.environ.items() if n not in opening},
+            home=nowhere,
+            cwd=nowhere,
+            access=Access((), False, no_files=True),
+            overrides={n: value for n, value in self.overrides.items() if n not in GUARDED}
+            | {"read_host_transcripts": False},
+            tenant=name,
+        )
 
     def settings(self, arguments: Mapping[str, Any] | None = None) -> Settings:
         """The settings: defaults, `config.json`, environment, command line, this call; later wins.
