@@ -155,7 +155,7 @@ def _as_record(workspace: Workspace) -> Record:
     """The archive, for programs; sizes in bytes."""
     store = workspace.store
     old = store.prunable(QUIET_DAYS * DAY, keep=current(workspace))
-    ids, shares = store.sessions(), store.index_shares()
+    ids, shares = store.sessions(), store.backend.index_shares()
     sizes = store.sizes(ids)
     sessions: list[Record] = []
     for id in counted(MEASURING, ids):
@@ -175,7 +175,7 @@ def _as_record(workspace: Workspace) -> Record:
             }
         )
     left = sum(path.lstat().st_size for path in old.left_over if path.exists())
-    index = store.unassigned_index_bytes()
+    index = store.backend.unassigned_index_bytes()
     return {
         "store": store.name,
         "sessions": sessions,

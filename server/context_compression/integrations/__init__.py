@@ -14,7 +14,6 @@ claude_agent_sdk.py  Claude Agent SDK: our plugin for Claude Code, and its hooks
 opentelemetry.py     OpenTelemetry: spans of compactions and of calls to models
 
 sessions.py          the sessions of one adapter, by the ids of the framework
-extras.py            what to install if a framework is missing
 translation.py       a framework's messages, fitted by way of dicts that we read
 
 langchain_messages.py, pydantic_ai_messages.py, agent_framework_messages.py

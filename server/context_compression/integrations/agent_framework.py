@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Unpack
 
+from context_compression.extras import extra
 from context_compression.integrations.agent_framework_messages import Originals, read
-from context_compression.integrations.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool

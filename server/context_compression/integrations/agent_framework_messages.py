@@ -13,7 +13,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.translation import parts_of
 
 with extra("agent-framework"):

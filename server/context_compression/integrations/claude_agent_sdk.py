@@ -28,9 +28,9 @@ from typing import Any
 from platformdirs import user_data_path
 
 from context_compression.errors import ContextCompressionError, SetupError, StoreError
+from context_compression.extras import extra
 from context_compression.hosts.claude_code.hooks import answer
 from context_compression.hosts.claude_code.install_plugin import FOLDER
-from context_compression.integrations.extras import extra
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
 from context_compression.settings import Settings

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from context_compression.conversation.formats import plain
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool

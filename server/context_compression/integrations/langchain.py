@@ -15,7 +15,7 @@ from typing import Annotated, Any, NotRequired, Unpack
 from uuid import uuid4
 
 from context_compression.errors import InvalidSettings
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.langchain_messages import translation
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import afit, fit

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from context_compression.conversation.formats import ROLES
 from context_compression.conversation.messages import as_object, objects, strings_in
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.translation import Translation, parts_of
 
 with extra("langchain"):

@@ -28,7 +28,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.litellm_calls import (
     CHAT,
     MESSAGES,

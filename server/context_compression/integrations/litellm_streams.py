@@ -11,7 +11,7 @@ calls when they are complete, without those of our tool.
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Any
 
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.litellm_calls import CHAT, as_dict, name_of
 from context_compression.loops.restoring import RESTORE, RestoreTool
 

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from inspect import unwrap
 from typing import Any, Unpack
 
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.sessions import MOST_OPEN, SessionOptions, Sessions
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session

@@ -13,7 +13,7 @@ one message of Anthropic's dialect, except for system prompts, which are message
 
 from typing import Any, Unpack
 
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.pydantic_ai_messages import History
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit

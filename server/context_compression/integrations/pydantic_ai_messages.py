@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.translation import parts_of
 
 with extra("pydantic-ai"):

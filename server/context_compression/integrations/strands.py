@@ -16,7 +16,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.integrations.extras import extra
+from context_compression.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool

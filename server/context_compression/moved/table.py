@@ -79,6 +79,7 @@ MODULES: Mapping[str, str] = {
     "hosts.packed": "transcripts.gzip_limit",
     "hosts.rows": "transcripts.rows",
     "hosts.shelf": "transcripts.row_cache",
+    "integrations.extras": "extras",
     "labels": "conversation.labels",
     "ledger": "evidence.ledger",
     "ledger.changes": "evidence.ledger.changes",

@@ -25,6 +25,9 @@ their meaning. The store keeps JSON values and does not know strategies or hosts
     summaries           the document with the summaries
     trust               whether the settings and prompts in a folder are applied
 
+    objects/            keeps large originals outside the database: in a bucket or a folder
+    sealing             encrypts what is kept, with keys from the environment
+
     root_folder         a private folder with an id and locks
     files               atomic writes, JSON, and errors that say what to do
     checksums           a checksum at the end of each line

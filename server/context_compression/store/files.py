@@ -23,9 +23,13 @@ FORMAT = 1
 _DECODER = json.JSONDecoder()
 
 
+OTHER_FOLDER = "set CONTEXT_COMPRESSION_DIR to a folder that can be written"
+"""The advice for a folder that cannot be written, as the end of a sentence."""
+
+
 @contextmanager
-def writing(path: Path) -> Generator[None]:
-    """Turns an `OSError` while `path` is written into `StoreUnwritable`."""
+def writing(path: Path, other: str = OTHER_FOLDER) -> Generator[None]:
+    """Turns an `OSError` while `path` is written into `StoreUnwritable`; `other` is its advice."""
     try:
         yield
     except OSError as error:
@@ -33,7 +37,7 @@ def writing(path: Path) -> Generator[None]:
         reason = "a file is in its way" if in_the_way else error.strerror or error
         raise StoreUnwritable(
             f"{path} cannot be written: {reason}. Nothing was changed. Make room or correct the "
-            "permissions, or set CONTEXT_COMPRESSION_DIR to a folder that can be written."
+            f"permissions, or {other}."
         ) from error
 
 
@@ -63,14 +67,19 @@ def collecting(problems: list[str]) -> Generator[None]:
         problems.append(str(error))
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, other: str = OTHER_FOLDER) -> None:
     """Put `data` at `path`, mode 0600. Readers see the old or the new file, even after a crash.
+
+    Args:
+        path: the file.
+        data: what it will hold.
+        other: the advice of `StoreUnwritable`.
 
     Raises:
         StoreUnwritable: the disk refused the write; the old file is unchanged.
         StoreNotDurable: the new file exists, but its name could not be synced.
     """
-    with writing(path):
+    with writing(path, other):
         descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
         try:
             with open(descriptor, "wb") as file:

@@ -95,6 +95,20 @@ def prune(
     return Prunable(tuple(gone), kept, tuple(removed), candidates.bytes)
 
 
+def expire(store: PrunableStore, older_than: float, now: float | None = None) -> list[str]:
+    """Delete all sessions that are too old to be kept, see `Store.expire`."""
+    now = time.time() if now is None else now
+    gone: list[str] = []
+    for id in reversed(store.sessions()):
+        stamp = store.session(id).stamp
+        if stamp and now - stamp[1] / 1e9 < older_than:
+            break  # all others were written later
+        with suppress(StoreError):  # another process works in it
+            store.delete(id, timeout=0, if_stamp=stamp)
+            gone.append(id)
+    return gone
+
+
 def referring(store: PrunableStore, id: str) -> list[str]:
     """The other sessions that refer to a ref of session `id` and did not archive it themselves."""
     refs = _own_refs(store.session(id))

@@ -26,6 +26,8 @@ from context_compression.workspace.opened import Opened, settings_in
 from context_compression.workspace.own_sessions import is_own_session
 from context_compression.workspace.summary_models import SummaryModels
 
+TENANT = "CONTEXT_COMPRESSION_TENANT"
+"""The variable with the name of a part of the store, which belongs to one team."""
 SUMMARY_SECONDS = 25.0
 """Time limit for all requests of a summary: a client may give up on a tool after 30 seconds."""
 
@@ -62,6 +64,7 @@ class Workspace:
         cwd: Path | None = None,
         home: Path | None = None,
         store: str | None = None,
+        tenant: str | None = None,
         allow: Sequence[str] = (),
         **overrides: Any,
     ) -> "Workspace":
@@ -71,7 +74,8 @@ class Workspace:
         that does not start could not report the reason.
 
         Raises:
-            StoreError: there is no working directory, or no home folder is known.
+            StoreError: there is no working directory, or no home folder is known; or the store's
+                place or the tenant's name is impossible.
         """
         environ = os.environ if environ is None else environ
         cwd = working_folder() if cwd is None else cwd
@@ -80,6 +84,8 @@ class Workspace:
             opened = Store.of_user(store, home)
         else:
             opened = Store.find(cwd, home=home, environ=environ)
+        if tenant := tenant or environ.get(TENANT):
+            opened = opened.of_tenant(tenant)
         guarded = _guarded_settings(environ)
         allowed = (*guarded.allowed_paths, *allow)
         own = [opened.backend.folder] if opened.backend.folder else []

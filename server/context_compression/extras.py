@@ -1,4 +1,4 @@
-"""What to install for an adapter whose framework is missing."""
+"""What to install where a package of an extra is missing."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from context_compression.errors import MissingExtra
 
 @contextmanager
 def extra(name: str) -> Generator[None]:
-    """Encloses the imports of the framework that an extra of our package brings.
+    """Encloses the imports of what an extra of our package brings.
 
     Raises:
         MissingExtra: it is not installed, or lacks what its oldest version that we know has.
@@ -17,5 +17,6 @@ def extra(name: str) -> Generator[None]:
         yield
     except ImportError as error:
         raise MissingExtra(
-            f'The adapter needs its framework ({error}). Install it with `pip install ".[{name}]"`.'
+            f"This needs a package that is not installed, or a newer version of it ({error}). "
+            f'Install it with `pip install ".[{name}]"`.'
         ) from error

@@ -1,0 +1,197 @@
+"""`Bucket`: objects in S3 and what is compatible with it, in Google Cloud Storage, or in Azure."""
+# pyright: reportUnknownMemberType=false
+# The types of obstore name a package that it does not need.
+
+import os
+import re
+from collections.abc import Collection, Generator, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+
+from context_compression.errors import InvalidSettings, StoreDamaged, StoreUnreachable
+from context_compression.extras import extra
+from context_compression.store.objects.interface import (
+    NAME,
+    check_tenant,
+    checked_object,
+    missing,
+)
+
+CONNECTING = timedelta(seconds=3)
+SILENCE = timedelta(seconds=6)
+"""How long a server may say nothing to a request or in the middle of an answer."""
+RETRYING = timedelta(seconds=4)
+"""After this time a request that failed is not sent again. With `SILENCE` it makes ten seconds."""
+WHOLE = timedelta(minutes=5)
+"""For one request whose bytes keep flowing."""
+RETRIES = 3
+PART = 5 * 1024 * 1024
+"""Larger objects are sent in parts of so many bytes, one after the other, each within `SILENCE`: a
+line must carry 0.9 MB in a second. S3 takes no smaller parts."""
+LISTED = 1_000
+"""Names in one answer of a server."""
+
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+ENDPOINT = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._/-]*)?"
+)
+GONE = re.compile(r"<Code>(NoSuchKey|BlobNotFound)</Code>")
+CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+STATUS = re.compile(r"status code: (\d{3})")
+KEYS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+"""The variables that hold the keys, by the scheme of an address."""
+LOOK = "Check the server and the network"
+REASONS = [
+    (r"169\.254\.|TokenRequest|Missing\w*(Key|Credential|Account)",
+     "No keys for it are set", "Set {keys} in the environment"),
+    (r"status code: 40[13]", "It refuses these keys",
+     "Check {keys}, and that they may read, write, list and delete there"),
+    (r"NoSuchBucket|ContainerNotFound|InvalidBucketName",
+     "It has no such bucket", "Make the bucket, or correct its name or the server's address"),
+    (r"status code: 404",
+     "What answers there is no storage of objects", "Correct the server's address"),
+    (r"Timeout|TimedOut", "It does not answer in time", LOOK),
+    (r"kind: Connect", "It cannot be connected to", LOOK),
+    ("", "It failed", "Check the server and its log"),
+]  # fmt: skip
+"""What the text of an error holds, what that means, and what to do. The first that fits counts."""
+
+
+class Bucket:
+    """`Objects` in a bucket. It needs the extra `objects`.
+
+    Args:
+        address: `s3://bucket/prefix`, `gs://…` or `az://…`, without secrets.
+
+    Raises:
+        InvalidSettings: a variable for it is missing, or cannot be right.
+    """
+
+    def __init__(self, address: str) -> None:
+        with extra("objects"):
+            from obstore.exceptions import BaseError
+            from obstore.store import from_url
+
+        self._name = address
+        self._errors = (BaseError, OSError, ValueError)
+        endpoint = _endpoint() if address.startswith("s3:") else None
+        try:
+            self._store = from_url(
+                address,
+                config={"endpoint": endpoint} if endpoint else {},
+                client_options={
+                    "connect_timeout": CONNECTING, "read_timeout": SILENCE, "timeout": WHOLE,
+                    "allow_http": (endpoint or "").startswith("http:"),
+                },
+                retry_config={"max_retries": RETRIES, "retry_timeout": RETRYING},
+            )  # fmt: skip
+        except self._errors as error:
+            raise InvalidSettings(self._said(str(error))) from None
+
+    @property
+    def name(self) -> str:
+        """See `Objects.name`."""
+        return self._name
+
+    def put(self, name: str, data: bytes) -> None:
+        """See `Objects.put`."""
+        with self._told(checked_object(name)):
+            self._store.put(name, data, chunk_size=PART, max_concurrency=1)
+
+    def get(self, name: str) -> bytes:
+        """See `Objects.get`."""
+        with self._told(checked_object(name)):
+            return self._store.get(name).bytes().to_bytes()
+
+    def delete(self, names: Collection[str]) -> None:
+        """See `Objects.delete`."""
+        wanted = [checked_object(name) for name in names]
+        try:
+            with self._told(*wanted[:1]):
+                self._store.delete(wanted)
+        except StoreDamaged:  # Google's and Azure's stop at the first that is not there
+            for name in wanted:
+                with suppress(StoreDamaged), self._told(name):
+                    self._store.delete(name)
+
+    def names(self, tenant: str | None = None, *, before: datetime | None = None) -> Iterator[str]:
+        """See `Objects.names`."""
+        check_tenant(tenant)
+        with self._told():
+            for listed in self._store.list(tenant, chunk_size=LISTED):
+                for each in listed:
+                    name, written = each["path"], each["last_modified"]
+                    if NAME.fullmatch(name) and (before is None or written < before):
+                        yield name
+
+    @contextmanager
+    def _told(self, name: str = "") -> Generator[None]:
+        """Turns an error of the library, whose text may show keys, into one of ours."""
+        _check_process()
+        try:
+            yield
+        except self._errors as error:
+            text = str(error)
+            if name and GONE.search(text):
+                raise missing(name, self._name) from None
+            raise StoreUnreachable(self._said(text)) from None
+
+    def _said(self, text: str) -> str:
+        """What the text of an error means; of it, only codes are shown."""
+        found = [match[1] for pattern in (STATUS, CODE) if (match := pattern.search(text))]
+        code = f" ({' '.join(found)})" if found else ""
+        reason, advice = next(rest for pattern, *rest in REASONS if re.search(pattern, text))
+        advice = advice.format(keys=KEYS[self._name.partition(":")[0]])
+        return f"The storage {self._name} cannot be used. {reason}{code}. {advice}."
+
+
+def _check_process() -> None:
+    """Raises `StoreUnreachable` in a fork of a process that used a bucket.
+
+    The library's threads are not there; a request would wait for ever.
+    """
+    if _used_in.setdefault("process", os.getpid()) != os.getpid():
+        raise StoreUnreachable(
+            "The storage of objects cannot be used here: this process is a fork of one that used "
+            "it. Start it with `spawn` or `forkserver`, or fork before the first object."
+        )
+
+
+_used_in: dict[str, int] = {}
+
+
+def _endpoint() -> str | None:
+    """The server of `AWS_ENDPOINT_URL`; `None` for Amazon's.
+
+    Raises:
+        InvalidSettings: it is no URL, or contents would go over a network unencrypted.
+    """
+    name = next((name for name in ENDPOINTS if os.environ.get(name)), None)
+    if name is None:
+        return None
+    endpoint = os.environ[name].strip().rstrip("/")
+    url = ENDPOINT.fullmatch(endpoint)
+    if url is None:
+        raise InvalidSettings(
+            f"{name} is no address of a server. Allowed are https://host, http://host, each with a "
+            ":port and a /path if need be, and without a user, a password or a query."
+        )
+    allowed = os.environ.get("AWS_ALLOW_HTTP", "").lower() in {"1", "true"}
+    if url["scheme"] == "http" and not allowed and not _is_loopback(url["host"].strip("[]")):
+        raise InvalidSettings(
+            f"{name} begins with http://, so contents would cross the network unencrypted. Use "
+            "https://, or set AWS_ALLOW_HTTP=true if nobody else can listen there."
+        )
+    return endpoint
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
