@@ -9,7 +9,7 @@ COPY --from=build /opt/server /opt/server
 ENV PATH=/opt/server/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
 EXPOSE 8765
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s \
+HEALTHCHECK --interval=5s --timeout=5s --start-period=30s \
     CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8765/healthz', timeout=3)"]
 ENTRYPOINT ["context-compression"]
 CMD ["serve", "--http", "--host", "0.0.0.0"]
