@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from context_compression.errors import MissingExtra
+from context_compression.extras import extra
 from context_compression.store.backend import Backend
 from context_compression.store.file_backend import FileBackend
 
@@ -28,11 +28,7 @@ def backend_at(place: str | Path, home: Path | None = None) -> Backend:
     """
     if not is_database(place):
         return FileBackend(place, home)
-    try:
+    with extra("postgres"):
         from context_compression.store.postgres.backend import PostgresBackend
-    except ImportError as error:
-        raise MissingExtra(
-            f"A store in PostgreSQL needs psycopg ({error}). Install it with "
-            '`pip install ".[postgres]"`.'
-        ) from error
+
     return PostgresBackend(str(place))
