@@ -1,16 +1,22 @@
 """Each engine that keeps a store passes the same checks."""
 
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from postgres import Server
+from pytest import MonkeyPatch
 
 from context_compression import Session, Store, compress, restore_tool
 from context_compression.conversation.messages import strings_in
 from context_compression.store import Backend
 from context_compression.store.file_backend import FileBackend
+from context_compression.store.objects import objects_at
+from context_compression.store.postgres import contents
+from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store.sealing import Seal
 from context_compression.testing import conversation
 from context_compression.testing.backends import CONTRACT, Check, name_of
 
@@ -35,24 +41,33 @@ def test_files(check: Check, tmp_path: Path) -> None:
     check(lambda: FileBackend(tmp_path / ".compression"))
 
 
-@pytest.mark.parametrize("check", CONTRACT, ids=name_of)
-def test_postgres(check: Check, postgres_server: Server) -> None:
-    from context_compression.store.postgres.backend import PostgresBackend
+KINDS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "postgres": lambda _: {},
+    "objects": lambda folder: {"objects": objects_at(str(folder))},
+    "encrypted": lambda _: {"seal": Seal([b"k" * 32])},
+}
 
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("check", CONTRACT, ids=name_of)
+def test_a_database(
+    check: Check, kind: str, postgres_server: Server, tmp_path: Path, monkeypatch: MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents, "LARGE", 20)
     tenant = f"t-{secrets.token_hex(8)}"
-    check(lambda: PostgresBackend(postgres_server.url, tenant))
+    check(lambda: PostgresBackend(postgres_server.url, tenant, **KINDS[kind](tmp_path)))
 
 
 def test_the_contract_has_every_check() -> None:
-    from context_compression.testing import backends
+    from context_compression.testing import backends, shared_backends
 
-    helpers = {"name_of", "said", "archived", "refused"}
     written = {
         name
-        for name, value in vars(backends).items()
-        if getattr(value, "__module__", "") == backends.__name__ and callable(value)
+        for module in (backends, shared_backends)
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", "") == module.__name__ and callable(value)
     }
-    assert written - helpers == {check.__name__ for check in CONTRACT}
+    assert written == {check.__name__ for check in CONTRACT}
 
 
 def test_a_store_without_a_folder_does_all_that_a_session_needs(tmp_path: Path) -> None:

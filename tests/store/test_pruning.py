@@ -205,13 +205,13 @@ def test_the_size_of_a_session_is_that_of_its_files(store: Store) -> None:
 
 
 def test_each_session_has_its_share_of_the_index(store: Store) -> None:
-    shares = store.index_shares()
+    shares = store.backend.index_shares()
 
     size = (store.folder / INDEX).stat().st_size
     assert set(shares) == {"old", "middle", "new"}
     assert abs(sum(shares.values()) - size) <= len(shares)
     (store.folder / INDEX).unlink()
-    assert store.index_shares() == {}
+    assert store.backend.index_shares() == {}
 
 
 def test_of_what_was_deleted_no_byte_is_left_in_the_folder(tmp_path: Path) -> None:
@@ -227,3 +227,23 @@ def test_of_what_was_deleted_no_byte_is_left_in_the_folder(tmp_path: Path) -> No
     assert b"Tagebuch" not in left
     assert b"Sehr" not in left
     assert b"Something" in left
+
+
+def test_a_rule_on_how_long_to_keep_deletes_also_what_others_refer_to(store: Store) -> None:
+    ref = next(iter(store.session("old").refs()))
+    Session(store, "new").record({"role": "user", "content": f"see {ref}"})
+    assert "old" not in store.prunable(older_than=60 * DAY, now=NOW).sessions
+
+    assert store.expire(60 * DAY, now=NOW) == ["old"]
+
+    assert sorted(store.sessions()) == ["middle", "new"]
+    assert store.locate(ref) is None
+    assert store.summaries(session="old") == []
+    assert store.verify() == []
+
+
+def test_what_a_process_works_in_is_not_deleted_by_the_rule(store: Store) -> None:
+    with store.session("old").locked():
+        assert store.expire(40 * DAY, now=NOW) == ["middle"]
+
+    assert store.expire(40 * DAY, now=NOW) == ["old"]

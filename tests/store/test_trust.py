@@ -147,7 +147,7 @@ def test_trust_lasts_until_what_was_trusted_changes(home: Path) -> None:
     folder = project(home)
     speaks(folder / ".compression", {"keep_recent": 1})
 
-    here(folder, home).store.trust()
+    here(folder, home).store.files.trust()
 
     assert here(folder, home).settings().keep_recent == 1
     speaks(folder / ".compression", {"keep_recent": 1}, "Another prompt.")
@@ -158,7 +158,7 @@ def test_trust_lasts_until_what_was_trusted_changes(home: Path) -> None:
 def test_what_we_change_in_a_trusted_folder_stays_trusted(home: Path) -> None:
     folder = project(home)
     speaks(folder / ".compression", {"keep_recent": 1})
-    here(folder, home).store.trust()
+    here(folder, home).store.files.trust()
 
     here(folder, home).store.update_config(lambda config: config | {"max_turns": 7})
 

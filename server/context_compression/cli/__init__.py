@@ -2,7 +2,8 @@
 
 The commands:
     app.py                  the command itself: global options, errors, exit codes
-    commands.py             the list of commands; serve, hook, summaries, config, demo
+    commands.py             the list of commands; hook, summaries, config, demo
+    serve.py                serve: over stdio, or over HTTP
     status.py               status
     compress.py             compress
     export.py               export

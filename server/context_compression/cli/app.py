@@ -102,6 +102,7 @@ class Options:
 
     store: str | None = None
     allow: tuple[str, ...] = ()
+    tenant: str | None = None
 
     def workspace(self, *given: str) -> Workspace:
         """The workspace of this run; files that the user named may be read, wherever they are."""
@@ -109,7 +110,7 @@ class Options:
         for name in given:
             with suppress(OSError, ValueError):  # not a path: reading it reports that
                 allow.append(str(place(name).resolve()))
-        workspace = Workspace.here(store=self.store, allow=allow)
+        workspace = Workspace.here(store=self.store, tenant=self.tenant, allow=allow)
         for name in self.allow:
             if not os.path.exists(workspace.place(name)):
                 say(f"warning: there is no folder {name}, which --allow names")
@@ -148,9 +149,14 @@ def warn(opened: Opened) -> None:
 @click.option(
     "--allow", metavar="DIR", multiple=True, help="A folder that agents may read. Repeatable."
 )
+@click.option(
+    "--tenant",
+    metavar="NAME",
+    help="The team whose part of the store is used. CONTEXT_COMPRESSION_TENANT sets it, too.",
+)
 @click.version_option(package_name="context-compression", message="%(prog)s %(version)s")
 @click.pass_context
-def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
+def main(ctx: click.Context, store: str | None, allow: tuple[str, ...], tenant: str | None) -> None:
     """Compact an agent's conversation until it fits its context window, and lose nothing.
 
     Without a command, serve the tools to an agent over stdio; on a terminal, print this help.
@@ -163,7 +169,7 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
                 f"{folder!r} contains a NUL character, which no folder name can. Remove it."
             )
     gc.set_threshold(*SELDOM)
-    ctx.obj = Options(store, allow)
+    ctx.obj = Options(store, allow, tenant)
     if ctx.invoked_subcommand is None and is_at_terminal():
         click.echo(ctx.get_help())
     elif ctx.invoked_subcommand is None:

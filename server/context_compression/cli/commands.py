@@ -4,12 +4,12 @@ import json
 import signal
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from context_compression.cli import text_output
-from context_compression.cli.app import Options, Refused, as_json
+from context_compression.cli.app import Options, as_json
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.completion import completion
@@ -20,6 +20,7 @@ from context_compression.cli.help import examples
 from context_compression.cli.meter import above_the_bar
 from context_compression.cli.report import report
 from context_compression.cli.restore import restore
+from context_compression.cli.serve import serve
 from context_compression.cli.sessions import sessions
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.status import status
@@ -51,70 +52,6 @@ from context_compression.shell import completing
 
 SHOWN_ON_SCREEN = 600
 """How many characters of each summary a terminal shows if there are several."""
-
-
-@click.command(
-    epilog=examples(
-        ("serve", "over stdio, as hosts start it"),
-        ("serve --http --port 8765", "several clients, over HTTP"),
-    ),
-)
-@click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP.")
-@click.option(
-    "--port",
-    default=8765,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    metavar="PORT",
-    help="Port for HTTP; 0 takes a free one.",
-)
-@click.option(
-    "--token",
-    help="Bearer token that HTTP clients have to send. Other users of this machine can see it "
-    "here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
-)
-@click.option(
-    "--protocol",
-    type=click.Choice(["auto", "legacy"]),
-    default="auto",
-    show_default=True,
-    help="legacy is for clients that fail with a server that knows the newest protocol.",
-)
-@click.option(
-    "--hooks",
-    type=click.Choice(list(HOOKED)),
-    hidden=True,
-    help="Answer this host's hooks too, with a seventh tool; the host's plugin sets this.",
-)
-@click.pass_obj
-def serve(
-    options: Options,
-    http: bool,
-    host: str,
-    port: int,
-    token: str | None,
-    protocol: Literal["auto", "legacy"],
-    hooks: str | None,
-) -> None:
-    """Serve the six tools to an agent (MCP)."""
-    from context_compression import mcp_server
-
-    if http and hooks:
-        raise click.UsageError(
-            "--hooks goes only with stdio, because a host starts its own server. Leave out --http."
-        )
-    workspace = options.workspace()
-    if http:
-        mcp_server.serve_http(workspace, host=host, port=port, token=token)
-        return
-    if stdin_is_closed():
-        raise Refused(
-            "Stdin is closed, but an MCP client writes to it. Keep it open, or serve with --http."
-        )
-    if is_at_terminal():
-        say("Waiting for an MCP client on stdin. Ctrl-C ends; context-compression --help helps.")
-    mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
 
 
 @click.command(hidden=True, short_help="Answer one event of a host's hook.")

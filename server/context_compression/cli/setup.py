@@ -226,10 +226,11 @@ def _here(options: Options) -> "tuple[Machine, Server]":
     from context_compression.setup.machine import Machine, this_server
 
     machine = Machine.here()
-    folder = options.store and not is_database(options.store)
-    store = ("--store", os.path.abspath(options.store)) if folder else ()
+    folder = options.store if options.store and not is_database(options.store) else None
+    store = ("--store", os.path.abspath(folder)) if folder else ()
+    tenant = ("--tenant", options.tenant) if options.tenant else ()
     allow = tuple(part for path in options.allow for part in ("--allow", os.path.abspath(path)))
-    return machine, this_server(machine, sys.argv[0], sys.executable, (*store, *allow))
+    return machine, this_server(machine, sys.argv[0], sys.executable, (*store, *tenant, *allow))
 
 
 def _hosts(names: tuple[str, ...]) -> "list[Host]":

@@ -45,15 +45,15 @@ def trust(options: Options, folder: str | None, yes: bool) -> None:
     if store.is_ours and not store.not_applied:
         show(f"Nothing to trust: {store.folder} is yours, and its settings apply.")
         return
-    for path in store.speaking():
+    for path in store.files.speaking():
         show(f"{path}:")
         for line in (read_text(path) or "").split("\n"):
             show(f"    {line}")
-    if not store.speaking():
+    if not store.files.speaking():
         show(f"{store.folder} holds no settings or prompts.")
     if not confirmed("Apply these from now on?", yes, otherwise=READ_FIRST):
         raise SystemExit(NOT_TRUSTED)
-    store.trust()
+    store.files.trust()
     show(f"{store.folder} is trusted until its settings or prompts change.")
 
 

@@ -18,7 +18,9 @@ from context_compression.store.sealing import seal_from
 from context_compression.workspace.summary_models import CREDENTIALS, no_credentials
 
 PREFIX = "CONTEXT_COMPRESSION_"
-OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY", "KEY")
+OTHERS = (
+    "DIR", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY",
+)  # fmt: skip
 """Our variables that are not settings, without the prefix."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))

@@ -24,6 +24,7 @@ SHORTEST_ID = 4
 NO_PATH = (
     ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
 )
+NO_FILE = ", and this server reads no files. Pass the id of a recorded session, or the messages"
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,13 @@ class Conversations:
         """
         settings = settings or self.workspace.settings()
         if conversation in (None, "", CURRENT):
+            self.workspace.access.check_search()
             path = self.workspace.access.check_current(find_current(self._caller(tool_request)))
             transcript = self.readings.look(path)
         elif conversation in self._store.sessions():
             return self._by_id(conversation, settings, model)
+        elif self.workspace.access.no_files:
+            return self._by_id(self.session_named(conversation, NO_FILE), settings, model)
         elif not _looks_like_path(conversation) and not os.path.exists(
             self.workspace.cwd / conversation
         ):
@@ -141,7 +145,8 @@ class Conversations:
         Raises:
             ConversationNotFound: a file in the working directory has this name.
         """
-        if Path(id).name == id and os.path.isfile(self.workspace.cwd / id):
+        no_files = self.workspace.access.no_files
+        if not no_files and Path(id).name == id and os.path.isfile(self.workspace.cwd / id):
             raise ConversationNotFound(
                 f"{id!r} is a file in {self.workspace.cwd}, and a session of this name would hide "
                 "it. Name the session otherwise; or leave out messages, to use the file.",

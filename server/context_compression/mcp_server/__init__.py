@@ -2,7 +2,8 @@
 
 The server:
     server.py              its tools, its instructions, and the check of tool names
-    serving.py             runs it over stdin and stdout, or over HTTP behind a token
+    serving.py             runs it over stdin and stdout, or over HTTP behind tokens
+    web/                   what HTTP needs around it: tenants, limits, health, access log
     invalid_messages.py    repairs lines on stdin that are not a valid message, or answers them
     request_timeout.py     closes HTTP connections that are too slow with a request
     prompts.py             the prompts in a host's menu

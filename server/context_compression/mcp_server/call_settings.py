@@ -19,6 +19,7 @@ def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
     """
     values = without_empty(values)
     refuse_guarded(values)
+    refuse_model_of_operator(workspace, values)
     settings = workspace.settings(values)
     _refuse_a_model(workspace, {setting_name(name): value for name, value in values.items()})
     return settings
@@ -32,6 +33,20 @@ def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     given = {name: value for name, value in with_own_names(values).items() if value is not None}
     return {n: v for n, v in given.items() if not isinstance(v, str) or v.strip()}
+
+
+def refuse_model_of_operator(workspace: Workspace, values: Mapping[str, Any]) -> None:
+    """Raises `InvalidSettings` if a tenant chooses the model that the server's operator pays."""
+    if workspace.tenant is None:
+        return
+    for name, value in values.items():
+        named = setting_name(name)
+        if named == "summary_model" or (named == "summarizer" and value in CREDENTIALS):
+            raise InvalidSettings(
+                f"{named} is chosen by the operator of this server, whose key pays the model. You "
+                'can choose who else writes summaries: summarizer="caller" is you, "none" nobody, '
+                'and "auto" whom the operator chose. Nothing was changed.'
+            )
 
 
 def refuse_guarded(values: Mapping[str, Any]) -> None:

@@ -1,5 +1,7 @@
 """Opens the conversation of a call: one that the call names, or one whose messages it passes."""
 
+from anyio.to_thread import run_sync
+
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT
 from context_compression.errors import ConversationNotFound, PathNotAllowed, TranscriptError
@@ -60,16 +62,9 @@ async def open_conversation(
         return await call.in_thread(
             "reading the conversation", lambda: _open(call, conversation, settings, model)
         )
-    if conversation in (None, "", CURRENT):
-        return Opened(call.conversations.session_for(messages, settings=settings, model=model))
-    call.conversations.refuse_own_session(conversation)
-    call.conversations.refuse_file_name(conversation)
-    workspace = call.workspace
-    settings = settings or workspace.settings()
-    session = Session(
-        workspace.store, conversation, settings=settings, model=model, summarizer=None
+    return await call.in_thread(
+        "reading the record", lambda: _recording(call, conversation, messages, settings, model)
     )
-    return Opened(session)
 
 
 async def open_named_session(call: Call, conversation: str | None) -> tuple[str | None, str]:
@@ -77,12 +72,29 @@ async def open_named_session(call: Call, conversation: str | None) -> tuple[str 
 
     `None` for no conversation, and where there is no current one; then a note says so.
     """
-    if not conversation or conversation in call.workspace.store.sessions():
+    if not conversation or conversation in await run_sync(call.workspace.store.sessions):
         return conversation or None, ""
     try:
         return (await open_conversation(call, conversation, None)).session.id, ""
     except NoCurrentConversation:
         return None, "note: no conversation is known as current, so this is of all sessions"
+
+
+def _recording(
+    call: Call,
+    conversation: str | None,
+    messages: Messages,
+    settings: Settings | None,
+    model: str | None,
+) -> Opened:
+    """The session that keeps messages which a caller passes."""
+    conversations, store = call.conversations, call.workspace.store
+    if conversation is None or conversation in ("", CURRENT):
+        return Opened(conversations.session_for(messages, settings=settings, model=model))
+    conversations.refuse_own_session(conversation)
+    conversations.refuse_file_name(conversation)
+    settings = settings or call.workspace.settings()
+    return Opened(Session(store, conversation, settings=settings, model=model, summarizer=None))
 
 
 def _open(

@@ -33,6 +33,7 @@ from context_compression.mcp_server.prompts import prompts_for
 from context_compression.mcp_server.resources import ArchiveResources
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.hook import hook_tool
+from context_compression.mcp_server.web.access_log import named_in_log
 from context_compression.tokens import base_count
 from context_compression.workspace import Workspace
 
@@ -62,7 +63,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         name=NAME,
         title="Context compression",
         version=_version(),
-        instructions=INSTRUCTIONS,
+        instructions=_instructions(workspace),
         icons=[_icon()],
         tools=tools,
         extensions=[panel()],
@@ -70,10 +71,16 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         log_level="WARNING",
     )
     server.middleware.append(_known_names_only(server))
+    server.middleware.insert(0, named_in_log([tool.name for tool in tools]))
     for prompt in prompts_for(workspace.store):
         server.add_prompt(prompt)
     ArchiveResources(workspace.store).offer(server)
     return server
+
+
+def _instructions(workspace: Workspace) -> str:
+    """A tenant's agents run on other machines than its archive is kept on."""
+    return INSTRUCTIONS.replace("on this machine", "here") if workspace.tenant else INSTRUCTIONS
 
 
 def _asks_a_model(workspace: Workspace) -> bool:

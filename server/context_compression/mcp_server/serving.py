@@ -1,12 +1,11 @@
 """Runs the server: over stdin and stdout for one host, or over HTTP for several clients."""
 
-import hmac
-import re
 import secrets
 import signal
 import socket
 import sys
-from ipaddress import ip_address
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import anyio
@@ -15,19 +14,34 @@ from mcp.server import MCPServer
 from mcp.server.runner import serve_dual_era_loop, serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.invalid_messages import ValidMessages, repaired_body
+from context_compression.mcp_server.invalid_messages import ValidMessages
 from context_compression.mcp_server.server import create_server
+from context_compression.mcp_server.web.draining import DrainingServer
+from context_compression.mcp_server.web.gate import MAX_BODY, Gate
+from context_compression.mcp_server.web.health import Health
+from context_compression.mcp_server.web.limits import Admission, Limits
+from context_compression.mcp_server.web.names import allowed_names, is_loopback
+from context_compression.mcp_server.web.tenant_tokens import (
+    SHORTEST_TOKEN,
+    WHOLE_STORE,
+    SingleToken,
+    TenantTokens,
+    Tokens,
+    is_good,
+)
+from context_compression.mcp_server.web.tenants import TenantServers
+from context_compression.store.backend import CONFIG
 from context_compression.workspace import Workspace
 
-TOKEN = "CONTEXT_COMPRESSION_TOKEN"
-MAX_BODY = 64 * 1024 * 1024  # bytes; an argument may be a full conversation
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-SHORTEST_TOKEN = 16  # characters
-TOKEN68 = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+TOKEN, TOKENS = "CONTEXT_COMPRESSION_TOKEN", "CONTEXT_COMPRESSION_TOKENS"
+DRAIN_SECONDS = 5.0
+"""How long a server with tenants goes on after SIGTERM, so that a proxy notices."""
+LAST_SECONDS = 30
+"""How long requests may take that are being answered when the server ends."""
 TOKEN_COMMAND = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
 NO_TLS = """\
 Warning: other machines can reach {host}, and this server has no TLS: anybody on the network path \
@@ -70,100 +84,165 @@ async def _serve(server: MCPServer, protocol: Protocol) -> None:
         await serve(low, messages, write, lifespan_state=state, init_options=options)
 
 
+@dataclass(frozen=True)
+class HttpOptions:
+    """How HTTP is served.
+
+    Attributes:
+        host: the name or address under which clients reach this machine.
+        port: the port; 0 takes a free one.
+        token: the bearer token of every request. If neither this nor `CONTEXT_COMPRESSION_TOKEN` is
+            set, and there are no tenants, a loopback address gets a random token.
+        tokens: a file of tenants and their tokens, see `web.tenant_tokens`; by default the value of
+            `CONTEXT_COMPRESSION_TOKENS`. Each tenant works in a store of its own.
+        allow_hosts: further names under which the server may be addressed.
+        limits: how much tenants may ask; `None` for the defaults.
+        drain_seconds: how long the server goes on after SIGTERM; `None` for 5 with tenants, else 0.
+        access_log: whether each request is logged to stderr.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    token: str | None = None
+    tokens: str | None = None
+    allow_hosts: Sequence[str] = ()
+    limits: Limits | None = None
+    drain_seconds: float | None = None
+    access_log: bool = False
+
+
 def serve_http(
-    workspace: Workspace, *, host: str = "127.0.0.1", port: int = 8765, token: str | None = None
+    workspace: Workspace,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: str | None = None,
+    options: HttpOptions | None = None,
 ) -> None:
     """Serves Streamable HTTP at `/mcp`, until interrupted; prints address and token to stderr.
 
     Args:
         workspace: the workspace to work in.
-        host: the name or address under which clients reach this machine.
-        port: the port; 0 takes a free one.
-        token: the bearer token of every request. If neither this nor `CONTEXT_COMPRESSION_TOKEN` is
-            set, a loopback address gets a random token.
+        host: as in `HttpOptions`, as are `port` and `token`.
+        port: the port.
+        token: the bearer token.
+        options: all options at once, instead of these three.
 
     Raises:
-        InvalidSettings: the token is too weak or cannot be sent; or an address that other machines
+        InvalidSettings: a token is too weak or cannot be sent; or an address that other machines
             can reach has no token; or the address cannot be used.
     """
-    given = token or workspace.environ.get(TOKEN)
+    options = options or HttpOptions(host, port, token)
+    tokens, made_up = _tokens(workspace, options)
+    health = Health(lambda: workspace.store.backend.read_document(CONFIG))
+    gate = gate_of(workspace, options, tokens, health)
+    listening = _listening(options.host, options.port)
+    _announce(options.host, listening.getsockname()[1], made_up)
+    drain = options.drain_seconds
+    if drain is None:
+        drain = DRAIN_SECONDS if isinstance(tokens, TenantTokens) else 0.0
+    DrainingServer(http_config(gate), health, drain).run(sockets=[listening])
+
+
+def gate_of(workspace: Workspace, options: HttpOptions, tokens: Tokens, health: Health) -> Gate:
+    """The ASGI application of a workspace: of its tenants, if the tokens are theirs.
+
+    Raises:
+        InvalidSettings: the options contradict each other, or name no host.
+    """
+    tenants = isinstance(tokens, TenantTokens)
+    if options.limits and not tenants:
+        raise InvalidSettings(
+            "--at-once, --per-minute and --in-all are limits of tenants. Pass --tokens, or leave "
+            "them out."
+        )
+    names = allowed_names(options.host, options.allow_hosts)
+    return Gate(
+        tokens,
+        _servers(workspace, names, tenants=tenants),
+        health,
+        admission=Admission(options.limits or Limits()) if tenants else None,
+        stateless=tenants,
+        access_log=options.access_log,
+    )
+
+
+def http_config(app: ASGIApp) -> uvicorn.Config:
+    """The configuration of the web server. It believes no header that a proxy may have added."""
+    from context_compression.mcp_server.request_timeout import RequestTimeout
+
+    return uvicorn.Config(
+        app,
+        http=RequestTimeout,
+        log_level="warning",
+        proxy_headers=False,
+        timeout_graceful_shutdown=LAST_SECONDS,
+    )
+
+
+def http_app(server: MCPServer, host: str, token: str) -> ASGIApp:
+    """The ASGI application of one server behind one token."""
+    app = _mcp_app(server, allowed_names(host), stateless=False)
+    return Gate(SingleToken(token), TenantServers(lambda _: app, lasting=True), Health())
+
+
+def _servers(
+    workspace: Workspace, names: TransportSecuritySettings, *, tenants: bool
+) -> TenantServers:
+    """The servers of tenants, which share nothing but this process; or one for the whole store.
+
+    With tenants, no request belongs to a session with a process: any replica can answer it.
+    """
+
+    def make(tenant: str) -> Starlette:
+        own = workspace if tenant == WHOLE_STORE else workspace.of_tenant(tenant)
+        return _mcp_app(create_server(own), names, stateless=tenants)
+
+    return TenantServers(make, lasting=not tenants)
+
+
+def _mcp_app(server: MCPServer, names: TransportSecuritySettings, *, stateless: bool) -> Starlette:
+    return server.streamable_http_app(
+        transport_security=names, max_request_body_size=MAX_BODY, stateless_http=stateless
+    )
+
+
+def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[Tokens, str]:
+    """Who may ask; and the token that was made up, "" if none was.
+
+    Raises:
+        InvalidSettings: see `serve_http`.
+    """
+    tenants = options.tokens or workspace.environ.get(TOKENS)
+    given = options.token or workspace.environ.get(TOKEN)
+    if tenants and given:
+        raise InvalidSettings(
+            f"There is one token for all (--token, {TOKEN}) and there are tokens of tenants "
+            f"(--tokens, {TOKENS}). Leave out one of them."
+        )
+    if tenants:
+        return TenantTokens(tenants), ""
     if given and not is_good(given):
         raise InvalidSettings(
             f"A token needs at least {SHORTEST_TOKEN} characters, only A-Z a-z 0-9 - . _ ~ + / and "
             f"=. This one has too few, or others. This command makes a good one: {TOKEN_COMMAND}"
         )
-    if not given and not is_loopback(host):
+    if not given and not is_loopback(options.host):
         raise InvalidSettings(
-            f"Other machines can reach {host}, so you have to choose a token: set {TOKEN} or pass "
-            "--token. 127.0.0.1 needs no token."
+            f"Other machines can reach {options.host}, so you have to choose a token: set {TOKEN} "
+            "or pass --token. 127.0.0.1 needs no token."
         )
-    token = given or secrets.token_urlsafe(32)
-    listening = _listening(host, port)
-    port = listening.getsockname()[1]
-    app = http_app(create_server(workspace), host, token)
+    made_up = "" if given else secrets.token_urlsafe(32)
+    return SingleToken(given or made_up), made_up
+
+
+def _announce(host: str, port: int, token: str) -> None:
+    """Prints the address, a token that was made up, and a warning if there is no TLS."""
     address = f"[{host}]" if ":" in host else host
-    header = "" if given else f"Authorization: Bearer {token}\n"
+    header = f"Authorization: Bearer {token}\n" if token else ""
     warning = "" if is_loopback(host) else NO_TLS.format(host=host, port=port)
     sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{header}{warning}")
     sys.stderr.flush()
-    uvicorn.Server(http_config(app)).run(sockets=[listening])
-
-
-def http_config(app: ASGIApp) -> uvicorn.Config:
-    """The configuration of the web server."""
-    from context_compression.mcp_server.request_timeout import RequestTimeout
-
-    return uvicorn.Config(app, http=RequestTimeout, log_level="warning")
-
-
-def http_app(server: MCPServer, host: str, token: str) -> ASGIApp:
-    """The ASGI application: requires the token, and refuses web pages of other origins."""
-    names = {host, *LOOPBACK} if is_loopback(host) else {host}
-    if host in ("0.0.0.0", "::"):  # all interfaces; a proxy or container maps an address to them
-        names = {*LOOPBACK, socket.gethostname()}
-    addresses = [f"[{name}]:*" if ":" in name else f"{name}:*" for name in sorted(names)]
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=addresses,
-        allowed_origins=[f"http://{address}" for address in addresses],
-    )
-    app = server.streamable_http_app(
-        host=host, transport_security=security, max_request_body_size=MAX_BODY
-    )
-    return BearerGate(app, token)
-
-
-class BearerGate:
-    """Accepts only requests with the bearer token."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._expected = app, token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application."""
-        if scope["type"] == "http":
-            sent = dict(scope["headers"]).get(b"authorization", b"")
-            scheme, _, token = sent.partition(b" ")
-            same = hmac.compare_digest(token.strip(b" "), self._expected)
-            if scheme.lower() != b"bearer" or not same:
-                challenge = {"WWW-Authenticate": "Bearer"}
-                refusal = JSONResponse({"error": "unauthorized"}, 401, headers=challenge)
-                return await refusal(scope, receive, send)
-            receive = repaired_body(receive, MAX_BODY)
-        return await self._app(scope, receive, send)
-
-
-def is_good(token: str) -> bool:
-    """Whether a token is long enough, and a header can carry it (RFC 6750)."""
-    return len(token) >= SHORTEST_TOKEN and TOKEN68.fullmatch(token) is not None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listening(host: str, port: int) -> socket.socket:

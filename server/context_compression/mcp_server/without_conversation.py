@@ -54,7 +54,7 @@ def status_without_conversation(
         "settings": _settings(settings, all_of_them=detailed),
         "store": store.name,
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
-        "to_read_other_files": None if reads_files else HOW_TO_ALLOW,
+        "to_read_other_files": None if reads_files or call.workspace.tenant else HOW_TO_ALLOW,
         "calls_that_help": _calls(ids, has_checkpoint=bool(kept), reads_files=reads_files),
         "warnings": [*call.workspace.doubts()],
     }

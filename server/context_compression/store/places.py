@@ -1,12 +1,20 @@
-"""Which engine keeps the store at a place: a folder of files, or a database."""
+"""Which engine keeps the store at a place: a folder of files, or a database.
 
+`CONTEXT_COMPRESSION_OBJECTS` says where a database's store keeps large messages, and
+`CONTEXT_COMPRESSION_KEY` encrypts what it keeps. A folder knows neither.
+"""
+
+import os
 import re
 from pathlib import Path
 
 from context_compression.extras import extra
 from context_compression.store.backend import Backend
 from context_compression.store.file_backend import FileBackend
+from context_compression.store.objects import objects_at
+from context_compression.store.sealing import seal_from
 
+OBJECTS = "CONTEXT_COMPRESSION_OBJECTS"
 DATABASE = re.compile(r"postgres(ql)?://")
 
 
@@ -24,11 +32,16 @@ def backend_at(place: str | Path, home: Path | None = None) -> Backend:
 
     Raises:
         StoreError: another kind of URL, an address that PostgreSQL does not know, or a NUL.
-        MissingExtra: the place is a database, and `psycopg` is not installed.
+        InvalidSettings: a variable for a database's store cannot be right.
+        MissingExtra: the place is a database, and a package for it is not installed.
     """
     if not is_database(place):
         return FileBackend(place, home)
     with extra("postgres"):
         from context_compression.store.postgres.backend import PostgresBackend
-
-    return PostgresBackend(str(place))
+    objects = os.environ.get(OBJECTS)
+    return PostgresBackend(
+        str(place),
+        seal=seal_from(os.environ),
+        objects=objects_at(objects) if objects else None,
+    )

@@ -22,6 +22,8 @@ from context_compression.store.root_folder import LOCKS
 
 LEFTOVER_SECONDS = 3_600.0
 """Leftover files younger than this are kept: a process may still be writing them."""
+MOST_READ = 1_000
+"""Of how many sessions a deletion reads whether they refer to what is deleted."""
 LOCK_ENDINGS = (".log", ".refs", ".compression", ".fitting", ".background")
 """Endings of the lock files that are pruned with their session."""
 
@@ -95,12 +97,29 @@ def prune(
     return Prunable(tuple(gone), kept, tuple(removed), candidates.bytes)
 
 
+def expire(store: PrunableStore, older_than: float, now: float | None = None) -> list[str]:
+    """Delete all sessions that are too old to be kept, see `Store.expire`."""
+    now = time.time() if now is None else now
+    gone: list[str] = []
+    for id in reversed(store.sessions()):
+        stamp = store.session(id).stamp
+        if stamp and now - stamp[1] / 1e9 < older_than:
+            break  # all others were written later
+        with suppress(StoreError):  # another process works in it
+            store.delete(id, timeout=0, if_stamp=stamp)
+            gone.append(id)
+    return gone
+
+
 def referring(store: PrunableStore, id: str) -> list[str]:
-    """The other sessions that refer to a ref of session `id` and did not archive it themselves."""
+    """The other sessions that refer to a ref of session `id` and did not archive it themselves.
+
+    In a store of a team only the newest are looked at, because each has to be read.
+    """
     refs = _own_refs(store.session(id))
     return [
         other
-        for other in store.sessions()
+        for other in store.sessions()[:MOST_READ]
         if other != id and store.backend.quoted(other) & refs - _own_refs(store.session(other))
     ]
 

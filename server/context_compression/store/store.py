@@ -8,9 +8,10 @@ from typing import Any
 
 from context_compression.errors import NotOurs, StoreError
 from context_compression.setting_names import with_own_names
-from context_compression.store import files, pruning
+from context_compression.store import pruning
 from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Backend, Stamp
 from context_compression.store.file_backend import FileBackend
+from context_compression.store.files import collecting
 from context_compression.store.hits import SearchResult
 from context_compression.store.location import PLACE, store_folder_for
 from context_compression.store.log import SessionLog
@@ -70,13 +71,24 @@ class Store:
         return self.backend.name
 
     @property
+    def files(self) -> FileBackend:
+        """The engine of a store in a folder.
+
+        Raises:
+            StoreError: it is kept somewhere else.
+        """
+        if isinstance(self.backend, FileBackend):
+            return self.backend
+        raise StoreError(f"{self.name} is not a folder, and this needs a store in a folder.")
+
+    @property
     def folder(self) -> Path:
         """The folder of the store.
 
         Raises:
             StoreError: it is kept somewhere else.
         """
-        return self._files.folder
+        return self.files.folder
 
     @property
     def exists(self) -> bool:
@@ -120,18 +132,6 @@ class Store:
             StoreError: the name has other characters than A-Z a-z 0-9 . _ -, or too many.
         """
         return Store(self.backend.of_tenant(tenant))
-
-    def speaking(self) -> list[Path]:
-        """The existing files with settings and prompts: `config.json` and `prompts/*.md`."""
-        return self._files.speaking()
-
-    def trust(self) -> None:
-        """Apply the settings and prompts as they are in this folder now, from now on.
-
-        Raises:
-            StoreError: the folder cannot be read, or the list in the home folder cannot be written.
-        """
-        self._files.trust()
 
     def prompt(self, name: str) -> str | None:
         """The user's instruction for summaries of this name.
@@ -268,6 +268,15 @@ class Store:
         """
         return pruning.prune(self, older_than, keep, now)
 
+    def expire(self, older_than: float, *, now: float | None = None) -> list[str]:
+        """Delete every session that was last written so long ago, also one that others refer to.
+
+        For archives that must not be kept longer than a rule allows; `prune` is for the room they
+        take. A session in which a process works is kept until the next time. Returns the ids of the
+        deleted sessions, the oldest first; for the arguments see `prune`.
+        """
+        return pruning.expire(self, older_than, now)
+
     def sizes(self, ids: Collection[str]) -> dict[str, int]:
         """The bytes of each of these sessions, with its share of the search index."""
         return self.backend.sizes(ids)
@@ -275,14 +284,6 @@ class Store:
     def size_of(self, id: str | None = None) -> int:
         """The bytes of a session, 0 if it does not exist; of the whole store for `None`."""
         return self.backend.size(id)
-
-    def index_shares(self) -> dict[str, int]:
-        """The approximate bytes of the search index for each session; `{}` without an index."""
-        return self.backend.index_shares()
-
-    def unassigned_index_bytes(self) -> int:
-        """Bytes of the search index that `sizes` assigns to no session."""
-        return self.backend.unassigned_index_bytes()
 
     def locate(self, ref: str) -> SessionLog | None:
         """The newest session that archived a ref; `None` if no session did.
@@ -324,11 +325,11 @@ class Store:
     def verify(self) -> list[str]:
         """One sentence for each problem with the store; `[]` if there are none."""
         problems: list[str] = []
-        with files.collecting(problems):
+        with collecting(problems):
             self.read_config()
-        with files.collecting(problems):
+        with collecting(problems):
             problems += summary_problems([*self.backend.summaries()][::-1])
-        with files.collecting(problems):
+        with collecting(problems):
             for id in self.backend.all_sessions():
                 problems += self._log(id).problems()
         return problems
@@ -345,9 +346,3 @@ class Store:
             if "n" in summary:
                 return self.session(str(summary.get("session"))).completed(summary["n"])
         return True
-
-    @property
-    def _files(self) -> FileBackend:
-        if isinstance(self.backend, FileBackend):
-            return self.backend
-        raise StoreError(f"{self.name} is not a folder, and this needs a store in a folder.")

@@ -8,68 +8,34 @@ A check takes a function that opens the same empty store again and again, as sev
 It raises `AssertionError` if a promise is broken.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
-from context_compression.conversation.refs import digest_of, ref_of
-from context_compression.errors import (
-    ContextCompressionError,
-    StoreDamaged,
-    StoreError,
-    UnknownRef,
-)
-from context_compression.store import Backend, SessionLog, Store
+from context_compression.conversation.refs import digest_of
+from context_compression.errors import StoreDamaged, StoreError, UnknownRef
+from context_compression.store import SessionLog
 from context_compression.store.originals import file_name
-
-Make: TypeAlias = Callable[[], Backend]
-Check: TypeAlias = Callable[[Make], None]
-
-NOON = "2026-11-21T12:00:00Z"
-NAME = file_name(NOON, 1)
-TEXTS = (
-    "plain",
-    "",
-    'say "a\\b"\tand\u2028',
-    "\U0001f525 我们",
-    "half \ud83d of one",
-    "a\r\nb\x00",
+from context_compression.testing.backend_samples import (
+    NAME,
+    NOON,
+    TEXTS,
+    Check,
+    Make,
+    archived,
+    name_of,
+    refused,
+    said,
 )
-WRITERS, ROUNDS = 8, 10
+from context_compression.testing.shared_backends import (
+    a_deleted_session_is_gone,
+    a_lock_is_held_by_one,
+    a_search_finds_what_was_archived,
+    digits_that_could_be_refs_are_known,
+    many_writers_lose_nothing_and_double_nothing,
+    summaries_come_back_the_newest_first,
+    tenants_see_nothing_of_each_other,
+)
 
-
-def name_of(check: Check) -> str:
-    """The sentence that a check proves, for the ids of tests."""
-    return check.__name__
-
-
-def said(text: str) -> dict[str, Any]:
-    """An event that records a message."""
-    return {"type": "message", "created_at": NOON, "message": {"role": "user", "content": text}}
-
-
-def archived(*texts: str, n: int = 1) -> dict[str, Any]:
-    """The event of a compression that archived these messages as the originals `n`."""
-    messages = [said(text)["message"] for text in texts]
-    refs = {
-        ref_of(message): {
-            "what": "message", "message": at, "block": None, "sha256": digest_of(message)
-        }
-        for at, message in enumerate(messages)
-    }  # fmt: skip
-    about = {"type": "compression", "created_at": NOON, "n": n, "originals": file_name(NOON, n)}
-    return {**about, "refs": refs}
-
-
-@contextmanager
-def refused(kind: type[ContextCompressionError]) -> Generator[None]:
-    """Raises `AssertionError` if no error of this kind is raised inside."""
-    try:
-        yield
-    except kind:
-        return
-    raise AssertionError(f"no {kind.__name__} was raised")
+__all__ = ["CONTRACT", "Check", "Make", "name_of"]
 
 
 def nothing_is_there_before_something_is_written(make: Make) -> None:
@@ -225,50 +191,6 @@ def texts_for_agents_come_and_go(make: Make) -> None:
     assert make().remove_texts("s", ["c3f9a1"]) == ([], [])
 
 
-def summaries_come_back_the_newest_first(make: Make) -> None:
-    """Those of one session, or all; deleting those of one session keeps the others."""
-    backend = make()
-    added = [{"session": id, "content": f"{id} 我们"} for id in ("s", "t", "s")]
-    for summary in added:
-        backend.add_summary(summary)
-    assert [*make().summaries()] == added[::-1]
-    assert [*make().summaries("s")] == [added[2], added[0]]
-    backend.remove_summaries("s")
-    assert [*make().summaries()] == [added[1]]
-    assert [*make().summaries("s")] == []
-
-
-def tenants_see_nothing_of_each_other(make: Make) -> None:
-    """The same names stand for different things in each; a lock of one holds up no other."""
-    ref = ref_of(said("a")["message"])
-    for tenant in ("a", "b"):
-        backend = make().of_tenant(tenant)
-        backend.write_originals("s", NAME, [said(tenant)["message"]], NOON)
-        backend.append("s", "events", [archived(tenant)], NOON)
-        backend.append(tenant, "events", [said(f"only {tenant} has this word")], NOON)
-        backend.add_summary({"session": "s", "content": tenant})
-        backend.write_document("config", {"focus": tenant})
-    a, b = (make().of_tenant(tenant) for tenant in ("a", "b"))
-    assert sorted(b.sessions()) == ["b", "s"]
-    assert b.stamp("a") is None
-    assert b.rows("a", "events").items == []
-    assert b.read_originals("s", NAME) == [said("b")["message"]]
-    assert [*b.entries("s", ref)] == []
-    assert b.owner(ref, lambda id: SessionLog(b, id)) is None
-    assert a.owner(ref, lambda id: SessionLog(a, id)) is not None
-    assert [each["content"] for each in b.summaries()] == ["b"]
-    assert b.read_document("config")["focus"] == "b"
-    assert [hit.session for hit in Store(b).search("a").hits] == []
-    b.remove("s", 0, lambda: None)
-    assert a.read_originals("s", NAME) == [said("a")["message"]]
-    with a.lock("one", "somebody works"), b.lock("one", "somebody works", 0):
-        pass
-    assert make().sessions() == []
-    for name in ("", "..", "a/b", "a\x00"):
-        with refused(StoreError):
-            make().of_tenant(name)
-
-
 def documents_are_replaced_whole(make: Make) -> None:
     """The newest is read, in any process."""
     backend = make()
@@ -277,81 +199,6 @@ def documents_are_replaced_whole(make: Make) -> None:
         read = make().read_document("config")
         read.pop("version", None)
         assert read == values
-
-
-def a_lock_is_held_by_one(make: Make) -> None:
-    """Whoever waits too long is told so; the lock is free afterwards."""
-    backend = make()
-    with backend.lock("one", "somebody works"):
-        with backend.lock("another", "somebody works"):
-            pass
-        with refused(StoreError), make().lock("one", "somebody works", 0):
-            pass
-    with make().lock("one", "somebody works", 0):
-        pass
-
-
-def a_deleted_session_is_gone(make: Make) -> None:
-    """Everything of it, and nothing of the others; what refuses keeps it whole."""
-    backend = make()
-    for id in ("s", "t"):
-        backend.write_originals(id, NAME, [said(id)["message"]], NOON)
-        backend.append(id, "events", [archived(id)], NOON)
-        backend.write_text(id, "c3f9a1", "text")
-
-    def refuse() -> None:
-        raise StoreError("not now")
-
-    with refused(StoreError):
-        backend.remove("s", 0, refuse)
-    assert len(make().rows("s", "events").items) == 2
-    backend.remove("s", 0, lambda: None)
-    reader = make()
-    assert reader.sessions() == ["t"]
-    assert reader.rows("s", "events").items == [*reader.originals("s")] == []
-    assert reader.sizes(["s"]) == {"s": 0}
-    assert reader.owner(ref_of(said("s")["message"]), lambda id: SessionLog(reader, id)) is None
-    assert len(reader.rows("t", "events").items) == 2
-    backend.append("s", "events", [said("anew")], NOON)
-    assert make().rows("s", "events").items == [said("anew")]
-
-
-def many_writers_lose_nothing_and_double_nothing(make: Make) -> None:
-    """Each row of eight writers is there once, and those of one writer in their order."""
-
-    def write(writer: int) -> None:
-        backend = make()
-        for number in range(ROUNDS):
-            backend.append("s", "events", [said(f"{writer} {number}")], NOON)
-
-    with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(write, range(WRITERS)))
-    words = [row["message"]["content"].split() for row in make().rows("s", "events").items]
-    assert sorted(words) == sorted([str(w), str(n)] for w in range(WRITERS) for n in range(ROUNDS))
-    for writer in range(WRITERS):
-        numbers = [int(number) for by, number in words if by == str(writer)]
-        assert numbers == sorted(numbers)
-
-
-def a_search_finds_what_was_archived(make: Make) -> None:
-    """By words, by a pattern, and only in the session that is asked for."""
-    backend = make()
-    for id, text in (("s", "the flux capacitor is broken"), ("t", "the kettle is fine")):
-        message = said(text)["message"]
-        backend.append(id, "events", [said(text)], NOON)
-        backend.write_originals(id, NAME, [message], NOON)
-        backend.append(id, "events", [archived(text)], NOON)
-    store = Store(make())
-    assert [hit.session for hit in store.search("capacitor").hits] == ["s"]
-    assert [hit.session for hit in store.search(pattern=r"kett\w+ is").hits] == ["t"]
-    assert store.search("capacitor", session="t").total == 0
-
-
-def digits_that_could_be_refs_are_known(make: Make) -> None:
-    """So that no session is pruned whose refs another one names."""
-    backend = make()
-    backend.append("s", "events", [said("see ref 0123456789ab there")], NOON)
-    assert "0123456789ab" in make().quoted("s")
 
 
 CONTRACT: Sequence[Check] = (

@@ -4,12 +4,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from context_compression.errors import PathNotAllowed
+from context_compression.errors import ConversationNotFound, PathNotAllowed
 
 HOW_TO_ALLOW = (
     "The user can allow more, with the environment variable CONTEXT_COMPRESSION_ALLOWED_PATHS or "
     "with --allow on the command line; no tool can."
 )
+
+NO_FILES = "This server reads no files: it runs on another machine than your agent"
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Access:
     """Allowed folders; resolved when the object is created."""
     read_host_transcripts: bool = True
     """Whether the host's live transcript may be read although it is outside these folders."""
+    no_files: bool = False
+    """Whether nothing may be read, and even whether a path exists must not be told."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "roots", tuple(map(_resolved, self.roots)))
@@ -30,6 +34,8 @@ class Access:
         Raises:
             PathNotAllowed: the path is outside the allowed folders, or cannot be resolved.
         """
+        if self.no_files:
+            raise PathNotAllowed(f"{NO_FILES}.")
         try:
             resolved = Path(path).expanduser().resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop, an unknown home, a NUL
@@ -42,6 +48,18 @@ class Access:
                 f"{resolved} lies outside the folders that may be read: {folders}. {HOW_TO_ALLOW}"
             )
         return resolved
+
+    def check_search(self) -> None:
+        """Refuse to look for the host's live transcript where none may be read at all.
+
+        Raises:
+            ConversationNotFound: no file may be read.
+        """
+        if self.no_files:
+            raise ConversationNotFound(
+                f"{NO_FILES}, so there is no current conversation. Pass its messages, or the id of "
+                "a recorded session."
+            )
 
     def check_current(self, path: Path) -> Path:
         """The resolved path of the host's live transcript, in any folder.

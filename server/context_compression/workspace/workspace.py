@@ -6,7 +6,7 @@ The environment is read here once and passed on.
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from context_compression.workspace.opened import Opened, settings_in
 from context_compression.workspace.own_sessions import is_own_session
 from context_compression.workspace.summary_models import SummaryModels
 
+TENANT = "CONTEXT_COMPRESSION_TENANT"
+"""The variable with the name of a part of the store, which belongs to one team."""
 SUMMARY_SECONDS = 25.0
 """Time limit for all requests of a summary: a client may give up on a tool after 30 seconds."""
 
@@ -42,6 +44,7 @@ class Workspace:
         access: which files may be read.
         overrides: settings from the command line.
         summary_seconds: for all requests of a summary; `None` for no limit.
+        tenant: the tenant whose agents work here; `None` for the user's own.
     """
 
     store: Store
@@ -51,6 +54,7 @@ class Workspace:
     access: Access
     overrides: Mapping[str, Any]
     summary_seconds: float | None = SUMMARY_SECONDS
+    tenant: str | None = None
 
     @classmethod
     def here(
@@ -60,6 +64,7 @@ class Workspace:
         cwd: Path | None = None,
         home: Path | None = None,
         store: str | None = None,
+        tenant: str | None = None,
         allow: Sequence[str] = (),
         **overrides: Any,
     ) -> "Workspace":
@@ -69,7 +74,8 @@ class Workspace:
         that does not start could not report the reason.
 
         Raises:
-            StoreError: there is no working directory, or no home folder is known.
+            StoreError: there is no working directory, or no home folder is known; or the store's
+                place or the tenant's name is impossible.
         """
         environ = os.environ if environ is None else environ
         cwd = working_folder() if cwd is None else cwd
@@ -78,6 +84,8 @@ class Workspace:
             opened = Store.of_user(store, home)
         else:
             opened = Store.find(cwd, home=home, environ=environ)
+        if tenant := tenant or environ.get(TENANT):
+            opened = opened.of_tenant(tenant)
         guarded = _guarded_settings(environ)
         allowed = (*guarded.allowed_paths, *allow)
         own = [opened.backend.folder] if opened.backend.folder else []
@@ -86,6 +94,25 @@ class Workspace:
         if allow:
             overrides["allowed_paths"] = allowed
         return cls(opened, environ, home, cwd, access, overrides)
+
+    def of_tenant(self, name: str) -> "Workspace":
+        """The workspace of one of the server's tenants: a store of its own, and no files.
+
+        Its agents run on other machines, so no file, folder or transcript of this one is theirs.
+        """
+        opening = {variables(self.environ).get(guarded) for guarded in GUARDED}
+        nowhere = Path(os.devnull)
+        return replace(
+            self,
+            store=self.store.of_tenant(name),
+            environ={n: value for n, value in self.environ.items() if n not in opening},
+            home=nowhere,
+            cwd=nowhere,
+            access=Access((), False, no_files=True),
+            overrides={n: value for n, value in self.overrides.items() if n not in GUARDED}
+            | {"read_host_transcripts": False},
+            tenant=name,
+        )
 
     def settings(self, arguments: Mapping[str, Any] | None = None) -> Settings:
         """The settings: defaults, `config.json`, environment, command line, this call; later wins.

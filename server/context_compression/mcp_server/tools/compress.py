@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+from anyio.to_thread import run_sync
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -94,7 +95,7 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
     if arguments.summary is not None and arguments.plan_id is None:
         return await _keep_checkpoint(call, arguments)
     _refuse_contradictions(arguments)
-    settings = settings_for(call.workspace, arguments.settings)
+    settings = await run_sync(settings_for, call.workspace, arguments.settings)
     conversation, messages, plan_id = arguments.conversation, arguments.messages, arguments.plan_id
     if plan_id is not None and conversation is None and messages is None:
         conversation = await call.in_thread(

@@ -12,7 +12,11 @@ from context_compression.display.quantities import MOST
 from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, merged
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.call_settings import refuse_guarded, without_empty
+from context_compression.mcp_server.call_settings import (
+    refuse_guarded,
+    refuse_model_of_operator,
+    without_empty,
+)
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -98,6 +102,7 @@ async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResu
     if arguments.value is not None and not named:
         raise ToolError("value needs key, the name of a setting. Pass the setting by its name.")
     refuse_guarded(values)
+    refuse_model_of_operator(call.workspace, values)
 
     def work() -> CallToolResult:
         if values or arguments.reset:

@@ -3,6 +3,7 @@
 import stat
 from collections.abc import Mapping
 
+from anyio.to_thread import run_sync
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
@@ -78,7 +79,7 @@ async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolRe
 async def _offload_results(call: Call, conversation: str, min_tokens: int | None) -> CallToolResult:
     """Offloads all large tool results of a conversation."""
     values = {"offload_min_tokens": min_tokens} if min_tokens else {}
-    settings = settings_for(call.workspace, values)
+    settings = await run_sync(settings_for, call.workspace, values)
     opened = await open_conversation(call, conversation, None, settings=settings)
     call.conversations.refuse_own_session(opened.session.id)
     return await compress_conversation(

@@ -145,6 +145,8 @@ def _copy(status: Status, opened: Opened) -> str | None:
 
 
 def _outdated_hooks(workspace: Workspace) -> list[str]:
+    if workspace.tenant is not None:  # its hosts are on other machines
+        return []
     machine = Machine(sys.platform, workspace.environ, workspace.home, workspace.cwd)
     return outdated_hooks(machine)
 

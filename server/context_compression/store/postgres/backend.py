@@ -10,13 +10,15 @@ from context_compression.store.backend import LOCK_SECONDS, Events, Kind, Owner,
 from context_compression.store.events import hashes_of_originals
 from context_compression.store.hits import SearchResult
 from context_compression.store.names import checked_name
+from context_compression.store.objects import Objects
 from context_compression.store.postgres.archives import Archives
-from context_compression.store.postgres.coding import Coding, Seal
-from context_compression.store.postgres.contents import Contents, Objects
+from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.contents import Contents
 from context_compression.store.postgres.database import Connection, Database
 from context_compression.store.postgres.refs import Refs
 from context_compression.store.postgres.rows import Rows, lines_of
 from context_compression.store.quoting import digits_in, spellings
+from context_compression.store.sealing import Seal
 from context_compression.store.verification import damaged_originals
 
 TENANT = "default"

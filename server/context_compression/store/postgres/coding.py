@@ -2,28 +2,13 @@
 
 import hashlib
 import json
-from typing import Any, Protocol
+from typing import Any
 
 from context_compression.errors import StoreDamaged
+from context_compression.store.sealing import VARIABLE, Seal
 
 SEALED = b"\x01"
 """The first byte of what is sealed. No JSON begins with it."""
-
-
-class Seal(Protocol):
-    """What `sealing.Seal` does for the tables."""
-
-    def seal(self, data: bytes, about: bytes) -> bytes:
-        """Encrypts data that belong to `about`."""
-        ...
-
-    def unseal(self, data: bytes, about: bytes) -> bytes:
-        """Returns what was given to `seal`, or raises `StoreDamaged`."""
-        ...
-
-    def digest(self, data: bytes) -> bytes:
-        """32 bytes that stand for data, and tell nothing without the key."""
-        ...
 
 
 class Coding:
@@ -52,8 +37,8 @@ class Coding:
             return data
         if self._seal is None:
             raise StoreDamaged(
-                "The contents of this store are encrypted, and CONTEXT_COMPRESSION_KEY is not set. "
-                "Set it to the key; nothing was changed."
+                f"The contents of this store are encrypted, and {VARIABLE} is not set. Set it to "
+                "the key; nothing was changed."
             )
         return self._seal.unseal(data, self._about(about))
 

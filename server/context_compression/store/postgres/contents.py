@@ -5,10 +5,10 @@ writes and who deletes the same content hold the row meanwhile, so neither undoe
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 from context_compression.errors import StoreDamaged
+from context_compression.store.objects import Objects
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.database import Connection
 
@@ -26,22 +26,6 @@ UPDATE contents SET uses = uses - given.less FROM unnest(%s::bigint[], %s::bigin
 AS given (content, less) WHERE no = given.content
 """
 _UNUSED = "DELETE FROM contents WHERE no = ANY(%s) AND uses <= 0 RETURNING digest, body IS NULL"
-
-
-class Objects(Protocol):
-    """What `objects.Objects` does for the table."""
-
-    def put(self, name: str, data: bytes) -> None:
-        """Keep data under a name; it is durable when this returns."""
-        ...
-
-    def get(self, name: str) -> bytes:
-        """The data under a name; `StoreDamaged` if there are none."""
-        ...
-
-    def delete(self, names: Iterable[str]) -> None:
-        """Delete the data under these names; those that are gone are no error."""
-        ...
 
 
 class Contents:

@@ -1,0 +1,150 @@
+"""The command `serve`: over stdio for one host, or over HTTP for several clients or tenants."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import click
+
+from context_compression.cli.app import Options, Refused
+from context_compression.cli.help import examples
+from context_compression.cli.terminal import is_at_terminal, say, stdin_is_closed
+from context_compression.hosts.events import HOSTS as HOOKED
+
+OF_TENANTS = ("at_once", "per_minute", "in_all")
+"""Options that go only with tokens of tenants."""
+
+
+def http_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of `serve --http`."""
+    for option in reversed(
+        (
+            click.option(
+                "--host", default="127.0.0.1", show_default=True, help="Address for HTTP."
+            ),
+            click.option(
+                "--port",
+                default=8765,
+                show_default=True,
+                type=click.IntRange(0, 65535),
+                metavar="PORT",
+                help="Port for HTTP; 0 takes a free one.",
+            ),
+            click.option(
+                "--token",
+                help="Bearer token that HTTP clients have to send. Other users of this machine "
+                "can see it here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
+            ),
+            click.option(
+                "--tokens",
+                metavar="FILE",
+                help="Tenants and their tokens, one of each in a line; a changed file is read "
+                "again. Also CONTEXT_COMPRESSION_TOKENS.",
+            ),
+            click.option(
+                "--allow-host",
+                metavar="NAME",
+                multiple=True,
+                help="A further name by which clients address this server, such as that of a "
+                "proxy. Repeatable.",
+            ),
+            click.option(
+                "--at-once",
+                type=click.IntRange(1),
+                metavar="N",
+                help="With --tokens: requests of one tenant at a time. Default: 16.",
+            ),
+            click.option(
+                "--per-minute",
+                type=click.IntRange(1),
+                metavar="N",
+                help="With --tokens: requests of one tenant in a minute. Default: 1,200.",
+            ),
+            click.option(
+                "--in-all",
+                type=click.IntRange(1),
+                metavar="N",
+                help="With --tokens: requests of all tenants at a time. Default: four times as "
+                "many as of one.",
+            ),
+            click.option(
+                "--drain",
+                type=click.FloatRange(0),
+                metavar="SECONDS",
+                help="How long requests are taken after SIGTERM, while /readyz says that the "
+                "server ends. Default: 5 with --tokens, else 0.",
+            ),
+            click.option(
+                "--access-log",
+                is_flag=True,
+                help="Log each HTTP request to stderr as JSON, without any content.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog=examples(
+        ("serve", "over stdio, as hosts start it"),
+        ("serve --http --port 8765", "several clients, over HTTP"),
+        ("serve --http --tokens tokens.txt", "several tenants, each with its own archive"),
+    ),
+)
+@click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
+@http_options
+@click.option(
+    "--protocol",
+    type=click.Choice(["auto", "legacy"]),
+    default="auto",
+    show_default=True,
+    help="legacy is for clients that fail with a server that knows the newest protocol.",
+)
+@click.option(
+    "--hooks",
+    type=click.Choice(list(HOOKED)),
+    hidden=True,
+    help="Answer this host's hooks too, with a seventh tool; the host's plugin sets this.",
+)
+@click.pass_obj
+def serve(
+    options: Options,
+    http: bool,
+    protocol: Literal["auto", "legacy"],
+    hooks: str | None,
+    **of_http: Any,
+) -> None:
+    """Serve the six tools to an agent (MCP)."""
+    from context_compression import mcp_server
+
+    if http and hooks:
+        raise click.UsageError(
+            "--hooks goes only with stdio, because a host starts its own server. Leave out --http."
+        )
+    workspace = options.workspace()
+    if http:
+        mcp_server.serve_http(workspace, options=_read(of_http))
+        return
+    if stdin_is_closed():
+        raise Refused(
+            "Stdin is closed, but an MCP client writes to it. Keep it open, or serve with --http."
+        )
+    if is_at_terminal():
+        say("Waiting for an MCP client on stdin. Ctrl-C ends; context-compression --help helps.")
+    mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
+
+
+def _read(given: dict[str, Any]) -> Any:
+    """The options of `serve --http` as `serve_http` takes them."""
+    from context_compression.mcp_server.serving import HttpOptions
+    from context_compression.mcp_server.web.limits import Limits
+
+    limits = {name: given.pop(name) for name in OF_TENANTS}
+    chosen = {name: value for name, value in limits.items() if value is not None}
+    hosts, drain = given.pop("allow_host"), given.pop("drain")
+    return HttpOptions(
+        **given,
+        allow_hosts=hosts,
+        drain_seconds=drain,
+        limits=Limits(**chosen) if chosen else None,
+    )

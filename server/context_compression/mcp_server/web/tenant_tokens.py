@@ -1,0 +1,168 @@
+"""Which bearer token is whose: one token for the whole store, or a file of tenants' tokens.
+
+A line of the file is a tenant and a token, or the token's SHA-256, so that the file holds no
+secret:
+
+    # the build agents
+    builds   sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    support  X3vQd0ZyQ1l0m8cW2rJt5uLk
+"""
+
+import hmac
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Protocol
+
+from context_compression.errors import InvalidSettings
+
+SHORTEST_TOKEN = 16  # characters
+TOKEN68 = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+TENANT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+HASHED = re.compile(r"sha256:([0-9A-Fa-f]{64})")
+WHOLE_STORE = ""
+"""The tenant of a server that has a single token: it has no tenants."""
+
+Pairs = Sequence[tuple[str, bytes]]
+"""Tenants, each with the SHA-256 of one of their tokens."""
+Stamp = tuple[int, ...] | None
+"""Changes when the file does; `None` while there is none."""
+
+
+class Tokens(Protocol):
+    """Knows whose a token is."""
+
+    def tenant_of(self, token: bytes) -> str | None:
+        """The tenant of a token; `None` for a token that is nobody's."""
+        ...
+
+
+@dataclass(frozen=True)
+class SingleToken:
+    """One token, for the whole store."""
+
+    token: str
+
+    def tenant_of(self, token: bytes) -> str | None:
+        """`WHOLE_STORE` for the token."""
+        return WHOLE_STORE if hmac.compare_digest(token, self.token.encode()) else None
+
+
+class TenantTokens:
+    """The tokens of tenants, from a file or from lines; a changed file is read again.
+
+    A file that is damaged or missing meanwhile changes nothing, and stderr says so once.
+    """
+
+    def __init__(self, given: str) -> None:
+        """The tokens.
+
+        Args:
+            given: the path of the file, or the lines themselves.
+
+        Raises:
+            InvalidSettings: the file cannot be read, or a line is wrong. No token is named.
+        """
+        lines = len(given.split()) > 1 and not os.path.exists(given)
+        self._file = None if lines else given
+        self._stamp: Stamp = None
+        self._pairs = pairs_in(given) if lines else self._read(given)
+
+    def tenant_of(self, token: bytes) -> str | None:
+        """The tenant of a token; each comparison takes the same time, and all are made."""
+        self._read_again()
+        sent, found = sha256(token).digest(), None
+        for tenant, digest in self._pairs:
+            if hmac.compare_digest(sent, digest):
+                found = tenant
+        return found
+
+    def _read_again(self) -> None:
+        """Reads the file if it has changed."""
+        if self._file is None or (stamp := _stamp(self._file)) == self._stamp:
+            return
+        self._stamp = stamp  # so that a problem is told once
+        try:
+            self._pairs = self._read(self._file)
+        except InvalidSettings as error:
+            sys.stderr.write(f"{error} The tokens of before stay valid.\n")
+            sys.stderr.flush()
+
+    def _read(self, file: str) -> Pairs:
+        try:
+            with open(file, "rb") as opened:
+                self._stamp = _stamp_of(os.fstat(opened.fileno()))
+                text = opened.read().decode()
+        except (OSError, ValueError) as error:  # also: not UTF-8, a NUL in the path
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            named = f"in {file}" if self._stamp else "of tenants"  # else it may be a token itself
+            raise InvalidSettings(
+                f"The tokens {named} cannot be read: {why}. Pass the path of a file with a tenant "
+                "and a token in each line."
+            ) from None
+        return pairs_in(text, file)
+
+
+def pairs_in(text: str, file: str = "the value given") -> Pairs:
+    """The tenants and hashes in lines of tokens.
+
+    Raises:
+        InvalidSettings: a line is wrong, two tenants have the same token, or there is none.
+    """
+    pairs: list[tuple[str, bytes]] = []
+    owners: dict[bytes, str] = {}
+    spelled: dict[str, str] = {}
+    for number, tenant, token in _lines(text):
+        where = f"Line {number:,} of the tokens in {file}"
+        if not TENANT.fullmatch(tenant):
+            raise InvalidSettings(
+                f"{where} names no tenant: a name has 1 to 64 letters, digits, dots, `_` and `-`, "
+                "and does not begin with a dot. A line is a tenant, a space and a token."
+            )
+        if not HASHED.fullmatch(token) and not is_good(token):
+            raise InvalidSettings(
+                f"{where} has no token: it needs at least {SHORTEST_TOKEN} characters, only "
+                "A-Z a-z 0-9 - . _ ~ + / and =; or `sha256:` and the 64 hex digits of its SHA-256."
+            )
+        hashed = HASHED.fullmatch(token)
+        digest = bytes.fromhex(hashed[1]) if hashed else sha256(token.encode()).digest()
+        if (other := spelled.setdefault(tenant.lower(), tenant)) != tenant:
+            raise InvalidSettings(
+                f"{where} names {tenant}, and another line {other}. Some disks take both for one "
+                "name, so spell it the same everywhere, or take another."
+            )
+        if owners.setdefault(digest, tenant) != tenant:
+            raise InvalidSettings(
+                f"{where} gives {tenant} a token of {owners[digest]}. Make another for one of them."
+            )
+        pairs.append((tenant, digest))
+    if not pairs:
+        raise InvalidSettings(f"There are no tokens in {file}, so nobody could ask this server.")
+    return pairs
+
+
+def is_good(token: str) -> bool:
+    """Whether a token is long enough, and a header can carry it (RFC 6750)."""
+    return len(token) >= SHORTEST_TOKEN and TOKEN68.fullmatch(token) is not None
+
+
+def _lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """Each line with its number, as a tenant and the rest; without comments and empty lines."""
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        if line := line.partition("#")[0].strip():
+            tenant, *rest = line.split(maxsplit=1)
+            yield number, tenant, "".join(rest)
+
+
+def _stamp(file: str) -> Stamp:
+    try:
+        return _stamp_of(os.stat(file))
+    except OSError:
+        return None
+
+
+def _stamp_of(about: os.stat_result) -> Stamp:
+    return about.st_mtime_ns, about.st_size, about.st_ino

@@ -1,0 +1,129 @@
+"""The part of `backends.CONTRACT` on what several sessions, processes or teams share."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from context_compression.conversation.refs import ref_of
+from context_compression.errors import StoreError
+from context_compression.store import SessionLog, Store
+from context_compression.testing.backend_samples import NAME, NOON, Make, archived, refused, said
+
+WRITERS, ROUNDS = 8, 10
+
+
+def summaries_come_back_the_newest_first(make: Make) -> None:
+    """Those of one session, or all; deleting those of one session keeps the others."""
+    backend = make()
+    added = [{"session": id, "content": f"{id} 我们"} for id in ("s", "t", "s")]
+    for summary in added:
+        backend.add_summary(summary)
+    assert [*make().summaries()] == added[::-1]
+    assert [*make().summaries("s")] == [added[2], added[0]]
+    backend.remove_summaries("s")
+    assert [*make().summaries()] == [added[1]]
+    assert [*make().summaries("s")] == []
+
+
+def tenants_see_nothing_of_each_other(make: Make) -> None:
+    """The same names stand for different things in each; a lock of one holds up no other."""
+    ref = ref_of(said("a")["message"])
+    for tenant in ("a", "b"):
+        backend = make().of_tenant(tenant)
+        backend.write_originals("s", NAME, [said(tenant)["message"]], NOON)
+        backend.append("s", "events", [archived(tenant)], NOON)
+        backend.append(tenant, "events", [said(f"only {tenant} has this word")], NOON)
+        backend.add_summary({"session": "s", "content": tenant})
+        backend.write_document("config", {"focus": tenant})
+    a, b = (make().of_tenant(tenant) for tenant in ("a", "b"))
+    assert sorted(b.sessions()) == ["b", "s"]
+    assert b.stamp("a") is None
+    assert b.rows("a", "events").items == []
+    assert b.read_originals("s", NAME) == [said("b")["message"]]
+    assert [*b.entries("s", ref)] == []
+    assert b.owner(ref, lambda id: SessionLog(b, id)) is None
+    assert a.owner(ref, lambda id: SessionLog(a, id)) is not None
+    assert [each["content"] for each in b.summaries()] == ["b"]
+    assert b.read_document("config")["focus"] == "b"
+    assert [hit.session for hit in Store(b).search("a").hits] == []
+    b.remove("s", 0, lambda: None)
+    assert a.read_originals("s", NAME) == [said("a")["message"]]
+    with a.lock("one", "somebody works"), b.lock("one", "somebody works", 0):
+        pass
+    assert make().sessions() == []
+    for name in ("", "..", "a/b", "a\x00"):
+        with refused(StoreError):
+            make().of_tenant(name)
+
+
+def a_lock_is_held_by_one(make: Make) -> None:
+    """Whoever waits too long is told so; the lock is free afterwards."""
+    backend = make()
+    with backend.lock("one", "somebody works"):
+        with backend.lock("another", "somebody works"):
+            pass
+        with refused(StoreError), make().lock("one", "somebody works", 0):
+            pass
+    with make().lock("one", "somebody works", 0):
+        pass
+
+
+def a_deleted_session_is_gone(make: Make) -> None:
+    """Everything of it, and nothing of the others; what refuses keeps it whole."""
+    backend = make()
+    for id in ("s", "t"):
+        backend.write_originals(id, NAME, [said(id)["message"]], NOON)
+        backend.append(id, "events", [archived(id)], NOON)
+        backend.write_text(id, "c3f9a1", "text")
+
+    def refuse() -> None:
+        raise StoreError("not now")
+
+    with refused(StoreError):
+        backend.remove("s", 0, refuse)
+    assert len(make().rows("s", "events").items) == 2
+    backend.remove("s", 0, lambda: None)
+    reader = make()
+    assert reader.sessions() == ["t"]
+    assert reader.rows("s", "events").items == [*reader.originals("s")] == []
+    assert reader.sizes(["s"]) == {"s": 0}
+    assert reader.owner(ref_of(said("s")["message"]), lambda id: SessionLog(reader, id)) is None
+    assert len(reader.rows("t", "events").items) == 2
+    backend.append("s", "events", [said("anew")], NOON)
+    assert make().rows("s", "events").items == [said("anew")]
+
+
+def many_writers_lose_nothing_and_double_nothing(make: Make) -> None:
+    """Each row of eight writers is there once, and those of one writer in their order."""
+
+    def write(writer: int) -> None:
+        backend = make()
+        for number in range(ROUNDS):
+            backend.append("s", "events", [said(f"{writer} {number}")], NOON)
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+    words = [row["message"]["content"].split() for row in make().rows("s", "events").items]
+    assert sorted(words) == sorted([str(w), str(n)] for w in range(WRITERS) for n in range(ROUNDS))
+    for writer in range(WRITERS):
+        numbers = [int(number) for by, number in words if by == str(writer)]
+        assert numbers == sorted(numbers)
+
+
+def a_search_finds_what_was_archived(make: Make) -> None:
+    """By words, by a pattern, and only in the session that is asked for."""
+    backend = make()
+    for id, text in (("s", "the flux capacitor is broken"), ("t", "the kettle is fine")):
+        message = said(text)["message"]
+        backend.append(id, "events", [said(text)], NOON)
+        backend.write_originals(id, NAME, [message], NOON)
+        backend.append(id, "events", [archived(text)], NOON)
+    store = Store(make())
+    assert [hit.session for hit in store.search("capacitor").hits] == ["s"]
+    assert [hit.session for hit in store.search(pattern=r"kett\w+ is").hits] == ["t"]
+    assert store.search("capacitor", session="t").total == 0
+
+
+def digits_that_could_be_refs_are_known(make: Make) -> None:
+    """So that no session is pruned whose refs another one names."""
+    backend = make()
+    backend.append("s", "events", [said("see ref 0123456789ab there")], NOON)
+    assert "0123456789ab" in make().quoted("s")

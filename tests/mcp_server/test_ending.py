@@ -1,0 +1,95 @@
+"""The end of `serve --http`: after SIGTERM no request fails. And tokens that change in its life."""
+
+import json
+import signal
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from replicas import Replica, replicas, token_of, write_tokens
+
+pytestmark = pytest.mark.anyio
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+
+
+async def status(server: Replica, tenant: str) -> int:
+    headers = JSON | {"Authorization": f"Bearer {token_of(tenant)}"}
+    async with httpx2.AsyncClient(timeout=60) as http:
+        return (await http.post(server.url, headers=headers, json=LIST)).status_code
+
+
+async def drained(server: Replica) -> httpx2.Response:
+    """The answer of /readyz as soon as it is no longer ready."""
+    async with httpx2.AsyncClient(timeout=60) as http:
+        while (answer := await http.get(f"{server.base}/readyz")).status_code == 200:
+            pass
+    return answer
+
+
+async def test_after_sigterm_requests_are_answered_until_a_proxy_has_noticed(
+    tmp_path: Path,
+) -> None:
+    """One is half sent when the server ends, and is answered."""
+    tokens = write_tokens(tmp_path / "tokens", "ann", "bob")
+    with replicas(tmp_path, "--tokens", str(tokens), "--drain", "600", "--access-log") as [server]:
+        port, body = int(server.base.rpartition(":")[2]), json.dumps(LIST).encode()
+        head = [
+            b"POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{port}".encode(),
+            f"Authorization: Bearer {token_of('bob')}".encode(),
+            *(f"{name}: {value}".encode() for name, value in JSON.items()),
+            b"Content-Length: %d" % len(body), b"", b"",
+        ]  # fmt: skip
+        async with await anyio.connect_tcp("127.0.0.1", port) as half:
+            await half.send(b"\r\n".join(head) + body[:10])
+            server.send(signal.SIGTERM)
+            ready = await drained(server)
+            meanwhile = await status(server, "ann")
+            server.send(signal.SIGTERM)  # its end at once
+            with pytest.raises(httpx2.TransportError):
+                while True:
+                    await status(server, "ann")
+            await half.send(body[10:])
+            answer = b""
+            with anyio.fail_after(60):
+                while not answer.endswith(b"0\r\n\r\n") and b"}}" not in answer[-4:]:
+                    answer += await half.receive()
+        code = await anyio.to_thread.run_sync(server.end)
+
+    assert (ready.status_code, ready.json()["ready"]) == (503, False)
+    assert meanwhile == 200
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"context_compress" in answer
+    assert code == 0
+    assert server.logged()[-1]["tenant"] == "bob"
+
+
+@pytest.mark.parametrize(("sig", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_a_server_ends_by_itself_when_it_has_drained_or_is_interrupted(
+    tmp_path: Path, sig: int, code: int
+) -> None:
+    tokens = write_tokens(tmp_path / "tokens", "ann")
+    drain = "0.2" if sig == signal.SIGTERM else "600"
+    with replicas(tmp_path, "--tokens", str(tokens), "--drain", drain) as [server]:
+        server.send(sig)
+
+        assert await anyio.to_thread.run_sync(server.end) == code
+
+
+async def test_tokens_rotate_while_the_server_runs(tmp_path: Path) -> None:
+    file = write_tokens(tmp_path / "tokens", "ann")
+    with replicas(tmp_path, environ={"CONTEXT_COMPRESSION_TOKENS": str(file)}) as [server]:
+        before = [await status(server, name) for name in ("ann", "bob")]
+        write_tokens(file, "bob", "cyd")
+        after = [await status(server, name) for name in ("ann", "bob", "cyd")]
+        file.write_text("damaged", encoding="utf-8")
+        kept = [await status(server, name) for name in ("ann", "bob", "bob")]
+        server.send(signal.SIGINT)
+        await anyio.to_thread.run_sync(server.end)
+
+    assert before == [200, 401]
+    assert after == [401, 200, 200]
+    assert kept == [401, 200, 200]
+    assert sum("The tokens of before stay valid" in line for line in server.stderr) == 1

@@ -1,0 +1,121 @@
+"""Whose a token is: lines of a file, or of a variable, that may change at any time."""
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from context_compression.errors import InvalidSettings
+from context_compression.mcp_server.web.tenant_tokens import TenantTokens
+
+ANN, BOB, NEW = b"token-of-ann-1234567", b"token-of-bob-1234567", b"token-of-ann-another"
+
+
+def hashed(token: bytes) -> str:
+    return f"sha256:{sha256(token).hexdigest()}"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "tokens of a team"
+    path.write_text(f"# ours\n\nann\t{ANN.decode()} # builds\n bob  {hashed(BOB)}\n")
+    return path
+
+
+def test_a_token_is_that_of_its_line_plain_or_hashed(file: Path) -> None:
+    tokens = TenantTokens(str(file))
+
+    assert [tokens.tenant_of(each) for each in (ANN, BOB)] == ["ann", "bob"]
+    for wrong in (b"", b"ann", ANN[:-1], ANN + b"x", hashed(BOB).encode(), b"\xff"):
+        assert tokens.tenant_of(wrong) is None
+
+
+def test_a_variable_may_hold_the_lines_themselves() -> None:
+    tokens = TenantTokens(f"ann {ANN.decode()}\nbob {hashed(BOB).upper().replace('SHA', 'sha')}")
+
+    assert [tokens.tenant_of(each) for each in (ANN, BOB)] == ["ann", "bob"]
+
+
+def test_several_tokens_of_a_tenant_are_valid_until_their_lines_are_gone(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tokens = TenantTokens(str(file))
+
+    file.write_text(f"ann {ANN.decode()}\nann {hashed(NEW)}\n", encoding="utf-8")
+    both = [tokens.tenant_of(each) for each in (ANN, NEW, BOB)]
+    file.write_text(f"ann {hashed(NEW)}\n", encoding="utf-8")
+    rotated = [tokens.tenant_of(each) for each in (ANN, NEW, BOB)]
+
+    assert both == ["ann", "ann", None]
+    assert rotated == [None, "ann", None]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_file_of_the_same_size_and_time_that_replaces_it_is_read(file: Path) -> None:
+    tokens = TenantTokens(str(file))
+    before = file.stat()
+    other = file.with_name("other")
+    other.write_bytes(file.read_bytes().replace(ANN, NEW))
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    os.replace(other, file)
+
+    assert tokens.tenant_of(ANN) is None
+    assert tokens.tenant_of(NEW) == "ann"
+
+
+@pytest.mark.parametrize("damage", ["half", "empty", "missing", "binary"])
+def test_tokens_damaged_meanwhile_change_nothing_and_it_is_said_once(
+    file: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    tokens, good = TenantTokens(str(file)), file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_bytes({"half": good[:40] + b"\nbob", "empty": b"", "binary": b"\xff"}[damage])
+
+    kept = [tokens.tenant_of(each) for each in (ANN, BOB, ANN)]
+    said = capsys.readouterr().err
+    file.write_text(f"bob {hashed(NEW)}\n", encoding="utf-8")
+    mended = tokens.tenant_of(NEW)
+
+    assert kept == ["ann", "bob", "ann"]
+    assert said.count("\n") == 1
+    assert "The tokens of before stay valid." in said
+    assert ANN.decode() not in said
+    assert mended == "bob"
+
+
+WRONG = {
+    f"ann {ANN.decode()}\n../bob {BOB.decode()}": "Line 2 of the tokens in .* names no tenant",
+    f".ann {ANN.decode()}": "names no tenant",
+    f"{'a' * 65} {ANN.decode()}": "names no tenant",
+    "ann short": "has no token: it needs at least 16",
+    "ann": "has no token",
+    f"ann {ANN.decode()} more": "has no token",
+    f"ann sha256:{'0' * 63}g": "has no token",
+    f"ann {ANN.decode()}\nbob {hashed(ANN)}": "gives bob a token of ann",
+    f"ann {ANN.decode()}\nAnn {NEW.decode()}": "names Ann, and another line ann",
+    "# nothing\n": "There are no tokens in",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_line_is_told_without_its_token(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(text)
+
+    with pytest.raises(InvalidSettings, match=WRONG[text]) as refused:
+        TenantTokens(str(file))
+
+    assert ANN.decode() not in str(refused.value)
+
+
+@pytest.mark.parametrize("given", ["no/such/file", "nul\0", ANN.decode()])
+def test_a_file_that_cannot_be_read_is_told_but_not_its_name_which_may_be_a_token(
+    given: str,
+) -> None:
+    with pytest.raises(InvalidSettings, match="cannot be read") as refused:
+        TenantTokens(given)
+
+    assert given not in str(refused.value)

@@ -1,0 +1,176 @@
+"""What only a store in PostgreSQL has: one copy for a tenant, objects, encryption, policies."""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from postgres import Server
+from pytest import MonkeyPatch
+
+from context_compression import Session, Store, compress, restore_tool
+from context_compression.errors import InvalidSettings, StoreDamaged, StoreError
+from context_compression.store.objects import objects_at
+from context_compression.store.originals import file_name
+from context_compression.store.postgres import contents
+from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store.sealing import Seal
+from context_compression.testing import conversation
+
+SMALL = {"token_budget": 6_000, "keep_recent_tokens": 500, "offload_min_tokens": 100}
+NOON = "2026-11-21T12:00:00Z"
+NAME = file_name(NOON, 1)
+LONG = {"role": "user", "content": "a word of a secret " * 5_000}
+
+
+@pytest.fixture
+def tenant() -> str:
+    return f"t-{secrets.token_hex(8)}"
+
+
+def rows_of(server: Server, tenant: str, table: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(server.admin) as connection:
+        query = f"SELECT * FROM context_compression.{table} WHERE tenant = %s".encode()
+        return connection.execute(query, [tenant]).fetchall()
+
+
+def test_equal_messages_of_a_tenant_are_kept_once_and_go_with_their_last_session(
+    postgres_server: Server, tenant: str
+) -> None:
+    backend = PostgresBackend(postgres_server.url, tenant)
+    for session in ("a", "b"):
+        backend.write_originals(session, NAME, [LONG, LONG, {"only": session}], NOON)
+    assert len(rows_of(postgres_server, tenant, "contents")) == 3
+
+    backend.remove("a", 0, lambda: None)
+
+    assert backend.read_originals("b", NAME) == [LONG, LONG, {"only": "b"}]
+    assert len(rows_of(postgres_server, tenant, "contents")) == 2
+    backend.remove("b", 0, lambda: None)
+    for table in ("sessions", "rows", "contents", "archives", "refs"):
+        assert rows_of(postgres_server, tenant, table) == []
+
+
+def test_large_messages_are_objects_and_small_ones_are_not(
+    postgres_server: Server, tenant: str, tmp_path: Path
+) -> None:
+    objects = objects_at(str(tmp_path / "objects"))
+    backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
+    backend.write_originals("a", NAME, [LONG, {"role": "user", "content": "short"}], NOON)
+    backend.write_originals("b", NAME, [LONG], NOON)
+
+    [name] = objects.names()
+
+    assert name.startswith(f"{tenant}/")
+    assert backend.read_originals("a", NAME)[0] == backend.read_original("b", NAME, 0) == LONG
+    without = PostgresBackend(postgres_server.url, tenant)
+    with pytest.raises(StoreDamaged, match="CONTEXT_COMPRESSION_OBJECTS is not set"):
+        without.read_original("b", NAME, 0)
+    backend.remove("a", 0, lambda: None)
+    assert [*objects.names()] == [name]
+    backend.remove("b", 0, lambda: None)
+    assert [*objects.names()] == []
+
+
+def test_a_missing_object_is_told_and_all_else_can_be_restored(
+    postgres_server: Server, tenant: str, tmp_path: Path
+) -> None:
+    objects = objects_at(str(tmp_path / "objects"))
+    backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
+    backend.write_originals("a", NAME, [LONG, "short"], NOON)
+    [name] = objects.names()
+    objects.delete([name])
+
+    with pytest.raises(StoreDamaged, match=f"The object {name} is missing"):
+        backend.read_original("a", NAME, 0)
+
+    assert backend.read_original("a", NAME, 1) == "short"
+    assert any(name in problem for problem in Store(backend).verify())
+    backend.write_originals("b", NAME, [LONG], NOON)
+    assert backend.read_original("a", NAME, 0) == LONG
+
+
+def test_objects_that_cannot_be_written_leave_no_row(
+    postgres_server: Server, tenant: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    objects = objects_at(str(tmp_path / "file"))
+    backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
+
+    with pytest.raises(StoreError):
+        backend.write_originals("a", NAME, [LONG], NOON)
+
+    assert backend.rows("a", "events").items == []
+    assert rows_of(postgres_server, tenant, "contents") == []
+
+
+def test_with_a_key_nothing_that_was_said_can_be_read_in_the_tables(
+    postgres_server: Server, tenant: str, monkeypatch: MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(contents, "LARGE", 500)
+    seal, objects = Seal([b"k" * 32]), objects_at(str(tmp_path / "objects"))
+    backend = PostgresBackend(postgres_server.url, tenant, seal=seal, objects=objects)
+    store, messages = Store(backend), conversation(12)
+    messages[0]["content"] += " The zebracorn is the secret."
+    session = Session(store, "talk", settings=SMALL)
+    session.fit(messages)
+    compress(messages, settings=SMALL, store=store)
+    store.add_summary({"session": "talk", "content": "about the zebracorn"})
+    store.update_config(lambda values: {**values, "focus": "zebracorn"})
+
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    with psycopg.connect(postgres_server.admin) as connection:
+        tables = connection.execute(
+            "SELECT table_name FROM information_schema.columns "
+            "WHERE table_schema = 'context_compression' AND column_name = 'tenant'"
+        ).fetchall()
+    for [table] in tables:
+        for row in rows_of(postgres_server, tenant, table):
+            kept += b" ".join(
+                each if isinstance(each, bytes) else str(each).encode() for each in row
+            )
+    assert len(kept) > 50_000
+    assert b"zebracorn" not in kept
+
+    ref = next(iter(session.state().refs))
+    again = PostgresBackend(postgres_server.url, tenant, seal=seal, objects=objects)
+    assert ref in restore_tool(Session(Store(again), "talk")).answer({"ref": ref})
+    assert Store(again).verify() == []
+    assert [each["content"] for each in Store(again).summaries()] == ["about the zebracorn"]
+    without = PostgresBackend(postgres_server.url, tenant)
+    with pytest.raises(StoreDamaged, match="CONTEXT_COMPRESSION_KEY is not set"):
+        without.rows("talk", "events")
+
+
+def test_what_was_written_before_there_was_a_key_and_under_an_older_one_is_read(
+    postgres_server: Server, tenant: str
+) -> None:
+    old, new = b"o" * 32, b"n" * 32
+    for number, keys in enumerate(([], [old], [new, old])):
+        seal = Seal(keys) if keys else None
+        backend = PostgresBackend(postgres_server.url, tenant, seal=seal)
+        backend.write_originals("s", file_name(NOON, number), [LONG], NOON)
+        for before in range(number + 1):
+            assert backend.read_originals("s", file_name(NOON, before)) == [LONG]
+
+
+def test_a_bad_key_or_place_for_objects_is_told_when_the_store_is_opened(
+    postgres_server: Server, monkeypatch: MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXT_COMPRESSION_KEY", "too-short")
+    with pytest.raises(InvalidSettings, match="CONTEXT_COMPRESSION_KEY is not 32 bytes") as told:
+        Store(postgres_server.url)
+    assert "too-short" not in str(told.value)
+    monkeypatch.delenv("CONTEXT_COMPRESSION_KEY")
+    monkeypatch.setenv("CONTEXT_COMPRESSION_OBJECTS", "ftp://somewhere")
+    with pytest.raises(InvalidSettings, match="no place for objects"):
+        Store(postgres_server.url)
+
+
+def test_the_address_that_people_see_has_no_user_and_no_password(postgres_server: Server) -> None:
+    store = Store(postgres_server.url)
+
+    for shown in (store.name, repr(store), store.place_of_settings):
+        assert postgres_server.password not in shown
+        assert "worker" not in shown
