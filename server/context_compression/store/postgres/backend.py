@@ -12,7 +12,8 @@ from context_compression.store.events import hashes_of_originals
 from context_compression.store.hits import SearchResult
 from context_compression.store.names import checked_name
 from context_compression.store.postgres.archives import Archives
-from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.connections import Connection
+from context_compression.store.postgres.database import Database
 from context_compression.store.postgres.refs import Refs
 from context_compression.store.postgres.rows import Rows, lines_of
 from context_compression.store.quoting import digits_in, spellings
