@@ -8,6 +8,8 @@
     coding       JSON as the tables keep it: as it is, or encrypted
     schema       the tables, made and changed by numbered migrations
     database     pools of connections, transactions that are retried, locks
+    attempts     transactions that are made once, however often they are run
+    connections  a connection for one tenant, which may hold locks
     address      the parts of `postgresql://…`, without the password where people see it
 
 A module imports only modules below it. Only this package imports `psycopg`, which the extra

@@ -8,8 +8,9 @@ from typing import Any
 
 from context_compression.errors import StoreDamaged, StoreError
 from context_compression.store.files import to_json
+from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.contents import Contents
-from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.database import Database
 from context_compression.store.postgres.rows import Rows, lines_of
 
 _OF = """

@@ -13,8 +13,9 @@ from context_compression.store.names import checked_name
 from context_compression.store.objects import Objects
 from context_compression.store.postgres.archives import Archives
 from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.contents import Contents
-from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.database import Database
 from context_compression.store.postgres.refs import Refs
 from context_compression.store.postgres.rows import Rows, lines_of
 from context_compression.store.quoting import digits_in, spellings

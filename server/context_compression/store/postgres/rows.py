@@ -11,7 +11,8 @@ from context_compression.store.checksums import object_in_line, with_checksum
 from context_compression.store.events import refs_in
 from context_compression.store.files import to_json
 from context_compression.store.postgres.coding import Coding
-from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.connections import Connection
+from context_compression.store.postgres.database import Database
 
 NUMBERS: Mapping[Kind, int] = {"events": 0, "ledger": 1}
 """How the tables name the kinds."""

@@ -5,6 +5,10 @@ SET LOCAL search_path = context_compression, public;
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
+-- One row for each connection: the mark of its last write. It tells a writer whose connection was
+-- lost at COMMIT whether that was made. Nothing of a tenant stands here.
+CREATE TABLE writes (mark uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+
 CREATE TABLE schema_version (version integer NOT NULL);
 INSERT INTO schema_version VALUES (0);
 
