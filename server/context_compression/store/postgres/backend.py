@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from context_compression.store import files
@@ -13,9 +14,12 @@ from context_compression.store.hits import SearchResult
 from context_compression.store.names import checked_name
 from context_compression.store.postgres.archives import Archives
 from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.lookup import TextLookup, scope_of
 from context_compression.store.postgres.refs import Refs
 from context_compression.store.postgres.rows import Rows, lines_of
+from context_compression.store.postgres.texts import Texts
 from context_compression.store.quoting import digits_in, spellings
+from context_compression.store.search import Search, search_by
 from context_compression.store.verification import damaged_originals
 
 TENANT = "default"
@@ -25,6 +29,8 @@ PROMPTS = "prompts"
 """The name of the document with the user's instructions for summaries, by name."""
 FETCHED = 200
 """How many summaries are read at once."""
+NOT_ALL = "very many texts fit: only some of them, of the newest, were looked at; add rarer words"
+"""What a search says that did not look at everything."""
 _BODIES = """
 SELECT body FROM rows WHERE session IN (SELECT no FROM sessions WHERE tenant = %s AND id = %s)
 """
@@ -61,6 +67,7 @@ class PostgresBackend:
         self._rows = Rows(self.database, tenant)
         self._archives = Archives(self.database, tenant, self._rows)
         self._refs = Refs(self.database, tenant)
+        self._texts = Texts(tenant, self._rows, self._archives.read)
 
     @property
     def name(self) -> str:
@@ -96,8 +103,11 @@ class PostgresBackend:
         """See `Backend.append`."""
         id, lines = checked_name(session, "A session's id"), lines_of(rows)
 
+        texts = self._texts.of(id, rows) if kind == "events" else []
+
         def work(connection: Connection) -> None:
-            self._rows.append(connection, id, kind, rows, lines, created_at)
+            added = self._rows.append(connection, id, kind, rows, lines, created_at)
+            self._texts.add(connection, added, texts)
 
         if lines:
             self.database.write(self.tenant, work)
@@ -179,6 +189,7 @@ class PostgresBackend:
     def forget(self, session: str) -> None:
         """See `Backend.forget`."""
         self._rows.forget(session)
+        self._texts.forget(session)
 
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
         """Delete all rows of a session, and contents that no other session needs."""
@@ -187,6 +198,7 @@ class PostgresBackend:
         def work(connection: Connection) -> None:
             for [number] in connection.execute(find, [self.tenant, session]).fetchall():
                 before()
+                self._texts.remove(connection, number)
                 self._archives.release(connection, number)
                 for table in ("refs", "rows"):
                     connection.execute(f"DELETE FROM {table} WHERE session = %s", [number])  # pyright: ignore[reportArgumentType]  # no text of a user
@@ -207,7 +219,15 @@ class PostgresBackend:
         self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
     ) -> SearchResult:
         """By words and trigrams that are indexed; see `Store.search`."""
-        raise NotImplementedError
+
+        def finding(search: Search) -> SearchResult:
+            lookup = TextLookup(scope_of(self._ask, self.tenant, session), self._archives)
+            result = search.run(lookup)
+            if lookup.complete:
+                return result
+            return replace(result, exact=False, note=NOT_ALL)
+
+        return search_by(finding, query, pattern=pattern, limit=limit, skip=skip)
 
     def read_document(self, name: str) -> dict[str, Any]:
         """See `Backend.read_document`."""

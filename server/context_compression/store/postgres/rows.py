@@ -1,6 +1,6 @@
 """The rows of sessions: events and ledgers. They are added, read after a mark, never changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import time_ns
 from typing import Any
@@ -60,6 +60,7 @@ class _Read:
     session: int = 0
     last: int = 0
     events: Events = NOTHING
+    numbers: Sequence[int] = ()
 
 
 class Rows:
@@ -72,6 +73,14 @@ class Rows:
 
     def read(self, session: str, kind: Kind) -> Events:
         """All rows of a kind, oldest first; see `Backend.rows`."""
+        return self._read(session, kind).events
+
+    def numbered(self, session: str) -> tuple[int, Iterator[tuple[int, dict[str, Any]]]]:
+        """The number of a session, and its events with theirs."""
+        known = self._read(session, "events")
+        return known.session, zip(known.numbers, known.events.items, strict=True)
+
+    def _read(self, session: str, kind: Kind) -> "_Read":
         known = self._known.get((session, kind), _Read())
         found = self._after(session, kind, known.last)
         if found and found[0][0] != known.session and known.last:
@@ -81,7 +90,7 @@ class Rows:
         elif found[0][0] != known.session:
             known = _Read(found[0][0])
         self._known[session, kind] = known = _with(known, found, kind)
-        return known.events
+        return known
 
     def stamp(self, session: str) -> Stamp | None:
         """Bytes and time of the events; `None` if there are none."""
@@ -151,12 +160,14 @@ def _with(known: _Read, found: Sequence[tuple[Any, ...]], kind: Kind) -> _Read:
     if not added:
         return known
     items, warnings = list(known.events.items), list(known.events.warnings)
+    numbers = list(known.numbers)
     for n, body in added:
         if (item := object_in_line(body)) is None:
             warnings.append(f"{kind}: row {n} was changed, or cannot be read")
         else:
             items.append(item)
-    return replace(known, last=added[-1][0], events=Events(items, warnings))
+            numbers.append(n)
+    return replace(known, last=added[-1][0], events=Events(items, warnings), numbers=numbers)
 
 
 def _refs(rows: Sequence[Mapping[str, Any]], before: int) -> list[tuple[Any, ...]]:
