@@ -190,6 +190,23 @@ def test_what_a_live_session_refers_to_is_not_pruned(used: Desk, refs: dict[str,
     assert pruned["kept"] == {"chat": "later"}
 
 
+def test_expiring_deletes_also_what_a_live_session_refers_to(
+    used: Desk, refs: dict[str, int]
+) -> None:
+    ref = next(iter(refs))
+    Session(Store(used.store), "later").record({"role": "user", "content": f"Read {ref}."})
+    age(used, "chat", 100)
+
+    asked = used.run("archive", "expire", "90d")
+    assert asked.returncode == 2
+    assert b"Add --yes" in asked.stderr
+    assert (used.store / "sessions" / "chat").exists()
+
+    assert used.json("archive", "expire", "90d", "--yes") == {"deleted": ["chat"]}
+    assert not (used.store / "sessions" / "chat").exists()
+    assert (used.store / "sessions" / "later").exists()
+
+
 @pytest.mark.parametrize("text", ["90", "d", "-3d", "0d", "90 days", "1.5d", "9y", "", "999999d"])
 def test_a_time_that_is_none_is_refused_in_words(used: Desk, text: str) -> None:
     done = used.run("archive", "prune", "--older-than", text, "--yes")

@@ -104,6 +104,7 @@ def test_what_a_server_says_when_it_does_not_start_is_passed_on(machine_with: Ma
         ("CONTEXT_COMPRESSION_KEEP_RECNT", "5", "is no setting of ours", "KEEP_RECENT?"),
         ("CONTEXT_COMPRESSION_XYZZY", "5", "is no setting of ours", "Remove it."),
         ("CONTEXT_COMPRESSION_KEEP_RECENT", "many", "keep_recent", "Correct"),
+        ("CONTEXT_COMPRESSION_KEY", "short", "is not 32 bytes in base64url", "Correct"),
     ],
 )
 def test_a_variable_that_is_misspelt_or_impossible_is_said(

@@ -76,7 +76,7 @@ def test_an_object_is_got_back_listed_and_deleted(objects: Objects, place: str) 
 
     assert objects.get(NAME) == objects_at(place).get(NAME) == TEXT
     assert [*objects.names()] == [NAME]
-    objects.delete([NAME, name_of(b"never there")])
+    objects.delete(iter([NAME, name_of(b"never there")]))
     assert [*objects.names()] == []
     objects.delete([])
 

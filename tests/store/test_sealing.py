@@ -156,6 +156,13 @@ def test_the_command_in_the_error_makes_a_key() -> None:
     assert seal_from({"CONTEXT_COMPRESSION_KEY": made}) is not None
 
 
+def test_a_seal_takes_one_key_or_more_of_32_bytes() -> None:
+    with pytest.raises(InvalidSettings, match="at least one key"):
+        Seal([])
+    with pytest.raises(InvalidSettings, match="32 bytes, and this one has 16"):
+        Seal([OLD[:16]])
+
+
 def test_a_seal_does_not_show_its_keys() -> None:
     assert "1" * 8 not in repr(SEAL) and repr(NEW) not in repr(vars(SEAL))
 

@@ -1,4 +1,4 @@
-"""`archive`: lists the sessions and their sizes; `archive delete` and `archive prune`."""
+"""`archive`: lists the sessions and their sizes; `archive delete`, `prune` and `expire`."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -142,6 +142,38 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
         show(f"Deleted {how_many(len(deleted), 'session')}.")
     if deleted is not None and (in_use := sorted({*prunable.sessions} - {*deleted})):
         say(f"warning: {', '.join(in_use)} in use, not deleted. Run prune again later.")
+
+
+@archive.command(
+    short_help="Delete all sessions that a rule does not allow to keep.",
+    epilog=examples(
+        ("archive expire 30d", "ask, then delete"),
+        ("--tenant acme archive expire 30d --yes", "one team's, as a job that runs every day"),
+    ),
+)
+@click.argument("age", metavar="AGE")
+@unasked
+@as_json
+@click.pass_obj
+def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
+    """Delete each session without a write for AGE (12h, 30d, 8w), also one that others refer to.
+
+    Nothing of it can be restored afterwards. A session in which a process works at this moment is
+    kept until the next time.
+    """
+    seconds = seconds_in(age, "AGE")
+    store = options.workspace().store
+    if not confirmed(
+        f"Delete all in {store.name} that is older than {age}?", yes, otherwise=ADD_YES
+    ):
+        say(NOTHING_DELETED)
+        return
+    with working("deleting what is too old"):
+        deleted = store.expire(seconds)
+    if as_json:
+        write_json({"deleted": deleted})
+    else:
+        show(f"Deleted {how_many(len(deleted), 'session')}.")
 
 
 def current(workspace: Workspace) -> list[str]:

@@ -14,10 +14,13 @@ from context_compression.errors import ContextCompressionError
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.setup.finding import Finding
 from context_compression.store import Store
+from context_compression.store.sealing import seal_from
 from context_compression.workspace.summary_models import CREDENTIALS, no_credentials
 
 PREFIX = "CONTEXT_COMPRESSION_"
-OTHERS = ("DIR", "TOKEN", "TOKENS", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY")
+OTHERS = (
+    "DIR", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY",
+)  # fmt: skip
 """Our variables that are not settings, without the prefix."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
@@ -33,6 +36,7 @@ def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding("environment", False, f"{name} is no setting of ours", mend)
     try:
         Settings.layered(environ=environ)
+        seal_from(environ)
     except ContextCompressionError as error:
         state = str(error).removesuffix(".")
         yield Finding("environment", False, state, "Correct or remove the variable.")

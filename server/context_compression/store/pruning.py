@@ -22,6 +22,8 @@ from context_compression.store.root_folder import LOCKS
 
 LEFTOVER_SECONDS = 3_600.0
 """Leftover files younger than this are kept: a process may still be writing them."""
+MOST_READ = 1_000
+"""Of how many sessions a deletion reads whether they refer to what is deleted."""
 LOCK_ENDINGS = (".log", ".refs", ".compression", ".fitting", ".background")
 """Endings of the lock files that are pruned with their session."""
 
@@ -110,11 +112,14 @@ def expire(store: PrunableStore, older_than: float, now: float | None = None) ->
 
 
 def referring(store: PrunableStore, id: str) -> list[str]:
-    """The other sessions that refer to a ref of session `id` and did not archive it themselves."""
+    """The other sessions that refer to a ref of session `id` and did not archive it themselves.
+
+    In a store of a team only the newest are looked at, because each has to be read.
+    """
     refs = _own_refs(store.session(id))
     return [
         other
-        for other in store.sessions()
+        for other in store.sessions()[:MOST_READ]
         if other != id and store.backend.quoted(other) & refs - _own_refs(store.session(other))
     ]
 

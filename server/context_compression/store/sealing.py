@@ -40,10 +40,16 @@ class Seal:
     nonces; put a new one in front long before.
 
     Args:
-        keys: of 32 bytes each, the newest first.
+        keys: one or more, of 32 bytes each, the newest first.
+
+    Raises:
+        InvalidSettings: there is no key, or one has another length.
+        MissingExtra: the extra is not installed.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
+        if not keys:
+            raise InvalidSettings("A seal needs at least one key, and none is given.")
         self._keys = [_Key(key) for key in dict.fromkeys(keys)]
         self._by_id = {key.id: key for key in self._keys}
 

@@ -4,7 +4,7 @@
 
 import os
 import re
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from ipaddress import ip_address
@@ -108,7 +108,7 @@ class Bucket:
         with self._told(checked_object(name)):
             return self._store.get(name).bytes().to_bytes()
 
-    def delete(self, names: Collection[str]) -> None:
+    def delete(self, names: Iterable[str]) -> None:
         """See `Objects.delete`."""
         wanted = [checked_object(name) for name in names]
         try:

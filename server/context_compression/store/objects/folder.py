@@ -1,6 +1,6 @@
 """`Folder`: objects as files of a folder, such as one that several machines mount."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Folder:
         except OSError as error:
             raise _unreadable(path, error) from error
 
-    def delete(self, names: Collection[str]) -> None:
+    def delete(self, names: Iterable[str]) -> None:
         """See `Objects.delete`."""
         paths = [self._root / checked_object(name) for name in names]
         self._check()

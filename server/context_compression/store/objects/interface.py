@@ -1,7 +1,7 @@
 """`Objects`, the interface to a place for large contents, and what an object may be called."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Protocol
 
@@ -30,8 +30,8 @@ class Objects(Protocol):
     def put(self, name: str, data: bytes) -> None:
         """Keep `data` under a name. It is durable when this returns; nobody ever sees a part of it.
 
-        The same name must always get the same bytes. Another `put` of what is there makes it young
-        again for `names`.
+        Whoever puts something under a name that is taken must put the same content. That makes it
+        young again for `names`.
 
         Raises:
             StoreUnwritable: the disk refused the write.
@@ -46,7 +46,7 @@ class Objects(Protocol):
         """
         ...
 
-    def delete(self, names: Collection[str]) -> None:
+    def delete(self, names: Iterable[str]) -> None:
         """Delete objects. A name without an object is no error."""
         ...
 
