@@ -11,11 +11,13 @@ import anyio
 import httpx2
 import pytest
 import uvicorn
-from mcp import Client
+from click.testing import CliRunner
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_door import Answer, ask, refusal, workspace_in, write_messages, write_transcript
 from replicas import token_of, write_tokens
 
+from context_compression.cli import main
 from context_compression.errors import InvalidSettings, StoreError
 from context_compression.mcp_server import create_server, serve_http
 from context_compression.mcp_server.call import Call
@@ -200,6 +202,58 @@ async def test_folders_that_the_operator_allows_himself_are_not_those_of_tenants
 
     assert shown.facts["settings"]["allowed_paths"]["value"] == []
     assert tenant.access.roots == ()
+
+
+async def test_no_stream_of_changes_is_offered_which_would_keep_a_place_for_nothing(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as server, server.client("ann") as ann:
+        offered = ann.server_capabilities
+        with pytest.raises(MCPError, match="Method not found"):
+            async with ann.listen(tools_list_changed=True):
+                pass
+
+    assert offered.tools and not offered.tools.list_changed
+    assert offered.resources and not offered.resources.subscribe
+
+
+async def test_one_who_goes_away_while_sending_is_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(tmp_path, HttpOptions(limits=Limits(at_once=1))) as server:
+        port = int(server.url.rpartition(":")[2].removesuffix("/mcp"))
+        head = [
+            "POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{port}", "Content-Length: 99",
+            f"Authorization: Bearer {token_of('ann')}", "Content-Type: application/json", "", "{",
+        ]  # fmt: skip
+        async with await anyio.connect_tcp("127.0.0.1", port) as client:
+            await client.send("\r\n".join(head).encode())
+            while (await server.post("ann")).status_code != 429:  # it has a place now
+                pass
+        while (answer := await server.post("ann")).status_code == 429:  # its place is free again
+            pass
+
+    assert answer.status_code == 200
+    assert caplog.records == []
+
+
+async def test_a_store_that_is_away_at_the_first_request_of_a_tenant_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Workspace.of_tenant
+
+    def away(_: Workspace, name: str) -> Workspace:
+        raise StoreError("The database at db is away.")
+
+    async with served(tmp_path) as server:
+        monkeypatch.setattr(Workspace, "of_tenant", away)
+        refused = await server.post("ann")
+        monkeypatch.setattr(Workspace, "of_tenant", real)
+        served_again = await server.post("ann")
+
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+    assert refused.json()["error"] == "The store cannot be reached."
+    assert served_again.status_code == 200
 
 
 async def test_settings_of_a_tenant_are_its_own(tmp_path: Path) -> None:
@@ -401,3 +455,39 @@ def test_options_that_contradict_each_other_are_refused(
 ) -> None:
     with pytest.raises(InvalidSettings, match=says):
         serve_http(workspace_in(tmp_path, environ), options=options)
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--tokens=x", "--allow-host=x", "--at-once=1", "--per-minute=1", "--in-all=1", "--drain=1",
+     "--access-log"],
+)  # fmt: skip
+def test_options_of_http_are_refused_without_it(option: str) -> None:
+    done = CliRunner().invoke(main, ["serve", option])
+
+    assert done.exit_code == 2
+    assert f"{option.partition('=')[0]} goes only with HTTP. Add --http" in done.output
+
+
+def test_the_command_passes_on_all_options_of_http(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed: list[HttpOptions] = []
+
+    def serve(_: Workspace, *, options: HttpOptions) -> None:
+        passed.append(options)
+
+    monkeypatch.setattr("context_compression.mcp_server.serve_http", serve)
+    given = (
+        "serve --http --host ::1 --port 1 --tokens t --allow-host a --allow-host b --at-once 2 "
+        "--per-minute 3 --in-all 4 --drain 5 --access-log"
+    )
+    done = CliRunner().invoke(main, ["--store", str(tmp_path), *given.split()])
+
+    assert done.exit_code == 0, done.output
+    assert passed == [
+        HttpOptions(
+            host="::1", port=1, tokens="t", allow_hosts=("a", "b"),
+            limits=Limits(at_once=2, per_minute=3, in_all=4), drain_seconds=5, access_log=True,
+        )
+    ]  # fmt: skip

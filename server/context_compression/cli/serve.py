@@ -12,6 +12,7 @@ from context_compression.hosts.events import HOSTS as HOOKED
 
 OF_TENANTS = ("at_once", "per_minute", "in_all")
 """Options that go only with tokens of tenants."""
+ONLY_HTTP = ("tokens", "allow_host", *OF_TENANTS, "drain", "access_log")
 
 
 HTTP_OPTIONS = (
@@ -120,6 +121,9 @@ def serve(
         raise click.UsageError(
             "--hooks goes only with stdio, because a host starts its own server. Leave out --http."
         )
+    if not http and (given := [name for name in ONLY_HTTP if of_http[name]]):
+        option = given[0].replace("_", "-")
+        raise click.UsageError(f"--{option} goes only with HTTP. Add --http, or leave it out.")
     workspace = options.workspace()
     if http:
         mcp_server.serve_http(workspace, options=_read(of_http))

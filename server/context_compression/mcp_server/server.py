@@ -75,7 +75,15 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
     for prompt in prompts_for(workspace.store):
         server.add_prompt(prompt)
     ArchiveResources(workspace.store).offer(server)
+    if workspace.tenant is not None:
+        _without_streams(server)
     return server
+
+
+def _without_streams(server: MCPServer) -> None:
+    """Offers no stream of changes: it would keep a place at one replica, for nothing."""
+    low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
+    low._request_handlers.pop("subscriptions/listen", None)  # pyright: ignore[reportPrivateUsage]
 
 
 def _instructions(workspace: Workspace) -> str:
@@ -84,8 +92,13 @@ def _instructions(workspace: Workspace) -> str:
 
 
 def _asks_a_model(workspace: Workspace) -> bool:
-    """Whether a compression may send the conversation to a model, by the current settings."""
+    """Whether a compression may send the conversation to a model, by the current settings.
+
+    For a tenant, by those of the operator, so that all replicas describe their tools alike.
+    """
     try:
+        if workspace.tenant is not None:
+            return workspace.provider() is not None
         return workspace.summarizer(workspace.settings()) is not None
     except ContextCompressionError:  # an invalid config.json: each call reports it
         return False

@@ -1,20 +1,23 @@
 """The gate of `serve --http`: who may ask, and how much. Behind it are the tenants' servers."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from context_compression.errors import StoreError
 from context_compression.mcp_server.invalid_messages import repaired_body
 from context_compression.mcp_server.web.access_log import Entry, logged
-from context_compression.mcp_server.web.health import LIVES, READY, Health
+from context_compression.mcp_server.web.health import LIVES, READY, UNREACHABLE, Health
 from context_compression.mcp_server.web.limits import Admission, Exceeded
 from context_compression.mcp_server.web.tenant_tokens import Tokens
 from context_compression.mcp_server.web.tenants import TenantServers
 
 MAX_BODY = 64 * 1024 * 1024  # bytes; an argument may be a full conversation
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
+AGAIN = {"Retry-After": "1"}
 
 
 class Gate:
@@ -66,14 +69,28 @@ class Gate:
             # a stream that waits would be bound to this process, and nothing is ever sent in it
             refusal = JSONResponse({"error": "only POST"}, 405, headers={"Allow": "POST"})
             return await refusal(scope, receive, send)
-        receive = repaired_body(receive, MAX_BODY)
-        if self._admission is None:
-            return await self._servers.answer(tenant, scope, receive, send)
         try:
-            with self._admission.admitted(tenant):
-                return await self._servers.answer(tenant, scope, receive, send)
+            with self._admission.admitted(tenant) if self._admission else nullcontext():
+                return await self._pass_on(tenant, scope, receive, send)
         except Exceeded as exceeded:
             return await exceeded.response(scope, receive, send)
+
+    async def _pass_on(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets the tenant's server answer a request that has come to its end."""
+        rest = repaired_body(receive, MAX_BODY)
+        messages = [await rest()]
+        if messages[0]["type"] != "http.request":
+            return  # the client went away while it was sending
+
+        async def receive_again() -> Message:
+            return messages.pop() if messages else await rest()
+
+        try:
+            await self._servers.answer(tenant, scope, receive_again, send)
+        except StoreError as error:  # of a server that could not be made; others have answered
+            self._health.tell(error)
+            away = JSONResponse({"error": UNREACHABLE, "retry_after": 1}, 503, AGAIN)
+            await away(scope, receive, send)
 
     def _tenant_of(self, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
         sent = dict(headers).get(b"authorization", b"")

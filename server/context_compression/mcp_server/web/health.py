@@ -71,12 +71,12 @@ class Health:
         except TimeoutError:
             return SLOW
         except Exception as error:
-            self._tell(error)
+            self.tell(error)
             return UNREACHABLE
         self._told = ""
         return ""
 
-    def _tell(self, error: Exception) -> None:
+    def tell(self, error: Exception) -> None:
         """Tells the operator why the store cannot be reached, once until it can again."""
         why = str(error) if isinstance(error, ContextCompressionError) else type(error).__name__
         if why != self._told:
