@@ -1,7 +1,9 @@
 """`serve --http` for tenants: a real server in this process, asked by a real client."""
 
+import gc
 import threading
-from collections.abc import AsyncGenerator
+import weakref
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,7 @@ from context_compression.mcp_server.serving import (
 from context_compression.mcp_server.web import tenants as module
 from context_compression.mcp_server.web.health import Health
 from context_compression.mcp_server.web.tenant_tokens import TenantTokens
+from context_compression.store import Store
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
@@ -267,15 +270,27 @@ async def test_settings_of_a_tenant_are_its_own(tmp_path: Path) -> None:
     assert values == [70_000, 200_000]
 
 
-async def test_a_server_that_is_dropped_meanwhile_is_made_again(
+@pytest.fixture
+def rare_collections() -> Generator[None]:
+    """As in the command, which hardly ever looks for cycles of objects by itself."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("rare_collections")
+async def test_a_server_that_is_dropped_meanwhile_is_made_again_and_leaves_nothing_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
+    stores: list[weakref.ref[Store]] = []
     real = Workspace.of_tenant
 
     def of_tenant(self: Workspace, name: str) -> Workspace:
+        workspace = real(self, name)
         made.append(name)
-        return real(self, name)
+        stores.append(weakref.ref(workspace.store))
+        return workspace
 
     monkeypatch.setattr(Workspace, "of_tenant", of_tenant)
     monkeypatch.setattr(module, "MOST", 1)
@@ -290,6 +305,7 @@ async def test_a_server_that_is_dropped_meanwhile_is_made_again(
 
     assert not any(each.failed for each in answers)
     assert {name: made.count(name) > 2 for name in ("ann", "bob")} == {"ann": True, "bob": True}
+    assert sum(store() is not None for store in stores) <= 3 < len(stores)  # the latest
 
 
 async def test_a_call_that_runs_when_its_server_is_dropped_is_answered(

@@ -5,6 +5,7 @@ another. What a server keeps in memory is for speed alone: it may be dropped at 
 that a process that runs for months does not grow.
 """
 
+import gc
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 MOST = 200
 """Servers that are kept; of more, the one that was idle longest is dropped."""
-RENEWED_AFTER = 1_000
+RENEWED_AFTER = 200
 """Requests after which a tenant's server is dropped, with the sessions that it remembers."""
 
 
@@ -58,6 +59,7 @@ class TenantServers:
         self._make, self._lasting = make, lasting
         self._servers: dict[str, _Server] = {}
         self._making = anyio.Lock()
+        self._some_dropped = False
         self._group: TaskGroup | None = None
 
     @asynccontextmanager
@@ -85,6 +87,9 @@ class TenantServers:
         async with self._making:
             if server := self._servers.get(tenant):  # another request of the tenant was first
                 return server
+            if self._some_dropped:  # servers hold cycles, and those are looked for seldom
+                self._some_dropped = False
+                await run_sync(gc.collect)
             server = _Server(await run_sync(self._make, tenant))
             assert self._group is not None, "the application's lifespan has not begun"
             await self._group.start(server.run)
@@ -95,8 +100,10 @@ class TenantServers:
         if self._lasting:
             return
         if server.requests >= RENEWED_AFTER and not server.dropped:
-            del self._servers[tenant]
-            server.drop()
+            self._drop(tenant)
         if len(self._servers) > MOST:
-            oldest = next(iter(self._servers))
-            self._servers.pop(oldest).drop()
+            self._drop(next(iter(self._servers)))
+
+    def _drop(self, tenant: str) -> None:
+        self._some_dropped = True
+        self._servers.pop(tenant).drop()
