@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from object_storage import BUCKET, ObjectStorage, object_storage
+from postgres import Server
 
 from context_compression.errors import (
     InvalidSettings,
@@ -25,7 +27,10 @@ from context_compression.errors import (
     StoreUnwritable,
 )
 from context_compression.store.objects import Objects, bucket, objects_at
+from context_compression.store.originals import file_name
+from context_compression.store.places import backend_at
 
+NOON = "2026-11-21T12:00:00Z"
 TEXT = b"a large tool result\n" * 1_000
 
 
@@ -192,6 +197,27 @@ def test_objects_in_a_folder_belong_to_its_user_alone(tmp_path: Path) -> None:
 
     made = [tmp_path / "objects", *(tmp_path / "objects").rglob("*")]
     assert {path.stat().st_mode & 0o777 for path in made} == {0o700, 0o600}
+
+
+def test_a_store_in_a_database_keeps_large_messages_sealed_in_a_bucket(
+    postgres_server: Server, in_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXT_COMPRESSION_OBJECTS", in_bucket)
+    monkeypatch.setenv("CONTEXT_COMPRESSION_KEY", urlsafe_b64encode(b"k" * 32).decode())
+    backend, again = backend_at(postgres_server.url), backend_at(postgres_server.url)
+    archived = "in-a-bucket", file_name(NOON, 1)
+    large = [{"role": "user", "content": TEXT.decode() * 100}]
+
+    backend.write_originals(*archived, large, NOON)
+
+    objects = objects_at(in_bucket)
+    [name] = objects.names()
+    assert b"tool" not in objects.get(name)
+    assert again.read_originals(*archived) == large
+    objects.delete([name])
+    with pytest.raises(StoreDamaged, match=f"{name} is missing in {in_bucket}"):
+        again.read_originals(*archived)
+    backend.remove(archived[0], 0, lambda: None)
 
 
 @pytest.mark.parametrize("wrong", ["AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"])
