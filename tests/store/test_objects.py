@@ -173,6 +173,12 @@ objects_at(sys.argv[1]).put(sys.argv[2], b"x" * 1_000_000)
         objects.get(NAME)
     objects.put(NAME, TEXT)
     assert objects.get(NAME) == TEXT
+    [left] = folder.rglob(".new-*")
+    objects.delete([NAME])
+    assert left.exists()  # it may be one that is being written now
+    os.utime(left, (0, 0))
+    objects.delete([NAME])
+    assert not left.exists()
 
 
 def test_a_folder_that_is_away_is_not_taken_for_missing_objects(tmp_path: Path) -> None:
