@@ -62,7 +62,8 @@ def again(command: str, said: str, *, folder: Path) -> str:
 
     What differs between runs and machines is replaced.
     """
-    output = CliRunner().invoke(main, shlex.split(command)).output
+    asked = shlex.split(command)
+    output = CliRunner().invoke(main, asked, prog_name="context-compression").output
     output = output.replace(str(folder), "").replace(re.sub(r"[^a-zA-Z0-9]", "-", str(folder)), "")
     for pattern, replacement in CHANGES.items():
         output = re.sub(pattern, replacement, output)

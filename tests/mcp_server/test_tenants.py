@@ -333,18 +333,22 @@ async def test_health_needs_no_token_and_says_nothing_else(tmp_path: Path) -> No
     assert (ready.status_code, ready.json()) == (200, {"ready": True})
 
 
-async def test_a_store_that_cannot_be_reached_is_said_without_its_address(tmp_path: Path) -> None:
+async def test_a_store_that_cannot_be_reached_is_said_and_the_operator_is_told_why_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("context_compression.mcp_server.web.health.VALID_SECONDS", 0.0)
+
+    def away() -> None:
+        raise StoreError("The database at db is away.")
+
     async with served(tmp_path) as server:
-
-        def away() -> None:
-            raise StoreError("postgresql://user:a-password@db/archive is away")
-
         server.health.check = away
-        lives, ready = [await server.get(path) for path in ("/healthz", "/readyz")]
+        lives, ready, _ = [await server.get(path) for path in ("/healthz", "/readyz", "/readyz")]
 
     assert lives.status_code == 200
     assert ready.status_code == 503
     assert ready.json() == {"ready": False, "reason": "The store cannot be reached."}
+    assert capsys.readouterr().err == "Not ready: The database at db is away.\n"
 
 
 async def test_a_store_that_hangs_is_told_and_asked_by_one_thread_only(

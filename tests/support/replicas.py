@@ -52,7 +52,7 @@ class Replica:
         for line in self.process.stderr:
             self.stderr.append(line)
             if line.startswith("Serving "):
-                self.url = line.removeprefix("Serving ").strip()
+                self.url = line.removeprefix("Serving ").strip().replace("0.0.0.0", "127.0.0.1")
                 break
         assert self.url, self.stderr
         with urlopen(f"{self.base}/healthz", timeout=60) as answer:
@@ -89,11 +89,17 @@ class Replica:
 def replicas(
     folder: Path, *options: str, number: int = 1, environ: dict[str, str] | None = None
 ) -> Generator[list[Replica]]:
-    """Processes over one store in `folder`, with these options of `serve --http`."""
+    """Processes over one store, with these options of `serve --http`.
+
+    It is in `folder`, unless `environ` names another.
+    """
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    variables = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SERVER)}
-    command = [sys.executable, "-m", "context_compression", "--store", str(folder / "store")]
+    variables = {
+        "HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SERVER),
+        "CONTEXT_COMPRESSION_STORE": str(folder / "store"),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "context_compression"]
     started = [
         Replica(
             subprocess.Popen(
@@ -121,7 +127,7 @@ class RoundRobin(httpx2.AsyncBaseTransport):
 
     def __init__(self, bases: Sequence[str], first: int = 0) -> None:
         self._bases, self._next = bases, count(first)
-        self._transport = httpx2.AsyncHTTPTransport()
+        self._transport = httpx2.AsyncHTTPTransport(verify=False)  # no TLS, so no certificates
         self.retried = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

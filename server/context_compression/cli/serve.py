@@ -14,72 +14,71 @@ OF_TENANTS = ("at_once", "per_minute", "in_all")
 """Options that go only with tokens of tenants."""
 
 
+HTTP_OPTIONS = (
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP."),
+    click.option(
+        "--port",
+        default=8765,
+        show_default=True,
+        type=click.IntRange(0, 65535),
+        metavar="PORT",
+        help="Port for HTTP; 0 takes a free one.",
+    ),
+    click.option(
+        "--token",
+        help="Bearer token that HTTP clients have to send. Other users of this machine "
+        "can see it here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
+    ),
+    click.option(
+        "--tokens",
+        metavar="FILE",
+        help="Tenants and their tokens, one of each in a line; a changed file is read "
+        "again. Also CONTEXT_COMPRESSION_TOKENS.",
+    ),
+    click.option(
+        "--allow-host",
+        metavar="NAME",
+        multiple=True,
+        help="A further name by which clients address this server, such as that of a "
+        "proxy. Repeatable.",
+    ),
+    click.option(
+        "--at-once",
+        type=click.IntRange(1),
+        metavar="N",
+        help="With --tokens: requests of one tenant at a time. Default: 16.",
+    ),
+    click.option(
+        "--per-minute",
+        type=click.IntRange(1),
+        metavar="N",
+        help="With --tokens: requests of one tenant in a minute. Default: 1,200.",
+    ),
+    click.option(
+        "--in-all",
+        type=click.IntRange(1),
+        metavar="N",
+        help="With --tokens: requests of all tenants at a time. Default: four times as "
+        "many as of one.",
+    ),
+    click.option(
+        "--drain",
+        type=click.FloatRange(0),
+        metavar="SECONDS",
+        help="How long requests are taken after SIGTERM, while /readyz says that the "
+        "server ends. Default: 5 with --tokens, else 0.",
+    ),
+    click.option(
+        "--access-log",
+        is_flag=True,
+        help="Log each HTTP request to stderr as JSON, without any content.",
+    ),
+)
+
+
 def http_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of `serve --http`."""
-    for option in reversed(
-        (
-            click.option(
-                "--host", default="127.0.0.1", show_default=True, help="Address for HTTP."
-            ),
-            click.option(
-                "--port",
-                default=8765,
-                show_default=True,
-                type=click.IntRange(0, 65535),
-                metavar="PORT",
-                help="Port for HTTP; 0 takes a free one.",
-            ),
-            click.option(
-                "--token",
-                help="Bearer token that HTTP clients have to send. Other users of this machine "
-                "can see it here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
-            ),
-            click.option(
-                "--tokens",
-                metavar="FILE",
-                help="Tenants and their tokens, one of each in a line; a changed file is read "
-                "again. Also CONTEXT_COMPRESSION_TOKENS.",
-            ),
-            click.option(
-                "--allow-host",
-                metavar="NAME",
-                multiple=True,
-                help="A further name by which clients address this server, such as that of a "
-                "proxy. Repeatable.",
-            ),
-            click.option(
-                "--at-once",
-                type=click.IntRange(1),
-                metavar="N",
-                help="With --tokens: requests of one tenant at a time. Default: 16.",
-            ),
-            click.option(
-                "--per-minute",
-                type=click.IntRange(1),
-                metavar="N",
-                help="With --tokens: requests of one tenant in a minute. Default: 1,200.",
-            ),
-            click.option(
-                "--in-all",
-                type=click.IntRange(1),
-                metavar="N",
-                help="With --tokens: requests of all tenants at a time. Default: four times as "
-                "many as of one.",
-            ),
-            click.option(
-                "--drain",
-                type=click.FloatRange(0),
-                metavar="SECONDS",
-                help="How long requests are taken after SIGTERM, while /readyz says that the "
-                "server ends. Default: 5 with --tokens, else 0.",
-            ),
-            click.option(
-                "--access-log",
-                is_flag=True,
-                help="Log each HTTP request to stderr as JSON, without any content.",
-            ),
-        )
-    ):
+    for option in reversed(HTTP_OPTIONS):
         command = option(command)
     return command
 

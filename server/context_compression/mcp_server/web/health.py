@@ -1,9 +1,10 @@
 """`/healthz`, whether the process lives, and `/readyz`, whether it can answer; without a token.
 
 They tell a proxy where to send requests. So they say nothing about the store but whether it can be
-reached.
+reached; stderr says more, to the operator.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,9 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.to_thread import run_sync
 from starlette.responses import JSONResponse
+
+from context_compression.display.strings import one_line
+from context_compression.errors import ContextCompressionError
 
 LIVES, READY = "/healthz", "/readyz"
 SECONDS = 2.0
@@ -37,6 +41,7 @@ class Health:
     _known_until: float = 0.0
     _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
     _asking: bool = False
+    _told: str = ""
 
     async def response(self, path: str) -> JSONResponse:
         """The answer to a request for `LIVES` or `READY`."""
@@ -65,9 +70,19 @@ class Health:
                 await run_sync(self._ask_in_thread, abandon_on_cancel=True, limiter=limiter)
         except TimeoutError:
             return SLOW
-        except Exception:
+        except Exception as error:
+            self._tell(error)
             return UNREACHABLE
+        self._told = ""
         return ""
+
+    def _tell(self, error: Exception) -> None:
+        """Tells the operator why the store cannot be reached, once until it can again."""
+        why = str(error) if isinstance(error, ContextCompressionError) else type(error).__name__
+        if why != self._told:
+            self._told = why
+            sys.stderr.write(f"Not ready: {one_line(why, 1_000)}\n")
+            sys.stderr.flush()
 
     def _ask_in_thread(self) -> None:
         try:
