@@ -10,6 +10,7 @@ import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -179,6 +180,45 @@ objects_at(sys.argv[1]).put(sys.argv[2], b"x" * 1_000_000)
     os.utime(left, (0, 0))
     objects.delete([NAME])
     assert not left.exists()
+
+
+def relayed(client: socket.socket, port: int, limit: int) -> None:
+    """Carries bytes between a client and a local server, but no more than `limit` to the server."""
+    with client, socket.create_connection(("127.0.0.1", port)) as server:
+        threading.Thread(target=carried, args=(server, client, None), daemon=True).start()
+        carried(client, server, limit)
+
+
+def carried(source: socket.socket, target: socket.socket, limit: int | None) -> None:
+    with suppress(OSError):
+        while (limit is None or limit > 0) and (data := source.recv(65_536)):
+            target.sendall(data)
+            limit = None if limit is None else limit - len(data)
+
+
+def test_a_writer_that_is_killed_leaves_no_half_object_in_a_bucket(
+    in_bucket: str, storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import sys
+from context_compression.store.objects import bucket, objects_at
+objects_at(sys.argv[1]).put(sys.argv[2], bytes(bucket.PART * 5 // 2))
+"""
+    with socket.create_server(("127.0.0.1", 0)) as relay:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{relay.getsockname()[1]}")
+        writer = subprocess.Popen([sys.executable, "-c", program, in_bucket, NAME])
+        port = int(storage.url.rpartition(":")[2])
+        relayed(relay.accept()[0], port, bucket.PART * 3 // 2)  # one part and a half
+        writer.kill()
+        assert writer.wait() == -signal.SIGKILL
+
+    storage.set(monkeypatch)
+    objects = objects_at(in_bucket)
+    assert [*objects.names()] == []
+    with pytest.raises(StoreDamaged):
+        objects.get(NAME)
+    objects.put(NAME, TEXT)
+    assert objects.get(NAME) == TEXT
 
 
 def test_a_folder_that_is_away_is_not_taken_for_missing_objects(tmp_path: Path) -> None:
