@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from postgres import Server
 from written import squeeze
 
 from context_compression import Session, Store
@@ -23,8 +25,19 @@ class HTTPServer: handleRequest = None
 """
 
 
+@pytest.fixture(params=["files", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "files":
+        return Store(tmp_path / ".compression")
+    from context_compression.store.postgres.backend import PostgresBackend
+
+    server: Server = request.getfixturevalue("postgres_server")
+    return Store(PostgresBackend(server.url, f"t-{secrets.token_hex(8)}"))
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def in_folder(tmp_path: Path) -> Store:
+    """A store whose files can be changed by hand."""
     return Store(tmp_path / ".compression")
 
 
@@ -501,28 +514,30 @@ def test_what_was_compressed_again_is_found_once(store: Store) -> None:
     assert len(store.search("okapi").hits) == 1
 
 
-def test_what_an_undone_compression_archived_is_found_as_long_as_it_is_there(store: Store) -> None:
-    session = archived(store, "talk", user("The okapi."), assistant("A giraffe."))
+def test_what_an_undone_compression_archived_is_found_as_long_as_it_is_there(
+    in_folder: Store,
+) -> None:
+    session = archived(in_folder, "talk", user("The okapi."), assistant("A giraffe."))
     session.undo()
-    [hit] = store.search("okapi").hits
-    [file] = (store.folder / "sessions" / "talk").glob("compact-*.json")
+    [hit] = in_folder.search("okapi").hits
+    [file] = (in_folder.folder / "sessions" / "talk").glob("compact-*.json")
 
     assert "okapi" in session.restore(hit.ref)
 
     file.unlink()
 
-    assert store.search("okapi").hits == ()
+    assert in_folder.search("okapi").hits == ()
 
 
-def test_a_file_of_originals_changed_by_hand_gives_what_it_now_holds(store: Store) -> None:
-    archived(store, "talk", user("The okapi."), assistant("A giraffe of the forest."))
-    assert len(store.search("giraffe").hits) == 1
-    [file] = (store.folder / "sessions" / "talk").glob("compact-*.json")
+def test_a_file_of_originals_changed_by_hand_gives_what_it_now_holds(in_folder: Store) -> None:
+    archived(in_folder, "talk", user("The okapi."), assistant("A giraffe of the forest."))
+    assert len(in_folder.search("giraffe").hits) == 1
+    [file] = (in_folder.folder / "sessions" / "talk").glob("compact-*.json")
 
     file.write_text(file.read_text(encoding="utf-8").replace("giraffe", "zebra"), encoding="utf-8")
 
-    assert store.search("giraffe").hits == ()
-    assert len(store.search("okapi").hits) == 1
+    assert in_folder.search("giraffe").hits == ()
+    assert len(in_folder.search("okapi").hits) == 1
 
 
 def test_what_we_wrote_ourselves_goes_behind_what_it_was_made_of(store: Store) -> None:
@@ -723,11 +738,11 @@ def test_a_dump_of_digits_in_one_line_is_indexed_like_any_text(store: Store) -> 
     assert len(store.search("firmware").hits) == 1
 
 
-def test_an_empty_store_is_not_made_to_be_searched(store: Store) -> None:
-    found = store.search("okapi")
+def test_an_empty_store_is_not_made_to_be_searched(in_folder: Store) -> None:
+    found = in_folder.search("okapi")
 
     assert found == SearchResult((), 0, 0, ("okapi",))
-    assert not store.folder.exists()
+    assert not in_folder.folder.exists()
 
 
 ODD = (

@@ -74,7 +74,7 @@ class Server:
     port: int
     durable: bool = False
     password: str = field(default_factory=lambda: secrets.token_urlsafe(12))
-    process: "subprocess.Popen[bytes] | None" = None
+    process: "subprocess.Popen[Any] | None" = None
 
     @property
     def url(self) -> str:
@@ -116,11 +116,25 @@ class Server:
         if self.process is None:
             return
         if how == signal.SIGKILL:
-            os.killpg(self.process.pid, how)
+            self.signal_all(how)
         else:
             self.process.send_signal(how)
         self.process.wait()
         self.process = None
+
+    def signal_all(self, how: signal.Signals) -> None:
+        """Send a signal to the server and to all its processes, each of which leads a group."""
+        assert self.process is not None
+        if how == signal.SIGKILL:
+            self.process.send_signal(signal.SIGSTOP)  # it must start no others meanwhile
+        for pid in (*_children(self.process.pid), self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, how)
+
+
+def _children(parent: int) -> list[int]:
+    tasks = Path(f"/proc/{parent}/task").glob("*/children")
+    return [int(pid) for task in tasks for pid in task.read_text().split()]
 
 
 def _free_port() -> int:

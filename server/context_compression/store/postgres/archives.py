@@ -3,13 +3,14 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from context_compression.errors import StoreDamaged, StoreError
 from context_compression.store.files import to_json
+from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.contents import Contents
-from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.database import Database
 from context_compression.store.postgres.rows import Rows, lines_of
 
 _OF = """
@@ -22,6 +23,13 @@ _ONE = """
 SELECT c.digest, c.body FROM sessions s JOIN archives a ON a.session = s.no
 JOIN contents c ON c.no = a.contents[%s]
 WHERE s.tenant = %s AND s.id = %s AND a.name = %s
+"""
+_EACH = """
+SELECT s.id, a.name, given.at, c.digest, c.body
+FROM unnest(%s::text[], %s::text[], %s::int[]) AS given (id, name, at)
+JOIN sessions s ON s.tenant = %s AND s.id = given.id
+JOIN archives a ON a.session = s.no AND a.name = given.name
+JOIN contents c ON c.no = a.contents[given.at + 1]
 """
 _NAMES = """
 SELECT a.name FROM sessions s JOIN archives a ON a.session = s.no
@@ -85,6 +93,21 @@ class Archives:
             for row in self._ask(_ONE, [position + 1, self._tenant, session, name]):
                 return self._message(session, name, *row)
         raise self._damaged(session, name, f"has no message {position}")
+
+    def read_each(
+        self, places: Sequence[tuple[str, str, int]]
+    ) -> Mapping[tuple[str, str, int], Any]:
+        """Messages of any sessions, by session, name and position, as `read_one` reads them."""
+        columns = [list(column) for column in zip(*dict.fromkeys(places), strict=True)]
+        rows = self._ask(_EACH, [*columns, self._tenant]) if places else ()
+        found = {
+            (session, name, position): self._message(session, name, digest, body)
+            for session, name, position, digest, body in rows
+        }
+        for session, name, position in places:
+            if (session, name, position) not in found:
+                raise self._damaged(session, name, f"has no message {position}")
+        return found
 
     def release(self, connection: Connection, session: int) -> None:
         """Give up the originals of a session, within the transaction that deletes it."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from context_compression.store import files
@@ -13,12 +14,16 @@ from context_compression.store.names import checked_name
 from context_compression.store.objects import Objects
 from context_compression.store.postgres.archives import Archives
 from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.contents import Contents
-from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.database import Database
+from context_compression.store.postgres.lookup import TextLookup, scope_of
 from context_compression.store.postgres.refs import Refs
 from context_compression.store.postgres.rows import Rows, lines_of
+from context_compression.store.postgres.texts import Texts
 from context_compression.store.quoting import digits_in, spellings
 from context_compression.store.sealing import Seal
+from context_compression.store.search import Search, search_by
 from context_compression.store.verification import damaged_originals
 
 TENANT = "default"
@@ -28,6 +33,8 @@ PROMPTS = "prompts"
 """The name of the document with the user's instructions for summaries, by name."""
 FETCHED = 200
 """How many summaries are read at once."""
+NOT_ALL = "very many texts fit: only some of them, of the newest, were looked at; add rarer words"
+"""What a search says that did not look at everything."""
 _CONTENTS = """
 SELECT DISTINCT c.digest, c.body FROM sessions s JOIN archives a ON a.session = s.no
 CROSS JOIN unnest(a.contents) AS given (content) JOIN contents c ON c.no = given.content
@@ -76,6 +83,7 @@ class PostgresBackend:
         self._rows = Rows(self.database, tenant, self._coding)
         self._archives = Archives(self.database, tenant, self._rows, self._contents)
         self._refs = Refs(self.database, tenant, self._coding)
+        self._texts = Texts(tenant, self._rows, self._archives.read)
 
     @property
     def name(self) -> str:
@@ -111,8 +119,11 @@ class PostgresBackend:
         """See `Backend.append`."""
         id, lines = checked_name(session, "A session's id"), lines_of(rows)
 
+        texts = self._texts.of(id, rows) if kind == "events" else []
+
         def work(connection: Connection) -> None:
-            self._rows.append(connection, id, kind, rows, lines, created_at)
+            added = self._rows.append(connection, id, kind, rows, lines, created_at)
+            self._texts.add(connection, added, texts)
 
         if lines:
             self.database.write(self.tenant, work)
@@ -194,6 +205,7 @@ class PostgresBackend:
     def forget(self, session: str) -> None:
         """See `Backend.forget`."""
         self._rows.forget(session)
+        self._texts.forget(session)
 
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
         """Delete all rows of a session, and contents that no other session needs."""
@@ -202,6 +214,7 @@ class PostgresBackend:
         def work(connection: Connection) -> None:
             for [number] in connection.execute(find, [self.tenant, session]).fetchall():
                 before()
+                self._texts.remove(connection, number)
                 self._archives.release(connection, number)
                 for table in ("refs", "rows"):
                     connection.execute(f"DELETE FROM {table} WHERE session = %s", [number])  # pyright: ignore[reportArgumentType]  # no text of a user
@@ -222,7 +235,15 @@ class PostgresBackend:
         self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
     ) -> SearchResult:
         """By words and trigrams that are indexed; see `Store.search`."""
-        raise NotImplementedError
+
+        def finding(search: Search) -> SearchResult:
+            lookup = TextLookup(scope_of(self._ask, self.tenant, session), self._archives)
+            result = search.run(lookup)
+            if lookup.complete:
+                return result
+            return replace(result, exact=False, note=NOT_ALL)
+
+        return search_by(finding, query, pattern=pattern, limit=limit, skip=skip)
 
     def read_document(self, name: str) -> dict[str, Any]:
         """See `Backend.read_document`."""

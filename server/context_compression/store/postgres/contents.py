@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from context_compression.errors import StoreDamaged
 from context_compression.store.objects import Objects
 from context_compression.store.postgres.coding import Coding
-from context_compression.store.postgres.database import Connection
+from context_compression.store.postgres.connections import Connection
 
 LARGE = 65_536
 """Bytes from which a content is kept as an object, if there are objects."""

@@ -1,15 +1,18 @@
 """One database: pools of connections, transactions that are retried where that is safe, locks.
 
-A transaction whose connection is lost is run again, unless it may have been committed. Then the
-server is asked what became of it, so nothing is written twice. A server that is away is told within
-seconds, and for a moment after that at once, because an agent waits for the answer.
+A transaction whose connection was lost is run again, and never made twice: see `attempts`.
+What is written under a lock goes over the connection that holds it. If that is lost, so is the
+lock, and the rest is not written. A server that is away is told within seconds, and for a moment
+after that at once, because an agent waits for the answer.
 """
 
 import logging
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
+from random import uniform
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeAlias, TypeVar
@@ -23,43 +26,34 @@ from context_compression.errors import StoreError, StoreUnreachable, StoreUnwrit
 from context_compression.store.backend import LOCK_SECONDS
 from context_compression.store.postgres import schema
 from context_compression.store.postgres.address import Address
+from context_compression.store.postgres.attempts import Attempt
+from context_compression.store.postgres.connections import LOST, Connection, Holder
 
 Result = TypeVar("Result")
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
-Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 POOLED = 16
 """The most connections of one process for statements, and as many for locks."""
-WAIT_SECONDS = 5.0
-"""How long a statement waits for a free connection."""
+WAIT_SECONDS = 2.0
+"""How long a statement waits for a free connection, before it is asked whether the server is."""
 RETRY_SECONDS = 5.0
 """How long lost connections are made again before the error is raised."""
-AWAY_SECONDS = 2.0
+AWAY_SECONDS = 5.0
 """How long after a failure to connect no other attempt is made."""
+PROBE_SECONDS = 2
+"""How long an attempt may take that finds out whether the server is back."""
+POLL_SECONDS = 0.1
+"""The longest pause before a lock is tried again."""
 IDLE_SECONDS = 300.0
 """How long an unused connection stays open."""
-SETTINGS = """SELECT set_config('context_compression.tenant', %s, false),
-set_config('search_path', 'context_compression, public', false),
-set_config('statement_timeout', '60s', false)"""
-"""What each connection begins with."""
-LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
-"""Errors of a connection, or of a server that is away."""
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 """Errors after which the same transaction may succeed."""
+REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied")
+"""Words of a server that lets nobody in."""
+HOLDER: ContextVar[Holder | None] = ContextVar("HOLDER", default=None)
+"""The connection of the locks that this thread, or this task, holds."""
+_OLD_MARKS = "DELETE FROM context_compression.writes WHERE at < now() - interval '1 day'"
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # we tell it in our words
-
-
-class TenantConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that remembers for which tenant it works."""
-
-    tenant: str | None = None
-
-    def work_for(self, tenant: str) -> None:
-        """Let the policies of the database show this tenant's rows only."""
-        if self.tenant != tenant:
-            self.tenant = None
-            self.execute(SETTINGS, [tenant])
-            self.tenant = tenant
 
 
 @dataclass(frozen=True)
@@ -67,8 +61,8 @@ class _Pools:
     """The pools of one process: a child of a fork must not use those of its parent."""
 
     process: int
-    statements: "ConnectionPool[TenantConnection]"
-    locks: "ConnectionPool[TenantConnection]"
+    statements: "ConnectionPool[Connection]"
+    locks: "ConnectionPool[Connection]"
 
 
 class Database:
@@ -108,33 +102,48 @@ class Database:
             StoreUnreachable: the server is away; its error says if what was written is not known.
             StoreUnwritable: the server refused.
         """
-        attempt = _Attempt(work)
+        attempt, holder = Attempt(work), self._holder()
 
         def run() -> Result:
-            if attempt.number and self._became(tenant, attempt.number):
-                return attempt.result()
-            return self._with(tenant, attempt.run)
+            if holder is None:
+                return self._with(tenant, attempt.run)
+            if not holder.is_lost:
+                return holder.use(lambda connection: _for(tenant, connection, attempt.run))
+            if attempt.may_be_committed and self._with(tenant, attempt.was_committed):
+                return attempt.result
+            attempt.may_be_committed = False
+            raise self._lock_lost()
 
         try:
             return self._retried(run)
-        except StoreUnreachable as error:
-            if not attempt.number:
+        except (StoreUnreachable, StoreUnwritable) as error:
+            if not attempt.may_be_committed:
                 raise
             raise StoreUnreachable(
-                f"The database {self.address.shown} went away in the middle of a write, so whether "
-                "that was made is not known; all of it was, or nothing. Try again when it is back."
+                f"The connection to {self.address.shown} was lost in the middle of a write, and "
+                "there was no answer since, so whether it was made is not known: all of it was, or "
+                "nothing. Look before you write it again."
             ) from error
 
     @contextmanager
     def lock(self, name: str, busy: str, timeout: float = LOCK_SECONDS) -> Generator[None]:
-        """Holds an advisory lock; see `Backend.lock`. It ends with its connection."""
-        connection = self._retried(lambda: self._taken(name, busy, timeout))
+        """Holds an advisory lock; see `Backend.lock`.
+
+        The locks that one piece of work holds share a connection, and end with it.
+        """
+        until, pause = monotonic() + timeout, 0.005
+        while (holder := self._retried(lambda: self._taken(name))) is None:
+            if monotonic() >= until:
+                raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.")
+            sleep(uniform(pause / 2, pause))
+            pause = min(2 * pause, POLL_SECONDS)
+        outer = HOLDER.get()
+        HOLDER.set(holder)
         try:
             yield
         finally:
-            with suppress(*LOST):
-                connection.execute("SELECT pg_advisory_unlock_all()")
-            self._open().locks.putconn(connection)
+            HOLDER.set(outer)
+            holder.release(name)
 
     def close(self) -> None:
         """Close all connections; the next statement opens others."""
@@ -144,50 +153,26 @@ class Database:
             pools.statements.close()
             pools.locks.close()
 
-    def _taken(self, name: str, busy: str, timeout: float) -> TenantConnection:
-        pool = self._open().locks
-        connection = pool.getconn(WAIT_SECONDS)
-        try:
-            if self._locks(connection, name, timeout):
-                return connection
-        except BaseException:
-            pool.putconn(connection)
-            raise
-        pool.putconn(connection)
-        raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.")
+    def _holder(self) -> Holder | None:
+        """The connection of the locks that the caller's work holds; `None` if it holds none."""
+        holder = HOLDER.get()
+        return holder if holder and holder.holds_for(self) else None
 
-    def _locks(self, connection: TenantConnection, name: str, timeout: float) -> bool:
-        """Whether the lock is ours now."""
-        key = "hashtextextended(%s, 0)"
-        if timeout <= 0:
-            [[held]] = connection.execute(f"SELECT pg_try_advisory_lock({key})", [name])
-            return bool(held)
-        try:
-            connection.execute(
-                "SELECT set_config('lock_timeout', %s, false)", [f"{int(timeout * 1000) + 1}ms"]
-            )
-            connection.execute(f"SELECT pg_advisory_lock({key})", [name])
-        except errors.LockNotAvailable:
-            return False
-        return True
+    def _taken(self, name: str) -> Holder | None:
+        """The connection on which a lock is held now; `None` if it is not free."""
+        holder = self._holder()
+        if holder is None or name in holder.names:
+            pool = self._open().locks
+            if _is_exhausted(pool):
+                return None
+            holder = Holder(self, pool.getconn(WAIT_SECONDS), pool.putconn)
+        elif holder.is_lost:
+            raise self._lock_lost()
+        return holder if holder.take(name) else None
 
     def _with(self, tenant: str, work: Callable[[Connection], Result]) -> Result:
-        pools = self._open()
-        with pools.statements.connection(WAIT_SECONDS) as connection:
-            connection.work_for(tenant)
-            return work(connection)
-
-    def _became(self, tenant: str, number: str) -> bool:
-        """Whether a transaction whose end is unknown was committed."""
-
-        def ask(connection: Connection) -> list[tuple[Any, ...]]:
-            return connection.execute("SELECT pg_xact_status(%s::xid8)", [number]).fetchall()
-
-        while True:
-            [[status]] = self._with(tenant, ask)
-            if status != "in progress":
-                return status == "committed"
-            sleep(0.02)  # the server has not noticed yet that the connection is gone
+        with self._open().statements.connection(WAIT_SECONDS) as connection:
+            return _for(tenant, connection, work)
 
     def _retried(self, run: Callable[[], Result]) -> Result:
         """The result of `run`, which is called again after a lost connection or a deadlock.
@@ -196,44 +181,64 @@ class Database:
             StoreUnreachable: there was no connection all the time, or just now for another call.
             StoreUnwritable: the server refused.
         """
-        quiet, reason = self._away
-        if monotonic() < quiet:
-            raise self._unreachable(reason)
-        until = monotonic() + (0 if reason else RETRY_SECONDS)
-        pause = 0.02
+        self._check_away()
+        until, pause = monotonic() + RETRY_SECONDS, 0.01
         while True:
             try:
-                result = run()
+                return run()
             except AGAIN as error:
                 if monotonic() > until:
                     raise self._refused(_words_of(error)) from None
             except LOST as error:
-                reason = self._reason(error)
-                if _is_refusal(error, reason):
-                    raise self._refused(reason) from None
-                if monotonic() > until:
-                    self._away = monotonic() + AWAY_SECONDS, reason
-                    raise self._unreachable(reason) from None
+                self._reconnect(error, until)
             except psycopg.Error as error:
                 raise self._refused(_words_of(error)) from None
-            else:
-                self._away = (0.0, "")
-                return result
-            sleep(pause)
+            sleep(uniform(pause / 2, pause))
             pause = min(2 * pause, 0.5)
 
-    def _reason(self, error: Exception) -> str:
-        """Why there is no connection; lost ones are taken out of the pools."""
-        if pools := self._pools:
-            pools.statements.check()
-            pools.locks.check()
-        if isinstance(error, PoolTimeout):  # it does not say why
+    def _check_away(self) -> None:
+        """Raises the error of a call that failed just now; later, if there is still no server."""
+        quiet, reason = self._away
+        if monotonic() < quiet:
+            raise self._unreachable(reason)
+        if reason:
+            try:
+                self._connect(PROBE_SECONDS).close()
+            except LOST as error:
+                raise self._gone(error) from None
+            self._away = (0.0, "")
+
+    def _reconnect(self, error: Exception, until: float) -> None:
+        """Return when the server answers again; lost connections are out of the pools then.
+
+        Raises:
+            StoreUnreachable: it does not until then.
+            StoreUnwritable: it refused.
+        """
+        pause = 0.01
+        while not _is_refusal(error) and monotonic() < until:
             try:
                 self._connect().close()
             except LOST as cause:
-                return _words_of(cause)
-            return f"all {POOLED} connections of this process are busy"
-        return _words_of(error)
+                error = cause
+            else:
+                if pools := self._pools:
+                    pools.statements.check()
+                    pools.locks.check()
+                return
+            sleep(uniform(pause / 2, pause))
+            pause = min(2 * pause, 0.5)
+        raise self._gone(error) from None
+
+    def _gone(self, error: Exception) -> StoreError:
+        """The error to raise for one of a connection; other calls need not try again just now."""
+        reason = _words_of(error)
+        if _is_refusal(error):
+            return self._refused(reason)
+        if isinstance(error, PoolTimeout):  # the server answers
+            return self._unreachable(f"all {POOLED} connections of this process are busy")
+        self._away = (monotonic() + AWAY_SECONDS, reason)
+        return self._unreachable(reason)
 
     def _open(self) -> _Pools:
         """The pools of this process; the first call makes the tables."""
@@ -242,25 +247,38 @@ class Database:
             return pools
         with self._making:
             if self._pools is None or self._pools.process != os.getpid():
+                self._check_away()  # another thread may have waited for it
                 with self._connect() as connection:
+                    connection.patience = None  # a migration may take long
                     schema.prepare(connection, self.address.shown)
+                    with suppress(psycopg.Error):  # such as of a server that only reads
+                        connection.execute(_OLD_MARKS)
                 self._pools = _Pools(os.getpid(), self._pool(), self._pool())
             return self._pools
 
-    def _connect(self) -> TenantConnection:
+    def _connect(self, seconds: int | None = None) -> Connection:
         """A connection beside the pools, whose error says why there is none."""
-        return TenantConnection.connect(**self.address.parameters, autocommit=True)  # pyright: ignore[reportArgumentType]  # parameters of libpq are texts
+        given: dict[str, Any] = {**self.address.parameters, "autocommit": True}
+        if seconds:
+            given["connect_timeout"] = seconds
+        return Connection.connect(**given)
 
-    def _pool(self) -> "ConnectionPool[TenantConnection]":
+    def _pool(self) -> "ConnectionPool[Connection]":
         return ConnectionPool(
-            connection_class=TenantConnection,
+            connection_class=Connection,
             kwargs={**self.address.parameters, "autocommit": True},
             min_size=0,
             max_size=POOLED,
             max_idle=IDLE_SECONDS,
             timeout=WAIT_SECONDS,
-            reconnect_timeout=WAIT_SECONDS,
+            reconnect_timeout=0,  # `_reconnect` waits for the server
             open=True,
+        )
+
+    def _lock_lost(self) -> StoreUnreachable:
+        return StoreUnreachable(
+            f"The connection to {self.address.shown} was lost, and with it the lock under which "
+            "this was to be written. Nothing was changed. Try again."
         )
 
     def _unreachable(self, reason: str) -> StoreUnreachable:
@@ -281,32 +299,23 @@ _KNOWN: "WeakValueDictionary[str, Database]" = WeakValueDictionary()
 _GUARD = Lock()
 
 
-class _Attempt:
-    """A transaction, its number once it has begun, and its result once it may be committed."""
-
-    def __init__(self, work: Callable[[Connection], Any]) -> None:
-        self.number = ""
-        self._work, self._result = work, None
-
-    def run(self, connection: Connection) -> Any:
-        """Run it in a transaction of its own."""
-        self.number = ""
-        with connection.transaction():
-            [[number]] = connection.execute("SELECT pg_current_xact_id()::text")
-            self._result = self._work(connection)
-            self.number = number  # from here on it may be committed
-        return self._result
-
-    def result(self) -> Any:
-        """The result of the run that was committed."""
-        return self._result
+def _for(tenant: str, connection: Connection, work: Callable[[Connection], Result]) -> Result:
+    """The result of work for a tenant."""
+    connection.work_for(tenant)
+    return work(connection)
 
 
-def _is_refusal(error: Exception, reason: str) -> bool:
+def _is_exhausted(pool: "ConnectionPool[Connection]") -> bool:
+    """Whether all connections that a pool may have are in use."""
+    stats = pool.get_stats()
+    return stats["pool_size"] >= POOLED and not stats["pool_available"]
+
+
+def _is_refusal(error: Exception) -> bool:
     """Whether the server answered so that waiting does not help: a full disk, a wrong password."""
     code = getattr(error, "sqlstate", None)
     if code is None:  # of an attempt to connect there are only words
-        return "authentication failed" in reason or "does not exist" in reason
+        return any(words in str(error) for words in REFUSALS)
     return code == "57014" or (code[:2] not in {"08", "57"} and code != "53300")
 
 

@@ -11,7 +11,8 @@ from context_compression.store.checksums import object_in_line, with_checksum
 from context_compression.store.events import refs_in
 from context_compression.store.files import to_json
 from context_compression.store.postgres.coding import Coding
-from context_compression.store.postgres.database import Connection, Database
+from context_compression.store.postgres.connections import Connection
+from context_compression.store.postgres.database import Database
 
 NUMBERS: Mapping[Kind, int] = {"events": 0, "ledger": 1}
 """How the tables name the kinds."""
@@ -61,6 +62,7 @@ class _Read:
     session: int = 0
     last: int = 0
     events: Events = NOTHING
+    numbers: Sequence[int] = ()
 
 
 class Rows:
@@ -73,6 +75,14 @@ class Rows:
 
     def read(self, session: str, kind: Kind) -> Events:
         """All rows of a kind, oldest first; see `Backend.rows`."""
+        return self._read(session, kind).events
+
+    def numbered(self, session: str) -> tuple[int, Iterator[tuple[int, dict[str, Any]]]]:
+        """The number of a session, and its events with theirs."""
+        known = self._read(session, "events")
+        return known.session, zip(known.numbers, known.events.items, strict=True)
+
+    def _read(self, session: str, kind: Kind) -> "_Read":
         known = self._known.get((session, kind), _Read())
         found = self._after(session, kind, known.last)
         if found and found[0][0] != known.session and known.last:
@@ -84,7 +94,7 @@ class Rows:
         about = _about(session, kind)
         added = [(n, self._coding.plain(body, about)) for _, n, body in found if n is not None]
         self._known[session, kind] = known = _with(known, added, kind)
-        return known.events
+        return known
 
     def stamp(self, session: str) -> Stamp | None:
         """Bytes and time of the events; `None` if there are none."""
@@ -175,12 +185,14 @@ def _with(known: _Read, added: Sequence[tuple[int, bytes]], kind: Kind) -> _Read
     if not added:
         return known
     items, warnings = list(known.events.items), list(known.events.warnings)
+    numbers = list(known.numbers)
     for n, body in added:
         if (item := object_in_line(body)) is None:
             warnings.append(f"{kind}: row {n} was changed, or cannot be read")
         else:
             items.append(item)
-    return replace(known, last=added[-1][0], events=Events(items, warnings))
+            numbers.append(n)
+    return replace(known, last=added[-1][0], events=Events(items, warnings), numbers=numbers)
 
 
 def _sha256(entry: Mapping[str, Any]) -> str | None:

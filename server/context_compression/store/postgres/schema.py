@@ -13,6 +13,8 @@ MIGRATIONS = ("001_store.sql",)
 """The files, the oldest first. A file that was released never changes."""
 VERSION = len(MIGRATIONS)
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('context_compression.schema', 0))"
+_THERE = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'schema_version'"
+"""`to_regclass` would answer from a cache that a wait for the lock does not renew."""
 
 
 def prepare(connection: Connection[Any], place: str) -> None:
@@ -50,8 +52,7 @@ def prepare(connection: Connection[Any], place: str) -> None:
 
 def version(connection: Connection[Any]) -> int:
     """The version of the tables; 0 if there are none."""
-    [[there]] = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{NAME}.schema_version"])
-    if not there:
+    if not connection.execute(_THERE, [NAME]).fetchall():
         return 0
     [[number]] = connection.execute(f"SELECT version FROM {NAME}.schema_version")
     return int(number)

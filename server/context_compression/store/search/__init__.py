@@ -31,8 +31,16 @@ A module imports only modules below it. The first search imports `sqlite3`.
 
 from context_compression.moved import held_elsewhere
 from context_compression.store.hits import Hit, Neighbour, SearchResult
-from context_compression.store.search.run import SearchScope, search
+from context_compression.store.search.run import Search, SearchScope, search, search_by
 
-__all__ = ["Hit", "Neighbour", "SearchResult", "SearchScope", "search"]
+__all__ = [
+    "Hit",
+    "Neighbour",
+    "Search",
+    "SearchResult",
+    "SearchScope",
+    "search",
+    "search_by",
+]
 
 __getattr__ = held_elsewhere(__name__)

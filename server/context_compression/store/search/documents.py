@@ -23,7 +23,7 @@ from context_compression.store.search.messages import (
     parse_message,
     texts_in,
 )
-from context_compression.store.search.spans import OriginalsFile, Span, span_in_line
+from context_compression.store.search.spans import Originals, Span, span_in_line
 from context_compression.store.search.spellings import Spellings, lacks
 
 BATCH_BYTES = 2**22
@@ -83,7 +83,7 @@ class IndexedDocument:
 
 def documents(
     line: JsonLine,
-    originals: Callable[[str], OriginalsFile],
+    originals: Callable[[str], Originals],
     recorded: Callable[[str], RecordedMessage | None],
 ) -> Iterator[IndexedDocument]:
     """The documents that an event archived, without those whose original is missing.
@@ -119,7 +119,7 @@ class _Compression:
 
     def __init__(
         self,
-        originals: OriginalsFile,
+        originals: Originals,
         entries: Mapping[str, Any],
         recorded: Callable[[str], RecordedMessage | None],
     ) -> None:

@@ -76,15 +76,14 @@ def _different(
     The same text in two sessions is a duplicate, and so are a message and a text in it.
     """
     kept: list[CandidateDocument] = []
-    texts = {candidate.document.ref: candidate.document.text for candidate in before}
+    known = {candidate.document.ref: candidate.document for candidate in before}
     messages = {candidate.document.message for candidate in before}
     for candidate in candidates:
-        ref, message, text = (
-            candidate.document.ref, candidate.document.message, candidate.document.text,
-        )  # fmt: skip
-        is_new = ref not in texts and message not in texts and ref not in messages
-        if is_new or texts.get(ref, text) != text:  # two texts with colliding refs
-            texts[ref] = text
+        document = candidate.document
+        ref, message = document.ref, document.message
+        is_new = ref not in known and message not in known and ref not in messages
+        if is_new or (ref in known and known[ref].text != document.text):  # two refs collide
+            known[ref] = document
             messages.add(message)
             kept.append(candidate)
     return kept

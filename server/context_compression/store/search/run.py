@@ -6,6 +6,7 @@ the best candidates are ranked.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from context_compression.errors import StoreUnwritable
@@ -53,19 +54,40 @@ def search(
     limit: int = 5,
     skip: int = 0,
 ) -> SearchResult:
-    """The documents that fit best; see `Store.search` for the arguments and the errors."""
+    """The documents of files that fit best; see `Store.search` for the arguments and the errors."""
+    finding = partial(_in_files, scope)
+    return search_by(finding, query, pattern=pattern, limit=limit, skip=skip)
+
+
+def search_by(
+    finding: Callable[["Search"], SearchResult],
+    query: str,
+    *,
+    pattern: str | None,
+    limit: int,
+    skip: int,
+) -> SearchResult:
+    """The documents that fit best.
+
+    Args:
+        finding: runs a search over a source of candidates, and returns its result.
+        query: as in `Store.search`, with the other arguments and the errors.
+        pattern: a regular expression.
+        limit: the most hits.
+        skip: how many hits are left out.
+    """
     compiled = None if pattern is None else Pattern(pattern)
-    search = _Search(Query.read(query), compiled, limit, skip)
-    result = _run(search, scope)
+    search = Search(Query.read(query), compiled, limit, skip)
+    result = finding(search)
     apart = None if compiled else search.query.apart
-    if result.total or not apart:
+    if result.total != 0 or not apart:
         return result
     note = "no text holds all words in the quotation marks together: they were searched apart"
-    result = _run(replace(search, query=apart), scope)
+    result = finding(replace(search, query=apart))
     return replace(result, note="; ".join(filter(None, (note, result.note))))
 
 
-def _run(search: "_Search", scope: SearchScope) -> SearchResult:
+def _in_files(scope: SearchScope, search: "Search") -> SearchResult:
     """The result from the index, or from a scan if there can be no index."""
     if not scope.stamps:
         return SearchResult((), 0, 0, search.query.terms)
@@ -87,7 +109,9 @@ def _run(search: "_Search", scope: SearchScope) -> SearchResult:
 
 
 @dataclass(frozen=True)
-class _Search:
+class Search:
+    """A search for a query, a pattern, or both, over any source of candidates."""
+
     query: Query
     pattern: Pattern | None
     limit: int

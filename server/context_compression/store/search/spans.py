@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from zlib import crc32
 
 from context_compression.conversation.messages import Text, ToolResult
@@ -42,6 +42,19 @@ class Span:
     position: int | None = None
     block: int | None = None
     parts: tuple[int, ...] = ()
+
+
+class Originals(Protocol):
+    """Messages that are kept under a name, each with its place."""
+
+    @property
+    def messages(self) -> Sequence[Any]:
+        """All of them."""
+        ...
+
+    def span(self, position: int, block: int | None, texts: Sequence[str]) -> Span:
+        """The place of a text; see `OriginalsFile.span`."""
+        ...
 
 
 class OriginalsFile:
@@ -93,7 +106,7 @@ class OriginalsFile:
 
 
 def events_in(
-    line: JsonLine, originals: Callable[[str], OriginalsFile]
+    line: JsonLine, originals: Callable[[str], Originals]
 ) -> Iterator[tuple[Event, Span]]:
     """The events of a line of the log, each with its span.
 

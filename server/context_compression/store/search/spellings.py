@@ -11,10 +11,12 @@ class Spellings:
     A path may also be written with backslashes, so any bytes with backslashes may contain it.
 
     Attributes:
+        text: the text.
         in_one: whether the text has no newline, so that only a single string can contain it.
     """
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self._ways = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
         self._is_path = "/" in text
         self.in_one = "\n" not in text

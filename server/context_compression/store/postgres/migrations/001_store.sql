@@ -5,6 +5,10 @@ SET LOCAL search_path = context_compression, public;
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
+-- One row for each connection: the mark of its last write. It tells a writer whose connection was
+-- lost at COMMIT whether that was made. Nothing of a tenant stands here.
+CREATE TABLE writes (mark uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+
 CREATE TABLE schema_version (version integer NOT NULL);
 INSERT INTO schema_version VALUES (0);
 
@@ -78,6 +82,49 @@ CREATE TABLE documents (
     PRIMARY KEY (tenant, name)
 );
 
+-- What a search can find. A shelf holds the texts that a tenant archived within a time, and its
+-- number begins each of their lexemes.
+CREATE TABLE shelves (
+    tenant text NOT NULL,
+    no bigint GENERATED ALWAYS AS IDENTITY,
+    texts bigint NOT NULL DEFAULT 0,
+    words bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant, no)
+);
+CREATE TABLE texts (
+    tenant text NOT NULL,
+    no bigint GENERATED ALWAYS AS IDENTITY,
+    session bigint NOT NULL REFERENCES sessions (no),
+    shelf bigint NOT NULL,
+    ref text COLLATE "C" NOT NULL,
+    n bigint NOT NULL,                        -- the row of `refs` that created it, with `place`
+    place integer NOT NULL,
+    length integer NOT NULL,                  -- in words
+    message text COLLATE "C" NOT NULL,        -- the ref of the message that it is in; '' for none
+    at integer,                               -- the place of that message in the conversation
+    failed boolean NOT NULL,
+    by_us boolean NOT NULL,
+    tool text COLLATE "C" NOT NULL,
+    call bytea NOT NULL,                      -- JSON: the tool, and the beginning of the arguments
+    beside bigint[] NOT NULL,                 -- event and position of the messages beside it
+    PRIMARY KEY (tenant, no),
+    UNIQUE (session, ref)
+);
+CREATE INDEX texts_by_message ON texts (session, message);
+CREATE INDEX texts_by_tool ON texts (tenant, tool);
+
+-- Their words. The server uses an index of words only where no policy hides rows, so this table is
+-- read without one: it names nothing but numbers of texts, and whoever asks it must know a shelf.
+CREATE TABLE lexemes (
+    tenant text NOT NULL,
+    no bigint PRIMARY KEY,
+    session bigint NOT NULL,
+    shelf bigint NOT NULL,
+    words tsvector NOT NULL
+);
+CREATE INDEX lexemes_by_session ON lexemes (session, no);
+CREATE INDEX lexemes_by_word ON lexemes USING gin (words);
+
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'rows of % are only added or deleted', TG_TABLE_NAME;
@@ -91,7 +138,8 @@ DO $$
 DECLARE name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY[
-        'sessions', 'rows', 'contents', 'archives', 'refs', 'summaries', 'documents'
+        'sessions', 'rows', 'contents', 'archives', 'refs', 'summaries', 'documents', 'shelves',
+        'texts', 'lexemes'
     ] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
@@ -101,3 +149,9 @@ BEGIN
         );
     END LOOP;
 END $$;
+DROP POLICY of_tenant ON lexemes;
+CREATE POLICY readable ON lexemes FOR SELECT USING (true);
+CREATE POLICY of_tenant ON lexemes FOR INSERT
+    WITH CHECK (tenant = current_setting('context_compression.tenant', true));
+CREATE POLICY deletable ON lexemes FOR DELETE
+    USING (tenant = current_setting('context_compression.tenant', true));

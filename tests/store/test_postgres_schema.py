@@ -1,0 +1,136 @@
+"""The tables of a database are made once, whoever begins, and are never half made."""
+
+import secrets
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from threading import Barrier
+from typing import Any
+
+import psycopg
+import pytest
+from postgres import DATABASE, ROLE, Server
+
+from context_compression import Store
+from context_compression.errors import StoreError, StoreTooNew, StoreUnwritable
+from context_compression.store.postgres import schema
+from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store.postgres.connections import TenantConnection
+
+MESSAGE = {"type": "message", "message": {"role": "user", "content": "hello"}}
+KILL = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{ROLE}'"
+
+
+@contextmanager
+def database(server: Server) -> Generator[str]:
+    """The address of a new database, which is dropped in the end."""
+    name = f"d{secrets.token_hex(6)}"
+    with psycopg.connect(server.admin, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} OWNER {ROLE}".encode())
+        try:
+            yield server.url.replace(f"/{DATABASE}", f"/{name}")
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+def as_admin(server: Server, url: str, *statements: str) -> None:
+    """Run statements in the database of an address."""
+    address = server.admin.replace(f"/{DATABASE}", url[url.rindex("/") :])
+    with psycopg.connect(address, autocommit=True) as admin:
+        for statement in statements:
+            admin.execute(statement.encode())
+
+
+def tables(server: Server, url: str) -> int:
+    address = server.admin.replace(f"/{DATABASE}", url[url.rindex("/") :])
+    with psycopg.connect(address) as admin:
+        query = "SELECT count(*) FROM pg_tables WHERE schemaname = %s"
+        [[number]] = admin.execute(query, [schema.NAME])
+        return number
+
+
+def test_programs_that_begin_at_once_make_the_tables_once(postgres_server: Server) -> None:
+    together = Barrier(6)
+
+    def begin(url: str) -> int:
+        with TenantConnection.connect(url, autocommit=True) as connection:
+            assert schema.version(connection) == 0
+            together.wait()
+            schema.prepare(connection, "here")
+            return schema.version(connection)
+
+    for _ in range(3):
+        with database(postgres_server) as url, ThreadPoolExecutor(6) as pool:
+            assert [*pool.map(begin, [url] * 6)] == [schema.VERSION] * 6
+
+
+def test_a_migration_that_is_killed_leaves_nothing(
+    postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database(postgres_server) as url:
+        execute = TenantConnection.execute
+
+        def killed(self: TenantConnection, query: Any, *arguments: Any) -> Any:
+            if str(query).startswith("UPDATE"):
+                as_admin(postgres_server, url, KILL)
+            return execute(self, query, *arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(TenantConnection, "execute", killed)
+            with (
+                suppress(psycopg.OperationalError),
+                TenantConnection.connect(url, autocommit=True) as connection,
+            ):
+                schema.prepare(connection, "here")
+        assert tables(postgres_server, url) == 0
+
+        Store(url).session("s").append(MESSAGE)
+        assert tables(postgres_server, url) > 0
+
+
+def test_tables_of_a_newer_version_are_left_alone(postgres_server: Server) -> None:
+    with database(postgres_server) as url:
+        Store(url).session("s").append(MESSAGE)
+        as_admin(postgres_server, url, f"UPDATE {schema.NAME}.schema_version SET version = 999")
+
+        store = fresh(url)
+        with pytest.raises(StoreTooNew, match="made by a newer context-compression"):
+            store.session("s").append(MESSAGE)
+        assert any("newer context-compression" in problem for problem in store.verify())
+
+        as_admin(
+            postgres_server, url,
+            f"UPDATE {schema.NAME}.schema_version SET version = {schema.VERSION}",
+        )  # fmt: skip
+        assert len(store.session("s").events().items) == 1
+
+
+def fresh(url: str) -> Store:
+    """A store as another process opens it."""
+    backend = PostgresBackend(url)
+    backend.database.close()
+    return Store(backend)
+
+
+def test_a_role_that_may_create_nothing_works_where_the_tables_are(postgres_server: Server) -> None:
+    with database(postgres_server) as url:
+        guest = f"g{secrets.token_hex(4)}"
+        theirs = url.replace(f"{ROLE}:{postgres_server.password}", f"{guest}:gu3st-pass")
+        as_admin(postgres_server, url, f"CREATE ROLE {guest} LOGIN PASSWORD 'gu3st-pass'")
+
+        with pytest.raises(StoreUnwritable, match=r"may not make the tables .* grant CREATE"):
+            Store(theirs).session("s").append(MESSAGE)
+        Store(url).session("s").append(MESSAGE)
+        with pytest.raises(StoreError, match="permission denied"):
+            Store(theirs).session("s").append(MESSAGE)
+        as_admin(
+            postgres_server, url,
+            f"GRANT USAGE ON SCHEMA {schema.NAME} TO {guest}",
+            f"GRANT ALL ON ALL TABLES IN SCHEMA {schema.NAME} TO {guest}",
+        )  # fmt: skip
+        store = Store(theirs)
+        store.session("s").append(MESSAGE)
+
+        assert len(store.session("s").events().items) == 2
+        assert store.verify() == []
+        as_admin(postgres_server, url, f"DROP OWNED BY {guest}", f"DROP ROLE {guest}")
