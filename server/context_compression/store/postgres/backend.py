@@ -237,9 +237,8 @@ class PostgresBackend:
         """By words that are indexed as they come; see `Store.search`."""
 
         def finding(search: Search) -> SearchResult:
-            lookup = TextLookup(
-                scope_of(self._ask, self.tenant, self._coding, session), self._archives
-            )
+            scope = scope_of(self._ask, self.tenant, self._coding, session)
+            lookup = TextLookup(scope, self._archives)
             result = search.run(lookup)
             if lookup.complete:
                 return result

@@ -150,10 +150,9 @@ class TextLookup:
         if not isinstance(document, StoredText) or max(document.beside, default=-1) < 0:
             return None, None
         pairs = [(document.beside[0], document.beside[1]), (document.beside[2], document.beside[3])]
+        about = about_rows(candidate.session, "events")
         events = {
-            n: object_in_line(
-                self._scope.coding.plain(body, about_rows(candidate.session, "events"))
-            )
+            n: object_in_line(self._scope.coding.plain(body, about))
             for n, body in self._scope.ask(
                 _EVENTS, [document.in_session, [n for n, _ in pairs if n >= 0]]
             )

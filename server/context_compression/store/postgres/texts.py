@@ -186,11 +186,10 @@ class Texts:
         """The columns of a row of `texts`, as `_TEXTS` takes them."""
         document = text.document
         pointers = [(p.n, p.position) if p else (-1, -1) for p in text.beside]
+        call = to_json([document.call.tool, document.call.arguments])
         return (
-            document.ref, added.before + text.event, text.place, text.words.length, document.message,
-            document.place, document.failed, document.by_us, document.call.tool,
-            self._coding.coded(
-                to_json([document.call.tool, document.call.arguments]), f"texts/{document.ref}"
-            ),
+            document.ref, added.before + text.event, text.place, text.words.length,
+            document.message, document.place, document.failed, document.by_us, document.call.tool,
+            self._coding.coded(call, f"texts/{document.ref}"),
             f"{{{','.join(str(number) for pair in pointers for number in pair)}}}",
         )  # fmt: skip
