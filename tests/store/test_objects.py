@@ -7,14 +7,17 @@ import socket
 import subprocess
 import sys
 import threading
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from object_storage import BUCKET, ObjectStorage, object_storage
+from postgres import Server
 
 from context_compression.errors import (
     InvalidSettings,
@@ -25,7 +28,10 @@ from context_compression.errors import (
     StoreUnwritable,
 )
 from context_compression.store.objects import Objects, bucket, objects_at
+from context_compression.store.originals import file_name
+from context_compression.store.places import backend_at
 
+NOON = "2026-11-21T12:00:00Z"
 TEXT = b"a large tool result\n" * 1_000
 
 
@@ -168,6 +174,51 @@ objects_at(sys.argv[1]).put(sys.argv[2], b"x" * 1_000_000)
         objects.get(NAME)
     objects.put(NAME, TEXT)
     assert objects.get(NAME) == TEXT
+    [left] = folder.rglob(".new-*")
+    objects.delete([NAME])
+    assert left.exists()  # it may be one that is being written now
+    os.utime(left, (0, 0))
+    objects.delete([NAME])
+    assert not left.exists()
+
+
+def relayed(client: socket.socket, port: int, limit: int) -> None:
+    """Carries bytes between a client and a local server, but no more than `limit` to the server."""
+    with client, socket.create_connection(("127.0.0.1", port)) as server:
+        threading.Thread(target=carried, args=(server, client, None), daemon=True).start()
+        carried(client, server, limit)
+
+
+def carried(source: socket.socket, target: socket.socket, limit: int | None) -> None:
+    with suppress(OSError):
+        while (limit is None or limit > 0) and (data := source.recv(65_536)):
+            target.sendall(data)
+            limit = None if limit is None else limit - len(data)
+
+
+def test_a_writer_that_is_killed_leaves_no_half_object_in_a_bucket(
+    in_bucket: str, storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import sys
+from context_compression.store.objects import bucket, objects_at
+objects_at(sys.argv[1]).put(sys.argv[2], bytes(bucket.PART * 5 // 2))
+"""
+    with socket.create_server(("127.0.0.1", 0)) as relay:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{relay.getsockname()[1]}")
+        writer = subprocess.Popen([sys.executable, "-c", program, in_bucket, NAME])
+        port = int(storage.url.rpartition(":")[2])
+        relayed(relay.accept()[0], port, bucket.PART * 3 // 2)  # one part and a half
+        writer.kill()
+        assert writer.wait() == -signal.SIGKILL
+
+    storage.set(monkeypatch)
+    objects = objects_at(in_bucket)
+    assert [*objects.names()] == []
+    with pytest.raises(StoreDamaged):
+        objects.get(NAME)
+    objects.put(NAME, TEXT)
+    assert objects.get(NAME) == TEXT
 
 
 def test_a_folder_that_is_away_is_not_taken_for_missing_objects(tmp_path: Path) -> None:
@@ -192,6 +243,27 @@ def test_objects_in_a_folder_belong_to_its_user_alone(tmp_path: Path) -> None:
 
     made = [tmp_path / "objects", *(tmp_path / "objects").rglob("*")]
     assert {path.stat().st_mode & 0o777 for path in made} == {0o700, 0o600}
+
+
+def test_a_store_in_a_database_keeps_large_messages_sealed_in_a_bucket(
+    postgres_server: Server, in_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXT_COMPRESSION_OBJECTS", in_bucket)
+    monkeypatch.setenv("CONTEXT_COMPRESSION_KEY", urlsafe_b64encode(b"k" * 32).decode())
+    backend, again = backend_at(postgres_server.url), backend_at(postgres_server.url)
+    archived = "in-a-bucket", file_name(NOON, 1)
+    large = [{"role": "user", "content": TEXT.decode() * 100}]
+
+    backend.write_originals(*archived, large, NOON)
+
+    objects = objects_at(in_bucket)
+    [name] = objects.names()
+    assert b"tool" not in objects.get(name)
+    assert again.read_originals(*archived) == large
+    objects.delete([name])
+    with pytest.raises(StoreDamaged, match=f"{name} is missing in {in_bucket}"):
+        again.read_originals(*archived)
+    backend.remove(archived[0], 0, lambda: None)
 
 
 @pytest.mark.parametrize("wrong", ["AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"])

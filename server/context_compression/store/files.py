@@ -23,6 +23,8 @@ FORMAT = 1
 _DECODER = json.JSONDecoder()
 
 
+UNFINISHED = ".new-"
+"""The beginning of the names of files that are being written."""
 OTHER_FOLDER = "set CONTEXT_COMPRESSION_DIR to a folder that can be written"
 """The advice for a folder that cannot be written, as the end of a sentence."""
 
@@ -80,7 +82,7 @@ def replace_file(path: Path, data: bytes, other: str = OTHER_FOLDER) -> None:
         StoreNotDurable: the new file exists, but its name could not be synced.
     """
     with writing(path, other):
-        descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
         try:
             with open(descriptor, "wb") as file:
                 file.write(data)

@@ -1,6 +1,7 @@
 """The part of `backends.CONTRACT` on what several sessions, processes or teams share."""
 
 from concurrent.futures import ThreadPoolExecutor
+from secrets import token_hex
 
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
@@ -25,15 +26,15 @@ def summaries_come_back_the_newest_first(make: Make) -> None:
 
 def tenants_see_nothing_of_each_other(make: Make) -> None:
     """The same names stand for different things in each; a lock of one holds up no other."""
-    ref = ref_of(said("a")["message"])
-    for tenant in ("a", "b"):
-        backend = make().of_tenant(tenant)
+    ref, names = ref_of(said("a")["message"]), {each: f"{each}-{token_hex(8)}" for each in "ab"}
+    for tenant, name in names.items():
+        backend = make().of_tenant(name)
         backend.write_originals("s", NAME, [said(tenant)["message"]], NOON)
         backend.append("s", "events", [archived(tenant)], NOON)
         backend.append(tenant, "events", [said(f"only {tenant} has this word")], NOON)
         backend.add_summary({"session": "s", "content": tenant})
         backend.write_document("config", {"focus": tenant})
-    a, b = (make().of_tenant(tenant) for tenant in ("a", "b"))
+    a, b = (make().of_tenant(name) for name in names.values())
     assert sorted(b.sessions()) == ["b", "s"]
     assert b.stamp("a") is None
     assert b.rows("a", "events").items == []

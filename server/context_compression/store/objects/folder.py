@@ -1,11 +1,18 @@
 """`Folder`: objects as files of a folder, such as one that several machines mount."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from context_compression.errors import StoreUnreachable
-from context_compression.store.files import ordinary, replace_file, sync_folder, sync_name, writing
+from context_compression.store.files import (
+    UNFINISHED,
+    ordinary,
+    replace_file,
+    sync_folder,
+    sync_name,
+    writing,
+)
 from context_compression.store.objects.interface import (
     NAME,
     check_tenant,
@@ -14,6 +21,8 @@ from context_compression.store.objects.interface import (
 )
 
 OTHER_FOLDER = "name another folder for the objects"
+LONGEST_WRITE = timedelta(hours=1)
+"""An older file that is not complete was left by a process that was killed."""
 
 
 class Folder:
@@ -49,14 +58,18 @@ class Folder:
             raise _unreadable(path, error) from error
 
     def delete(self, names: Iterable[str]) -> None:
-        """See `Objects.delete`."""
+        """See `Objects.delete`. What killed processes left of the same objects goes, too."""
         paths = [self._root / checked_object(name) for name in names]
         self._check()
         for path in paths:
             with writing(path, OTHER_FOLDER):
                 path.unlink(missing_ok=True)
+        long_ago = datetime.now(UTC) - LONGEST_WRITE
         for folder in {path.parent for path in paths if path.parent.is_dir()}:
             with writing(folder, OTHER_FOLDER):
+                for left in folder.glob(f"{UNFINISHED}*"):
+                    if _is_older(left, long_ago):
+                        left.unlink(missing_ok=True)
                 sync_folder(folder)
 
     def names(self, tenant: str | None = None, *, before: datetime | None = None) -> Iterator[str]:

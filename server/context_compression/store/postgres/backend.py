@@ -83,7 +83,7 @@ class PostgresBackend:
         self._rows = Rows(self.database, tenant, self._coding)
         self._archives = Archives(self.database, tenant, self._rows, self._contents)
         self._refs = Refs(self.database, tenant, self._coding)
-        self._texts = Texts(tenant, self._rows, self._archives.read)
+        self._texts = Texts(tenant, self._coding, self._rows, self._archives.read)
 
     @property
     def name(self) -> str:
@@ -234,10 +234,11 @@ class PostgresBackend:
     def search(
         self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
     ) -> SearchResult:
-        """By words and trigrams that are indexed; see `Store.search`."""
+        """By words that are indexed as they come; see `Store.search`."""
 
         def finding(search: Search) -> SearchResult:
-            lookup = TextLookup(scope_of(self._ask, self.tenant, session), self._archives)
+            scope = scope_of(self._ask, self.tenant, self._coding, session)
+            lookup = TextLookup(scope, self._archives)
             result = search.run(lookup)
             if lookup.complete:
                 return result

@@ -14,7 +14,7 @@ tenant archived within a time, and never the words of others. Behind it stand
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -38,6 +38,7 @@ MOST_POSITIONS, LAST_POSITION = 255, 16_383
 """How many positions PostgreSQL keeps of a lexeme, and the greatest. Later ones begin again."""
 SHELF = "\0"
 """Stands for the shelf in a condition."""
+_LEXEME = re.compile(rf"'{SHELF}:((?:[^'\\]|''|\\\\)*)'(?::\*)?")
 _TOKEN = re.compile(r"[^\W_]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _IDEOGRAPHS = "\u2e80"
@@ -56,9 +57,14 @@ class Words:
     lexemes: Sequence[tuple[str, str]]
     length: int
 
-    def on(self, shelf: int) -> str:
-        """The `tsvector` of the text on a shelf."""
-        return " ".join(f"'{shelf}:{lexeme}'{at}" for lexeme, at in self.lexemes)
+    def on(self, shelf: int, kept: Callable[[str], str]) -> str:
+        """The `tsvector` of the text on a shelf.
+
+        Args:
+            shelf: its number.
+            kept: returns what the index keeps for a lexeme.
+        """
+        return " ".join(f"'{shelf}:{kept(lexeme)}'{at}" for lexeme, at in self.lexemes)
 
 
 class Splitter:
@@ -178,10 +184,14 @@ def limits(query: Query, tools: Iterable[str]) -> str:
     return _all(conditions)
 
 
-def surely_in(literal: str) -> str:
+def surely_in(literal: str, *, whole: bool = False) -> str:
     """The condition for texts that may contain a text anywhere; "" if it says nothing.
 
     The first word may be only the end of a word, the last only the beginning.
+
+    Args:
+        literal: the text.
+        whole: whether the index finds only whole words.
     """
     if not literal.isascii():
         return ""
@@ -193,11 +203,24 @@ def surely_in(literal: str) -> str:
         return ""
     ends = re.search(r"[\W_]$", literal) is not None
     *others, last = words
+    if whole and not ends:
+        return _all(map(_lexeme, others))
     return _all([*map(_lexeme, others), _lexeme(last, begins=not ends)])
 
 
-def on_shelves(condition: str, shelves: Iterable[int]) -> str:
-    """A condition as `tsquery`, on any of these shelves."""
+def on_shelves(
+    condition: str, shelves: Iterable[int], kept: Callable[[str], Iterable[str]] | None = None
+) -> str:
+    """A condition as `tsquery`, on any of these shelves.
+
+    Args:
+        condition: as the functions of this module make it.
+        shelves: their numbers.
+        kept: returns what the index keeps for a lexeme, under each key; `None` if it keeps lexemes
+            as they are. Words that only begin with a lexeme are not found then.
+    """
+    if kept:
+        condition = _LEXEME.sub(lambda found: _any(map(_lexeme, kept(found[1]))), condition)
     return _any(condition.replace(SHELF, str(shelf)) for shelf in shelves)
 
 

@@ -1,6 +1,5 @@
 """A search in the tables: the candidates for words, names, limits or a pattern, and their texts."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -15,8 +14,10 @@ from context_compression.store.hits import Neighbour
 from context_compression.store.originals import text_in
 from context_compression.store.postgres import lexemes
 from context_compression.store.postgres.archives import Archives
+from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.conversations import ITSELF
 from context_compression.store.postgres.matching import Fit, Fits, Scope
+from context_compression.store.postgres.rows import about_rows
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.messages import (
     CallLabel,
@@ -138,7 +139,9 @@ class TextLookup:
         self, pattern: Pattern, least: int, most: int
     ) -> Iterator[list[CandidateDocument]]:
         """The documents that match a pattern, the newest first, but our own texts last."""
-        ids = self._newest(lexemes.surely_in(pattern.literal or ""))
+        ids = self._newest(
+            lexemes.surely_in(pattern.literal or "", whole=self._scope.coding.words is not None)
+        )
         yield from self._blocks(self._in_which(pattern, ids, {}), {}, most)
 
     def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
@@ -147,8 +150,9 @@ class TextLookup:
         if not isinstance(document, StoredText) or max(document.beside, default=-1) < 0:
             return None, None
         pairs = [(document.beside[0], document.beside[1]), (document.beside[2], document.beside[3])]
+        about = about_rows(candidate.session, "events")
         events = {
-            n: object_in_line(body)
+            n: object_in_line(self._scope.coding.plain(body, about))
             for n, body in self._scope.ask(
                 _EVENTS, [document.in_session, [n for n, _ in pairs if n >= 0]]
             )
@@ -216,7 +220,7 @@ class TextLookup:
             join, where = "JOIN lexemes l ON l.no = t.no", f"{where} AND l.words @@ %s::tsquery"
         shelves = [[shelf] for shelf in scope.shelves] if condition else [[*scope.shelves]]
         for some in shelves:
-            query = [lexemes.on_shelves(condition, some)] if condition else []
+            query = [scope.on(some, condition)] if condition else []
             found += scope.ask(
                 _NEWEST.format(join=join, where=where),
                 [scope.tenant, *values, *query, MOST_READ - len(found)],
@@ -258,7 +262,8 @@ class TextLookup:
     ) -> Iterator[tuple[int, str, StoredText]]:
         """Documents in the order of `ids`, each with its session; those deleted are left out."""
         rows = {row[0]: row for row in self._scope.ask(_ROWS, [self._scope.tenant, [*ids]])}
-        entries = {id: json.loads(rows[id][-1]) for id in ids if id in rows}
+        plain = self._scope.coding.value
+        entries = {id: plain(rows[id][-1], f"refs/{rows[id][3]}") for id in ids if id in rows}
         places = {
             id: (rows[id][1], entry["file"], entry["message"])
             for id, entry in entries.items()
@@ -285,19 +290,19 @@ class TextLookup:
             absent = fits[id].absent if id in fits and length <= RELIED_WORDS else frozenset[str]()
             yield id, session, StoredText(
                 ref, entries[id]["what"], message, NOWHERE, lambda id=id: text_of(id),
-                CallLabel(*json.loads(call)), failed, by_us, place=at, absent=absent,
+                CallLabel(*plain(call, f"texts/{ref}")), failed, by_us, place=at, absent=absent,
                 beside=tuple(beside), in_session=number,
             )  # fmt: skip
 
 
-def scope_of(ask: Any, tenant: str, session: str | None) -> Scope:
+def scope_of(ask: Any, tenant: str, coding: Coding, session: str | None) -> Scope:
     """What a search of a session, or of all for `None`, looks through."""
     if session is None:
         shelves = {no: (texts, words) for no, texts, words in ask(_SHELVES, [tenant])}
-        return Scope(ask, tenant, shelves)
+        return Scope(ask, tenant, coding, shelves)
     rows = ask(_OF_SESSION, [tenant, session])
     shelves = {shelf: (texts, words) for _, shelf, texts, words in rows}
-    return Scope(ask, tenant, shelves, rows[0][0] if rows else 0)
+    return Scope(ask, tenant, coding, shelves, rows[0][0] if rows else 0)
 
 
 def _neighbour(raw: Any, ref: str | None) -> Neighbour | None:

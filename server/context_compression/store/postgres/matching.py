@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from context_compression.store.postgres import lexemes
+from context_compression.store.postgres.coding import Coding
 from context_compression.store.search.fits import BESIDE, SHORTEST_BEGINNING, STEM_SHARE
 from context_compression.store.search.query import Query, weight_of
 
@@ -24,10 +25,7 @@ RANK_WEIGHTS = [1.0, 0.5, 0.5, 0.5]
 ONCE = 6 / math.pi**2
 """What `ts_rank` gives for a word that occurs once."""
 Ask: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
-_ALL = """
-SELECT q.at, found.no FROM unnest(%s::text[]::tsquery[]) WITH ORDINALITY AS q (query, at)
-CROSS JOIN LATERAL (SELECT no FROM lexemes WHERE words @@ q.query LIMIT %s) AS found
-"""
+_ALL = "SELECT at, no FROM texts_with(%s::text[]::tsquery[], %s)"
 _SESSION = """
 SELECT q.at, l.no FROM unnest(%s::text[]::tsquery[]) WITH ORDINALITY AS q (query, at)
 JOIN lexemes l ON l.session = %s AND l.words @@ q.query
@@ -70,12 +68,14 @@ class Scope:
     """What is searched: all texts of a tenant, or those of one session.
 
     Attributes:
+        coding: how the tables keep what they hold.
         shelves: their numbers, the newest first, each with how many texts and words it has.
         session: the number of the session; `None` for all.
     """
 
     ask: Ask
     tenant: str
+    coding: Coding
     shelves: Mapping[int, tuple[int, int]]
     session: int | None = None
 
@@ -89,6 +89,10 @@ class Scope:
         """The mean number of words of a text."""
         return sum(words for _, words in self.shelves.values()) / max(1, self.texts)
 
+    def on(self, shelves: Iterable[int], condition: str) -> str:
+        """A condition as `tsquery`, on any of these shelves."""
+        return lexemes.on_shelves(condition, shelves, self.coding.words)
+
     def find(self, conditions: Sequence[str], most: int = MOST_FOUND) -> list[Found]:
         """The texts that each condition finds; an empty condition finds none."""
         left = {at: condition for at, condition in enumerate(conditions) if condition}
@@ -96,7 +100,7 @@ class Scope:
         if not left or not self.shelves:
             return found
         if self.session is not None:
-            queries = [lexemes.on_shelves(each, self.shelves) for each in left.values()]
+            queries = [self.on(self.shelves, each) for each in left.values()]
             for at, texts in _grouped(left, self.ask(_SESSION, [queries, self.session])).items():
                 found[at] = Found(frozenset(texts), self.texts)
             return found
@@ -106,7 +110,7 @@ class Scope:
             some, shelves = shelves[:step], shelves[step:]
             among += sum(self.shelves[shelf][0] for shelf in some)
             step = max(1, len(self.shelves) - len(shelves))
-            queries = [lexemes.on_shelves(each, some) for each in left.values()]
+            queries = [self.on(some, each) for each in left.values()]
             for at, texts in _grouped(left, self.ask(_ALL, [queries, most])).items():
                 texts = found[at].texts | texts
                 full = len(texts) >= most
@@ -214,7 +218,7 @@ class Fits:
         if not texts or not forms:
             return {}
         queries = [
-            (shelf, at, lexemes.on_shelves(form.condition, [shelf]))
+            (shelf, at, self._scope.on([shelf], form.condition))
             for shelf in self._scope.shelves
             for at, form in enumerate(forms)
         ]

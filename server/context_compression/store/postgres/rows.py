@@ -91,7 +91,7 @@ class Rows:
             known = _Read()
         elif found[0][0] != known.session:
             known = _Read(found[0][0])
-        about = _about(session, kind)
+        about = about_rows(session, kind)
         added = [(n, self._coding.plain(body, about)) for _, n, body in found if n is not None]
         self._known[session, kind] = known = _with(known, added, kind)
         return known
@@ -134,7 +134,7 @@ class Rows:
             },
         )  # fmt: skip
         added = Added(number, last - len(lines))
-        about = _about(session, kind)
+        about = about_rows(session, kind)
         bodies = [self._coding.coded(line, about) for line in lines]
         connection.execute(_ROWS, [self._tenant, number, NUMBERS[kind], added.before, bodies])
         if is_event and (refs := [*self._refs(rows, added.before)]):
@@ -146,7 +146,7 @@ class Rows:
         for kind in NUMBERS:
             for _, n, body in self._after(session, kind, 0):
                 if n is not None:
-                    yield self._coding.plain(body, _about(session, kind))
+                    yield self._coding.plain(body, about_rows(session, kind))
 
     def forget(self, session: str) -> None:
         """Free what is remembered of a session."""
@@ -176,7 +176,8 @@ def lines_of(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
     return [with_checksum(to_json(dict(row))) for row in rows]
 
 
-def _about(session: str, kind: Kind) -> str:
+def about_rows(session: str, kind: Kind) -> str:
+    """What `Coding` takes for the rows of a session."""
     return f"rows/{session}/{kind}"
 
 

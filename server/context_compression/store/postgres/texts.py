@@ -12,8 +12,9 @@ from typing import Any
 from context_compression.store.events import refs_in
 from context_compression.store.files import to_json
 from context_compression.store.json_lines import JsonLine
+from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.conversations import Conversation, Place
-from context_compression.store.postgres.database import Connection
 from context_compression.store.postgres.lexemes import Splitter, Words
 from context_compression.store.postgres.rows import Added, Rows
 from context_compression.store.search.documents import IndexedDocument, documents
@@ -74,15 +75,18 @@ class _Kept:
 class Texts:
     """The texts of all sessions of a tenant, as they are written."""
 
-    def __init__(self, tenant: str, rows: Rows, read: Callable[[str, str], Sequence[Any]]) -> None:
+    def __init__(
+        self, tenant: str, coding: Coding, rows: Rows, read: Callable[[str, str], Sequence[Any]]
+    ) -> None:
         """Nothing is read yet.
 
         Args:
             tenant: whose texts they are.
+            coding: how the tables keep what they hold.
             rows: of its sessions.
             read: returns the originals of a session, by its id and their name.
         """
-        self._tenant, self._rows, self._read = tenant, rows, read
+        self._tenant, self._coding, self._rows, self._read = tenant, coding, rows, read
         self._conversations: dict[str, tuple[int, Conversation]] = {}
         self._guard = Lock()
 
@@ -122,7 +126,7 @@ class Texts:
         if not texts:
             return
         shelf = self._shelf(connection)
-        columns = [_columns(text, added) for text in texts]
+        columns = [self._columns(text, added) for text in texts]
         made = connection.execute(
             _TEXTS, [self._tenant, added.session, shelf, *map(list, zip(*columns, strict=True))]
         ).fetchall()
@@ -132,7 +136,7 @@ class Texts:
             _LEXEMES,
             [
                 self._tenant, added.session, shelf, [numbers[ref] for ref in words],
-                [each.on(shelf) for each in words.values()],
+                [each.on(shelf, self._coding.word) for each in words.values()],
             ],
         )  # fmt: skip
         self._count(connection, shelf, len(made), sum(length for _, _, length in made))
@@ -178,14 +182,14 @@ class Texts:
     def _count(self, connection: Connection, shelf: int, texts: int, words: int) -> None:
         connection.execute(_COUNT, [texts, words, self._tenant, shelf])
 
-
-def _columns(text: Text, added: Added) -> tuple[Any, ...]:
-    """The columns of a row of `texts`, as `_TEXTS` takes them."""
-    document = text.document
-    pointers = [(p.n, p.position) if p else (-1, -1) for p in text.beside]
-    return (
-        document.ref, added.before + text.event, text.place, text.words.length, document.message,
-        document.place, document.failed, document.by_us, document.call.tool,
-        to_json([document.call.tool, document.call.arguments]),
-        f"{{{','.join(str(number) for pair in pointers for number in pair)}}}",
-    )  # fmt: skip
+    def _columns(self, text: Text, added: Added) -> tuple[Any, ...]:
+        """The columns of a row of `texts`, as `_TEXTS` takes them."""
+        document = text.document
+        pointers = [(p.n, p.position) if p else (-1, -1) for p in text.beside]
+        call = to_json([document.call.tool, document.call.arguments])
+        return (
+            document.ref, added.before + text.event, text.place, text.words.length,
+            document.message, document.place, document.failed, document.by_us, document.call.tool,
+            self._coding.coded(call, f"texts/{document.ref}"),
+            f"{{{','.join(str(number) for pair in pointers for number in pair)}}}",
+        )  # fmt: skip
