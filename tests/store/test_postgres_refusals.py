@@ -99,19 +99,23 @@ def test_an_agent_goes_on_without_its_database_and_is_told(
     session = Session(Store(backend), "talk", settings={"token_budget": 6_000})
     session.fit(history[:4])
 
-    alter(postgres_server, guest, "NOLOGIN")
+    alter(postgres_server, guest, "CONNECTION LIMIT 0")
     backend.database.close()
     view = session.fit(history)
-    with pytest.raises(StoreError, match="not permitted to log in"):
+    status = session.status()
+    with pytest.raises(StoreError, match="too many connections"):
         compress(history, target_tokens=2_000, store=url_of(postgres_server, guest))
-    alter(postgres_server, guest, "LOGIN")
+    alter(postgres_server, guest, "CONNECTION LIMIT -1")
     again = session.fit(history)
 
     assert 0 < len(view) <= len(history)
     assert again
+    assert status.messages == len(view)
+    assert status.usage.used_tokens > 0
+    assert status.warnings[0].startswith("The database ")
     [warning] = session.status().warnings
     assert "a request was made without the store" in warning
-    assert "not permitted to log in" in warning
+    assert "too many connections" in warning
     near = Session(Store(PostgresBackend(postgres_server.url, tenant)), "talk")
     assert near.state().recorded == history
 
