@@ -1,7 +1,7 @@
 # The server for a team. `docs/serving.md` explains it, and `compose.yaml` starts it.
 FROM python:3.13-slim AS build
 COPY . /source
-RUN python -m venv /opt/server && /opt/server/bin/pip install --no-cache-dir "/source[postgres]"
+RUN python -m venv /opt/server && /opt/server/bin/pip install --no-cache-dir "/source[postgres,objects,encryption]"
 
 FROM python:3.13-slim
 COPY --from=build /opt/server /opt/server

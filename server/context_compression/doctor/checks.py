@@ -19,7 +19,8 @@ from context_compression.workspace.summary_models import CREDENTIALS, no_credent
 
 PREFIX = "CONTEXT_COMPRESSION_"
 OTHERS = (
-    "DIR", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND", "OFFLOAD_AT_SOURCE", "OPENTELEMETRY",
+    "DIR", "STORE", "TENANT", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND", "OFFLOAD_AT_SOURCE",
+    "OPENTELEMETRY",
 )  # fmt: skip
 """Our variables that are not settings, without the prefix."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
@@ -73,6 +74,22 @@ def check_store(folder: Path, home: Path) -> Iterator[Finding]:
         yield Finding("store", True, f"{folder}, {how_many(kept, 'conversation')}")
         if why := store.not_applied:
             yield Finding("trust", None, one_line(why.removesuffix("."), LONGEST_PROBLEM))
+
+
+def check_database(url: str) -> Iterator[Finding]:
+    """Findings on a store in a database: whether it answers, and keeps tenants apart itself."""
+    try:
+        store = Store(url)
+        kept = how_many(len(store.sessions()), "conversation")
+    except ContextCompressionError as error:
+        yield Finding("store", False, one_line(str(error), LONGEST_PROBLEM))
+        return
+    yield Finding("store", True, f"{store.name}, {kept}")
+    from context_compression.store.postgres.backend import PostgresBackend  # it needs an extra
+
+    if isinstance(store.backend, PostgresBackend) and (why := store.backend.unguarded()):
+        state = f"{why}, so the policies of the database do not keep tenants apart"
+        yield Finding("tenants", None, f"{state}; a role of its own would do")
 
 
 def check_search() -> Iterator[Finding]:

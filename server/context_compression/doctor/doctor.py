@@ -16,6 +16,7 @@ from context_compression.display.strings import one_line
 from context_compression.doctor.checks import (
     VARIABLES,
     Finding,
+    check_database,
     check_key,
     check_search,
     check_store,
@@ -34,6 +35,8 @@ from context_compression.setup.host import Environment, Host, command_of, enviro
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
 from context_compression.setup.mcp_package import unavailable
+from context_compression.store.location import PLACE
+from context_compression.store.places import is_database
 
 if TYPE_CHECKING:
     from context_compression.doctor.trial import Trial
@@ -163,7 +166,10 @@ def check_server(
         mend = f"Start it in a terminal to see why: {' '.join(command)}"
         return [*findings, Finding("server", False, f"does not start: {error}", mend)]
     findings += _trial(trial)
-    if store := trial.status.get("store"):
+    place = environ.get(PLACE, "")
+    if is_database(place):
+        findings += once.of(place, lambda: [*check_database(place)])
+    elif store := trial.status.get("store"):
         findings += once.of(store, lambda: [*check_store(Path(store), machine.home)])
     return [*findings, *check_search(), *check_key(environ), *_transcripts(machine, host)]
 

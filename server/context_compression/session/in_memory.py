@@ -5,7 +5,9 @@ session could restore. As soon as the store can be used again, the record follow
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from context_compression.compression.request import CompressionRequest
@@ -13,6 +15,8 @@ from context_compression.compression.run import compress
 from context_compression.display.strings import one_line
 from context_compression.session.following import shared_messages
 from context_compression.session.recorded import RecordedConversation
+from context_compression.session.status import Status, status_of
+from context_compression.tokens import Anchor
 from context_compression.tokens.usage import usage
 
 logger = logging.getLogger(__name__)
@@ -62,18 +66,31 @@ class InMemory:
             self.warnings.append(warning)
             logger.warning("session %s: %s", self._conversation.id, warning)
 
+    def status(self, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None) -> Status:
+        """The status of the last request, or of `messages`, as if nothing had been recorded."""
+        with TemporaryDirectory() as folder:
+            empty = RecordedConversation(
+                Path(folder) / "store", self._conversation.id, **self._about
+            )
+            return status_of(empty, self._view if messages is None else messages, anchor)
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        """The options of the conversation that also a compression takes."""
+        conversation = self._conversation
+        return {
+            "system": conversation.given_system, "tools": conversation.tools,
+            "model": conversation.model, "counter": conversation.counter,
+            "settings": conversation.settings,
+        }  # fmt: skip
+
     def _shared(self, history: Sequence[Any]) -> int:
         """How many messages the last history has, if this one only adds to it; else 0."""
         shared = shared_messages(self._history, history)
         return shared if shared == len(self._history) else 0
 
     def _compressed(self, view: Sequence[Any]) -> Sequence[Any]:
-        conversation = self._conversation
-        settings = conversation.settings
-        about: dict[str, Any] = {
-            "system": conversation.given_system, "tools": conversation.tools,
-            "model": conversation.model, "counter": conversation.counter, "settings": settings,
-        }  # fmt: skip
+        about, settings = self._about, self._conversation.settings
         if not (settings.auto_compress and usage(view, **about).over_threshold):
             return view
         return compress(CompressionRequest(messages=view, **about)).messages

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from context_compression.compression.result import Result
+from context_compression.errors import StoreUnreachable
 from context_compression.moved import held_elsewhere
 from context_compression.session.automatic import AutomaticConversation
 from context_compression.session.by_caller import (
@@ -285,13 +286,20 @@ class Session(AutomaticConversation):
     ) -> Status:
         """How full the context is, and what compressions saved so far; nothing is written.
 
+        While a database does not answer, it is the status of the last request alone, and warns.
+
         Args:
             messages: the actual content of the context, if a host keeps the history.
             anchor: what a provider charged for a first part of these messages.
         """
-        status = status_of(self, messages, anchor)
+        unreachable: list[str] = []
+        try:
+            status = status_of(self, messages, anchor)
+        except StoreUnreachable as error:
+            status, unreachable = self._fitting.memory.status(messages, anchor), [str(error)]
         background = self._background.warnings if self._background else []
-        return replace(status, warnings=[*status.warnings, *self._fitting.warnings, *background])
+        warnings = [*unreachable, *status.warnings, *self._fitting.warnings, *background]
+        return replace(status, warnings=warnings)
 
     def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:
         """Whether a compression is due before the next request.

@@ -50,8 +50,8 @@ AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 """Errors after which the same transaction may succeed."""
 REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied")
 """Words of a server that lets nobody in."""
-HOLDER: ContextVar[Holder | None] = ContextVar("HOLDER", default=None)
-"""The connection of the locks that this thread, or this task, holds."""
+HOLDERS: ContextVar[tuple[Holder, ...]] = ContextVar("HOLDERS", default=())
+"""The connections of the locks that this thread, or this task, holds."""
 _OLD_MARKS = "DELETE FROM context_compression.writes WHERE at < now() - interval '1 day'"
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # we tell it in our words
 
@@ -137,12 +137,12 @@ class Database:
                 raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.")
             sleep(uniform(pause / 2, pause))
             pause = min(2 * pause, POLL_SECONDS)
-        outer = HOLDER.get()
-        HOLDER.set(holder)
+        outer = HOLDERS.get()
+        HOLDERS.set((*outer, holder))
         try:
             yield
         finally:
-            HOLDER.set(outer)
+            HOLDERS.set(outer)
             holder.release(name)
 
     def close(self) -> None:
@@ -155,8 +155,7 @@ class Database:
 
     def _holder(self) -> Holder | None:
         """The connection of the locks that the caller's work holds; `None` if it holds none."""
-        holder = HOLDER.get()
-        return holder if holder and holder.holds_for(self) else None
+        return next((each for each in HOLDERS.get() if each.holds_for(self)), None)
 
     def _taken(self, name: str) -> Holder | None:
         """The connection on which a lock is held now; `None` if it is not free."""

@@ -1,0 +1,59 @@
+"""A database that is away: every door says so in a sentence, soon, and without its secrets."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from mcp import Client
+from mcp_door import refusal
+
+from context_compression.cli.app import main
+from context_compression.mcp_server import create_server
+from context_compression.store.postgres import database
+from context_compression.workspace import Workspace
+
+NOWHERE = "postgresql://worker:s3cret@127.0.0.1:1/archive"
+AWAY = "The database postgresql://127.0.0.1:1/archive does not answer: Connection refused."
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "RETRY_SECONDS", 0.05)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["status"], ["sessions"], ["restore", "abcd"]],
+    ids=str,
+)
+def test_the_command_line_says_it(arguments: list[str]) -> None:
+    done = CliRunner().invoke(main, ["--store", NOWHERE, *arguments])
+
+    assert done.exit_code == 2
+    assert f"Error: {AWAY}" in done.stderr
+    assert "Traceback" not in done.output
+    assert "s3cret" not in done.output
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("context_status", {}),
+        ("context_compress", {"messages": [{"role": "user", "content": "hello"}]}),
+        ("context_offload", {"content": "a long text"}),
+        ("context_restore", {"ref": "abcd"}),
+        ("context_summary", {}),
+        ("context_config", {"token_budget": 9_000}),
+    ],
+)
+async def test_the_tools_say_it(tool: str, arguments: Mapping[str, Any], tmp_path: Path) -> None:
+    workspace = Workspace.here(environ={}, cwd=tmp_path, home=tmp_path, store=NOWHERE)
+
+    async with Client(create_server(workspace)) as client:
+        said = await refusal(client, tool, **arguments)
+
+    assert AWAY in said
+    assert "s3cret" not in said
