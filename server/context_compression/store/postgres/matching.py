@@ -89,7 +89,7 @@ class Scope:
         """The mean number of words of a text."""
         return sum(words for _, words in self.shelves.values()) / max(1, self.texts)
 
-    def find(self, conditions: Sequence[str], most: int = MOST_FOUND) -> list[Found]:
+    def find(self, conditions: Sequence[str]) -> list[Found]:
         """The texts that each condition finds; an empty condition finds none."""
         left = {at: condition for at, condition in enumerate(conditions) if condition}
         found = [Found() for _ in conditions]
@@ -107,9 +107,9 @@ class Scope:
             among += sum(self.shelves[shelf][0] for shelf in some)
             step = max(1, len(self.shelves) - len(shelves))
             queries = [lexemes.on_shelves(each, some) for each in left.values()]
-            for at, texts in _grouped(left, self.ask(_ALL, [queries, most])).items():
+            for at, texts in _grouped(left, self.ask(_ALL, [queries, MOST_FOUND])).items():
                 texts = found[at].texts | texts
-                full = len(texts) >= most
+                full = len(texts) >= MOST_FOUND
                 found[at] = Found(frozenset(texts), among, not full)
                 if full:
                     del left[at]
@@ -196,7 +196,7 @@ class Fits:
         terms = [term for term, condition in conditions.items() if condition]
         found = self.find([lexemes.both(limits, conditions[term]) for term in terms])
         weight = {
-            term: weight_of(each.share_of(number), number)
+            term: _weight(each.share_of(number), number)
             for term, each in zip(terms, found, strict=True)
         }
         rarest = sorted(terms, key=weight.__getitem__, reverse=True)
@@ -306,7 +306,7 @@ class Form:
     def weight(self, holding: int, among: int) -> float:
         """What a text that contains it has from it, if so many texts do."""
         self.rarity = max(1e-6, math.log(max(0.5, among - holding + 0.5) / (holding + 0.5)))
-        return self.rarity if self.asked else self.share * weight_of(holding, max(among, holding))
+        return self.rarity if self.asked else self.share * _weight(holding, among)
 
     def repeats(self, rank: float, length: float) -> float:
         """The factor of BM25 for a text.
@@ -325,6 +325,11 @@ class Form:
 def is_question(query: Query) -> bool:
     """Whether what is said about its subject answers it, and not only what it contains."""
     return bool(query.function_words)
+
+
+def _weight(holding: int, among: int) -> float:
+    """As `weight_of`; a term that all texts seem to hold still counts a little."""
+    return max(1e-6, weight_of(holding, max(among, holding)))
 
 
 def _grouped(left: Mapping[int, str], rows: Iterable[tuple[int, int]]) -> dict[int, set[int]]:

@@ -135,7 +135,7 @@ class Texts:
                 [each.on(shelf) for each in words.values()],
             ],
         )  # fmt: skip
-        self._count(connection, shelf, len(made), sum(length for _, _, length in made))
+        self.count(connection, shelf, len(made), sum(length for _, _, length in made))
 
     def remove(self, connection: Connection, session: int) -> None:
         """Delete the texts of a session."""
@@ -145,7 +145,11 @@ class Texts:
             "SELECT shelf, count(*), sum(length) FROM gone GROUP BY shelf ORDER BY shelf"
         )
         for shelf, number, words in connection.execute(query, [session]).fetchall():
-            self._count(connection, shelf, -number, -words)
+            self.count(connection, shelf, -number, -words)
+
+    def count(self, connection: Connection, shelf: int, texts: int, words: int) -> None:
+        """Add to the numbers of a shelf; other writers of the tenant wait until it is committed."""
+        connection.execute(_COUNT, [texts, words, self._tenant, shelf])
 
     def forget(self, session: str) -> None:
         """Free what is remembered of a session."""
@@ -174,9 +178,6 @@ class Texts:
                 return shelf
         [[shelf]] = connection.execute(_NEW_SHELF, [self._tenant])
         return shelf
-
-    def _count(self, connection: Connection, shelf: int, texts: int, words: int) -> None:
-        connection.execute(_COUNT, [texts, words, self._tenant, shelf])
 
 
 def _columns(text: Text, added: Added) -> tuple[Any, ...]:
