@@ -11,7 +11,7 @@ from written import squeeze
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError
-from context_compression.store.postgres import matching, texts
+from context_compression.store.postgres import scope, texts
 from context_compression.store.postgres.backend import PostgresBackend
 
 PADDING = " So it is." * 99
@@ -91,7 +91,8 @@ def test_of_a_word_that_very_many_texts_hold_some_are_shown_and_nonecounted(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(texts, "SHELF_TEXTS", 5)
-    monkeypatch.setattr(matching, "MOST_FOUND", 5)
+    monkeypatch.setattr(scope, "FEW_TEXTS", 5)
+    monkeypatch.setattr(scope, "MOST_FOUND", 5)
     offloaded(store, *(f"okapi {n}" for n in range(20)), *(f"zebra {n}" for n in range(20)))
     [both] = offloaded(store, "the okapi of the zebra")
     offloaded(store, *(f"okapi or not {n}" for n in range(20)))

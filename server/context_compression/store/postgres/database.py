@@ -40,8 +40,10 @@ IDLE_SECONDS = 300.0
 """How long an unused connection stays open."""
 SETTINGS = """SELECT set_config('context_compression.tenant', %s, false),
 set_config('search_path', 'context_compression, public', false),
-set_config('statement_timeout', '60s', false)"""
-"""What each connection begins with."""
+set_config('statement_timeout', '60s', false), set_config('enable_seqscan', 'off', false)"""
+"""What each connection begins with. No statement of ours needs to read a whole table, and what the
+planner knows of words would mislead it to that.
+"""
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 """Errors of a connection, or of a server that is away."""
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)

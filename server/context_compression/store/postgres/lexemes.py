@@ -238,11 +238,16 @@ def _quoted(text: str) -> str:
 
 
 def _all(conditions: Iterable[str]) -> str:
-    return " & ".join(f"({each})" for each in conditions if each)
+    return _joined(" & ", conditions)
 
 
 def _any(conditions: Iterable[str]) -> str:
-    return " | ".join(f"({each})" for each in conditions if each)
+    return _joined(" | ", conditions)
+
+
+def _joined(sign: str, conditions: Iterable[str]) -> str:
+    parts = [each for each in conditions if each]
+    return parts[0] if len(parts) == 1 else sign.join(f"({each})" for each in parts)
 
 
 def _fitting(at: Positions, others: Iterable[str]) -> Iterator[tuple[str, str]]:
