@@ -1,13 +1,15 @@
 """Whether a search of the archive finds what later steps need, how fast, and its index's cost.
 
     python benchmarks/search.py [--cuts 2] [--limit 10] [--only quality|speed] [--json FILE]
+                                [--store postgresql://…]
 
 Recorded sessions are cut where an answer follows, and the history before the cut is recorded and
 compressed. `needs.py` determines the identifiers that the following steps need. Each that was
 archived is searched with two words near it in the step that needs it, and as an exact pattern; a
 hit is right if it contains the identifier. Three words of an archived line are also searched; a
 text is right if it contains that line. Means are taken over cuts, then sessions, then sources, so
-that no session and no project counts more than another.
+that no session and no project counts more than another. With `--store` the same is done once more
+in that store, as a tenant of its own.
 
 The speed is measured over complete recorded sessions of five million tokens together, each
 compressed once. The fastest of three runs of each search counts, because other work on the machine
@@ -17,6 +19,7 @@ only adds to the time.
 import argparse
 import json
 import re
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -85,6 +88,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="sessions")
     parser.add_argument("--only", choices=("quality", "speed"))
     parser.add_argument("--json", type=Path, help="all figures go there")
+    parser.add_argument("--store", help="another store whose quality is shown, too")
     parser.add_argument("--first-search", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.first_search:
@@ -93,9 +97,16 @@ def main() -> None:
     failed = False
     figures: dict[str, Any] = {}
     if options.only != "speed":
-        rows = [*quality(options.cuts, options.limit)]
-        figures["quality"] = [asdict(row) for row in rows]
-        failed |= report_quality(rows)
+        with tempfile.TemporaryDirectory() as folder:
+            stores = {"quality": Store(folder)}
+            if options.store:
+                tenant = f"benchmark-{secrets.token_hex(8)}"
+                stores[options.store] = Store(Store(options.store).backend.of_tenant(tenant))
+            for name, store in stores.items():
+                rows = [*quality(store, options.cuts, options.limit)]
+                figures[name] = [asdict(row) for row in rows]
+                print(f"{store.backend.name}\n" if options.store else "")
+                failed |= report_quality(rows)
     if options.only != "quality":
         figures["speed"] = speed(options.limit)
         failed |= report_speed(figures["speed"])
@@ -122,30 +133,28 @@ class Archived:
     lines: list[str]
 
 
-def quality(cuts: int, limit: int | None) -> Iterator[Row]:
+def quality(store: Store, cuts: int, limit: int | None) -> Iterator[Row]:
     """The searches and their success, by kind of query."""
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(folder)
-        for archive in [*archives(store, cuts, limit)]:
-            rng = Random(archive.session.id)
-            for name, step in sorted(archive.used_in.items()):
-                query = " ".join([name, *two_words(rng, step, name)])
-                for where, session in (
-                    ("its conversation", archive.session.id),
-                    ("all conversations", None),
-                ):
-                    hits = store.search(query, session=session).hits
-                    place = first(name in archive.reader.identifiers(said(store, h)) for h in hits)
-                    yield row("a name and two words", where, archive, query, place)
-                pattern = re.escape(name)
-                hits = store.search(pattern=pattern, session=archive.session.id).hits
+    for archive in [*archives(store, cuts, limit)]:
+        rng = Random(archive.session.id)
+        for name, step in sorted(archive.used_in.items()):
+            query = " ".join([name, *two_words(rng, step, name)])
+            for where, session in (
+                ("its conversation", archive.session.id),
+                ("all conversations", None),
+            ):
+                hits = store.search(query, session=session).hits
                 place = first(name in archive.reader.identifiers(said(store, h)) for h in hits)
-                yield row("an exact pattern", "its conversation", archive, pattern, place)
-            for line in archive.lines:
-                query = " ".join(rng.sample(sorted({*WORD.findall(line)}), 3))
-                hits = store.search(query).hits
-                place = first(line in said(store, hit) for hit in hits)
-                yield row("three words of a line", "all conversations", archive, query, place)
+                yield row("a name and two words", where, archive, query, place)
+            pattern = re.escape(name)
+            hits = store.search(pattern=pattern, session=archive.session.id).hits
+            place = first(name in archive.reader.identifiers(said(store, h)) for h in hits)
+            yield row("an exact pattern", "its conversation", archive, pattern, place)
+        for line in archive.lines:
+            query = " ".join(rng.sample(sorted({*WORD.findall(line)}), 3))
+            hits = store.search(query).hits
+            place = first(line in said(store, hit) for hit in hits)
+            yield row("three words of a line", "all conversations", archive, query, place)
 
 
 def archives(store: Store, cuts: int, limit: int | None) -> Iterator[Archived]:

@@ -3,9 +3,10 @@
     backend      the methods of `Backend`, over the modules below
     lookup       one search: candidates, their texts, what stands beside them
     matching     which texts fit a query, and how well
+    scope        what a search looks through, shelf by shelf
     texts        the texts that a search can find, as they are written
     lexemes      the words of texts and queries, as the index has them
-    conversations  where the messages of sessions are
+    conversations    where the messages of sessions are
     rows         events and ledgers, which only grow
     archives     the originals of compressions
     refs         which session archived a ref

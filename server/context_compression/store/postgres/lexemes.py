@@ -16,8 +16,9 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.query import (
@@ -34,6 +35,8 @@ INDEXED_CHARS = 2**18
 """How much of a text is indexed."""
 MOST_BYTES = 900_000
 """The most bytes of all lexemes of a text; PostgreSQL takes a megabyte."""
+ROOM = 16
+"""Bytes that a lexeme needs beside its letters and positions, with its shelf."""
 MOST_POSITIONS, LAST_POSITION = 255, 16_383
 """How many positions PostgreSQL keeps of a lexeme, and the greatest. Later ones begin again."""
 SHELF = "\0"
@@ -43,6 +46,10 @@ _TOKEN = re.compile(r"[^\W_]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _IDEOGRAPHS = "\u2e80"
 """The first letter of scripts without spaces, in which `indexable` makes each letter a word."""
+
+
+Positions: TypeAlias = defaultdict[str, list[str]]
+"""Where words are, by word, each position with the weight of its column."""
 
 
 @dataclass(frozen=True)
@@ -68,59 +75,54 @@ class Words:
 
 
 class Splitter:
-    """Splits texts into words; words that come again are split once."""
+    """Splits texts into words; what comes again is split once."""
 
     def __init__(self) -> None:
         self._lexicon = lexicon()
-        self._known: dict[str, Sequence[str]] = {}
+        self._words_in = cache(words_in)
 
     def words(self, document: IndexedDocument) -> Words:
         """The words of a document: of its text, of its call, and of what it is."""
         if len(document.text) > INDEXED_CHARS:
             document = replace(document, source=document.text[:INDEXED_CHARS])
         text, parts, paths, about = words_of(document, self._lexicon)
-        at: defaultdict[str, list[str]] = defaultdict(list)
+        at: Positions = defaultdict(list)
         pairs = dict.fromkeys(f"{a}+{b}" for a, b in pairwise(self._split(parts)))
-        length = 0
-        for column, weight in ((text, ""), (parts, "C"), (about, "A")):
+        length = self._place(text, "", 0, at, pairs)
+        for column, weight in ((parts, "C"), (about, "A")):
             length = self._place(column, weight, length + 1, at, pairs)
         marks = [f"/{word}" for word in dict.fromkeys(self._split(f"{paths} {about}"))]
         if document.failed:
             marks.append("!")
         if document.call.tool:
             marks.append(_quoted(f"={document.call.tool[:LONGEST_WORD]}"))
-        return Words([*_fitting(at, (*marks, *pairs))], length)
+        return Words([*_fitting(at, [*marks, *pairs])], length)
 
     def _place(
-        self, column: str, weight: str, start: int, at: defaultdict[str, list[str]],
-        pairs: dict[str, None],
-    ) -> int:  # fmt: skip
+        self, column: str, weight: str, start: int, at: Positions, pairs: dict[str, None]
+    ) -> int:
         """Add the words of a column from a position; returns the position behind it."""
         before, seen = "", set[str]()
         for chunk in column.split():
             words = self._words_in(chunk)
             for word in words:
-                at[word].append(f"{start % LAST_POSITION + 1}{weight}")
                 start += 1
-            if not words:
-                continue
-            if before and words[0] >= _IDEOGRAPHS:
-                pairs[f"{before}+{words[0]}"] = None
+                at[word].append(f"{start % LAST_POSITION + 1}{weight}")
             if len(words) > 1 and chunk not in seen:
                 seen.add(chunk)
-                pairs.update(dict.fromkeys(f"{a}+{b}" for a, b in pairwise(words)))
-            before = words[-1] if words[-1] >= _IDEOGRAPHS else ""
+                for a, b in pairwise(words):
+                    pairs[f"{a}+{b}"] = None
+            if words and words[-1] >= _IDEOGRAPHS:
+                if before:
+                    pairs[f"{before}+{words[0]}"] = None
+                before = words[-1]
+            else:
+                before = ""
         return start
 
     def _split(self, text: str) -> Iterator[str]:
         for chunk in text.split():
             yield from self._words_in(chunk)
-
-    def _words_in(self, chunk: str) -> Sequence[str]:
-        known = self._known.get(chunk)
-        if known is None:
-            known = self._known[chunk] = words_in(chunk)
-        return known
 
 
 def words_in(text: str) -> Sequence[str]:
@@ -259,24 +261,39 @@ def _quoted(text: str) -> str:
 
 
 def _all(conditions: Iterable[str]) -> str:
-    return " & ".join(f"({each})" for each in conditions if each)
+    return _joined(" & ", conditions)
 
 
 def _any(conditions: Iterable[str]) -> str:
-    return " | ".join(f"({each})" for each in conditions if each)
+    return _joined(" | ", conditions)
 
 
-def _fitting(at: dict[str, list[str]], others: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _joined(sign: str, conditions: Iterable[str]) -> str:
+    parts = [each for each in conditions if each]
+    return parts[0] if len(parts) == 1 else sign.join(f"({each})" for each in parts)
+
+
+def _fitting(at: Positions, others: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The lexemes that a `tsvector` has room for, the words first."""
-    stems: defaultdict[str, list[str]] = defaultdict(list)
+    stems: Positions = defaultdict(list)
     for word, positions in at.items():
         if (base := stem(word)) != word:
             stems[f"~{base}"] += positions
     room = MOST_BYTES
-    for lexemes in (at, stems, dict.fromkeys(others, ())):
+    for lexemes in (at, stems):
         for lexeme, positions in lexemes.items():
-            some = positions[:MOST_POSITIONS]
-            room -= len(lexeme.encode()) + 2 * len(some) + 16
+            some = positions if len(positions) <= MOST_POSITIONS else positions[:MOST_POSITIONS]
+            room -= _size(lexeme) + 2 * len(some)
             if room < 0:
                 return
-            yield lexeme, f":{','.join(some)}" if some else ""
+            yield lexeme, f":{','.join(some)}"
+    for lexeme in others:
+        room -= _size(lexeme)
+        if room < 0:
+            return
+        yield lexeme, ""
+
+
+def _size(lexeme: str) -> int:
+    """At most so many bytes a lexeme needs, without its positions."""
+    return ROOM + (len(lexeme) if lexeme.isascii() else 4 * len(lexeme))

@@ -16,8 +16,9 @@ from context_compression.store.postgres import lexemes
 from context_compression.store.postgres.archives import Archives
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.conversations import ITSELF
-from context_compression.store.postgres.matching import Fit, Fits, Scope
+from context_compression.store.postgres.matching import Fit, Fits
 from context_compression.store.postgres.rows import about_rows
+from context_compression.store.postgres.scope import Scope
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.messages import (
     CallLabel,
@@ -34,8 +35,6 @@ from context_compression.store.search.spellings import Spellings
 
 READ_AT_ONCE = 64
 """Texts that are read at once."""
-MOST_READ = 2_000
-"""How many texts are read at most for a pattern, or for a part of a word; the newest."""
 MOST_SCANNED = 4
 """If no text fits a query, texts are read for this many of its words."""
 RELIED_WORDS = 30_000
@@ -57,8 +56,10 @@ WITH RECURSIVE known AS (
 ) SELECT tool FROM known WHERE tool <> ''
 """
 _NEWEST = """
-SELECT t.no, t.by_us FROM texts t {join} WHERE t.tenant = %s {where} ORDER BY t.no DESC LIMIT %s
+SELECT no, by_us FROM texts WHERE tenant = %s AND (%s::bigint IS NULL OR session = %s)
+ORDER BY no DESC LIMIT %s
 """
+_OURS = "SELECT no, by_us FROM texts WHERE tenant = %s AND no = ANY(%s)"
 _ROWS = """
 SELECT t.no, s.id, t.session, t.ref, t.message, t.at, t.failed, t.by_us, t.length, t.call,
     t.beside, r.entry
@@ -211,23 +212,14 @@ class TextLookup:
 
     def _newest(self, condition: str) -> list[int]:
         """The newest documents for which a condition holds, our own texts last."""
-        scope = self._scope
-        join, where, values = "", "", list[Any]()
-        if scope.session is not None:
-            where, values = "AND t.session = %s", [scope.session]
-        found: list[tuple[int, bool]] = []
+        scope, most = self._scope, self._scope.most_found
         if condition:
-            join, where = "JOIN lexemes l ON l.no = t.no", f"{where} AND l.words @@ %s::tsquery"
-        shelves = [[shelf] for shelf in scope.shelves] if condition else [[*scope.shelves]]
-        for some in shelves:
-            query = [scope.on(some, condition)] if condition else []
-            found += scope.ask(
-                _NEWEST.format(join=join, where=where),
-                [scope.tenant, *values, *query, MOST_READ - len(found)],
-            )
-            if len(found) >= MOST_READ:
-                self.complete = False
-                break
+            [those] = self._fits.find([condition])
+            self.complete = self.complete and those.complete
+            found = scope.ask(_OURS, [scope.tenant, [*those.texts]])
+        else:
+            found = scope.ask(_NEWEST, [scope.tenant, scope.session, scope.session, most])
+            self.complete = self.complete and len(found) < most
         found.sort(key=lambda each: (each[1], -each[0]))
         return [id for id, _ in found]
 

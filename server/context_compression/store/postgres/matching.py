@@ -1,123 +1,35 @@
-"""How well the texts of a tenant fit a query: conditions, looked up shelf by shelf, and scores.
+"""How well the texts of a tenant fit a query: what they hold of it, and scores.
 
 The weights are those of the index in a folder (`store.search.fits`). What is looked up is bounded:
-the newest shelves come first, and of a word that many texts hold only some are found.
+of a word that many texts hold only some are found, of the newest shelves, and few are scored.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from context_compression.store.postgres import lexemes
-from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.scope import Found, Scope
 from context_compression.store.search.fits import BESIDE, SHORTEST_BEGINNING, STEM_SHARE
 from context_compression.store.search.query import Query, weight_of
 
-MOST_FOUND = 1_000
-"""How many texts are found at most with one condition."""
-MOST_SCORED = 300
+MOST_SCORED = 100
 """How many texts are scored by how often they contain the words; the others follow them."""
 BM25_REPEATS, BM25_LENGTH = 1.2, 0.75
 RANK_WEIGHTS = [1.0, 0.5, 0.5, 0.5]
 """Of words in the text, in parts of names, of none, and in the call."""
 ONCE = 6 / math.pi**2
 """What `ts_rank` gives for a word that occurs once."""
-Ask: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
-_ALL = "SELECT at, no FROM texts_with(%s::text[]::tsquery[], %s)"
-_SESSION = """
-SELECT q.at, l.no FROM unnest(%s::text[]::tsquery[]) WITH ORDINALITY AS q (query, at)
-JOIN lexemes l ON l.session = %s AND l.words @@ q.query
-"""
 _SCORES = """
-SELECT l.no, t.session, t.at, t.length, (
-    SELECT array_agg(CASE WHEN l.words @@ q.query
-        THEN greatest(ts_rank(%s::real[], l.words, q.query), 1e-6) ELSE 0 END
-        ORDER BY q.at)
-    FROM unnest(%s::bigint[], %s::int[], %s::text[]::tsquery[]) AS q (shelf, at, query)
-    WHERE q.shelf = l.shelf
-)
-FROM lexemes l JOIN texts t ON t.tenant = %s AND t.no = l.no WHERE l.no = ANY(%s)
+SELECT l.no, q.at, greatest(ts_rank(%s::real[], l.words, q.query), 1e-6)
+FROM (SELECT no, shelf, words || ''::tsvector AS words FROM lexemes WHERE no = ANY(%s) OFFSET 0) l
+JOIN unnest(%s::bigint[], %s::int[], %s::text[]::tsquery[]) AS q (shelf, at, query)
+ON q.shelf = l.shelf AND l.words @@ q.query
 """
-
-
-@dataclass(frozen=True)
-class Found:
-    """The texts that a condition finds.
-
-    Attributes:
-        texts: their numbers.
-        among: of how many texts they were looked for.
-        complete: whether all of them were found.
-    """
-
-    texts: frozenset[int] = frozenset()
-    among: int = 0
-    complete: bool = True
-
-    def share_of(self, texts: int) -> int:
-        """About how many of so many texts the condition holds for."""
-        if self.complete or not self.among:
-            return len(self.texts)
-        return round(len(self.texts) * max(1.0, texts / self.among))
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What is searched: all texts of a tenant, or those of one session.
-
-    Attributes:
-        coding: how the tables keep what they hold.
-        shelves: their numbers, the newest first, each with how many texts and words it has.
-        session: the number of the session; `None` for all.
-    """
-
-    ask: Ask
-    tenant: str
-    coding: Coding
-    shelves: Mapping[int, tuple[int, int]]
-    session: int | None = None
-
-    @property
-    def texts(self) -> int:
-        """How many texts all shelves have."""
-        return sum(texts for texts, _ in self.shelves.values())
-
-    @property
-    def mean_length(self) -> float:
-        """The mean number of words of a text."""
-        return sum(words for _, words in self.shelves.values()) / max(1, self.texts)
-
-    def on(self, shelves: Iterable[int], condition: str) -> str:
-        """A condition as `tsquery`, on any of these shelves."""
-        return lexemes.on_shelves(condition, shelves, self.coding.words)
-
-    def find(self, conditions: Sequence[str], most: int = MOST_FOUND) -> list[Found]:
-        """The texts that each condition finds; an empty condition finds none."""
-        left = {at: condition for at, condition in enumerate(conditions) if condition}
-        found = [Found() for _ in conditions]
-        if not left or not self.shelves:
-            return found
-        if self.session is not None:
-            queries = [self.on(self.shelves, each) for each in left.values()]
-            for at, texts in _grouped(left, self.ask(_SESSION, [queries, self.session])).items():
-                found[at] = Found(frozenset(texts), self.texts)
-            return found
-        shelves, step = [*self.shelves], 1
-        among = 0
-        while shelves and left:
-            some, shelves = shelves[:step], shelves[step:]
-            among += sum(self.shelves[shelf][0] for shelf in some)
-            step = max(1, len(self.shelves) - len(shelves))
-            queries = [self.on(some, each) for each in left.values()]
-            for at, texts in _grouped(left, self.ask(_ALL, [queries, most])).items():
-                texts = found[at].texts | texts
-                full = len(texts) >= most
-                found[at] = Found(frozenset(texts), among, not full)
-                if full:
-                    del left[at]
-        return found
+"""Each `words` is unpacked once, by the concatenation."""
+_ABOUT = "SELECT no, session, at, length FROM texts WHERE tenant = %s AND no = ANY(%s)"
 
 
 class Fits:
@@ -142,9 +54,12 @@ class Fits:
         """
         new = [term for term in dict.fromkeys(terms) if term not in self._terms]
         strict = [lexemes.exactly(term) for term in new]
-        for term, condition, found in zip(new, strict, self.find(strict), strict=True):
-            relaxed = not found.texts and len(term) >= SHORTEST_BEGINNING
+        found = self.find(strict)
+        for term, condition, each in zip(new, strict, found, strict=True):
+            relaxed = not each.texts and len(term) >= SHORTEST_BEGINNING
             self._terms[term] = lexemes.exactly(term, begins=True) if relaxed else condition
+            if not each.complete:  # then so are its other forms, and these need not be found
+                self._found.setdefault(lexemes.in_any_form(term), each)
         return [self._terms[term] for term in terms]
 
     def number(self, term: str) -> int:
@@ -177,7 +92,10 @@ class Fits:
                     held[text] = max(held[text], weight)
         ordered = sorted(held, key=lambda text: (held[text], text), reverse=True)
         fits = self._scored(ordered[:MOST_SCORED], forms, weights, asked=is_question(query))
-        fits |= {text: Fit(False, held[text], 0.0, text) for text in ordered[MOST_SCORED:]}
+        for text in ordered[MOST_SCORED:]:  # behind those that are scored
+            asked = is_question(query)
+            weight, score = (0.0, -1 / (1 + held[text])) if asked else (held[text], 0.0)
+            fits[text] = Fit(False, weight, score, text)
         return Fitting(fits, complete)
 
     def _forms(self, query: Query) -> list["Form"]:
@@ -200,7 +118,7 @@ class Fits:
         terms = [term for term, condition in conditions.items() if condition]
         found = self.find([lexemes.both(limits, conditions[term]) for term in terms])
         weight = {
-            term: weight_of(each.share_of(number), number)
+            term: _weight(each.share_of(number), number)
             for term, each in zip(terms, found, strict=True)
         }
         rarest = sorted(terms, key=weight.__getitem__, reverse=True)
@@ -223,21 +141,25 @@ class Fits:
             for at, form in enumerate(forms)
         ]
         columns = map(list, zip(*queries, strict=True))
-        rows = self._scope.ask(_SCORES, [RANK_WEIGHTS, *columns, self._scope.tenant, [*texts]])
-        mean = self._scope.mean_length
+        ranks: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        for text, at, rank in self._scope.ask(_SCORES, [RANK_WEIGHTS, [*texts], *columns]):
+            ranks[text][at] = rank
+        mean = max(1.0, self._scope.mean_length)
         fits: dict[int, Fit] = {}
         places: dict[int, tuple[int, int]] = {}
         best: defaultdict[tuple[int, int], float] = defaultdict(float)
-        for text, session, at, length, ranks in rows:
-            all_forms = [*zip(forms, ranks, weights, strict=True)]
-            held = [each for each in all_forms if each[1]]
+        for text, session, at, length in self._scope.ask(_ABOUT, [self._scope.tenant, [*texts]]):
+            of_text = ranks[text]
+            held = [(forms[each], rank, weights[each]) for each, rank in of_text.items()]
             score = sum(
                 form.repeats(rank, length / mean) * (weight if asked else form.rarity)
                 for form, rank, weight in held
                 if form.is_exact
             )
             weight = 0.0 if asked else sum(weight for _, _, weight in held)
-            absent = frozenset(f.term for f, rank, _ in all_forms if f.is_name and not rank)
+            absent = frozenset(
+                form.term for each, form in enumerate(forms) if form.is_name and each not in of_text
+            )
             named = any(form.is_name for form, _, _ in held)
             fits[text] = Fit(named, weight, score, text, absent)
             if asked and at is not None:
@@ -310,7 +232,7 @@ class Form:
     def weight(self, holding: int, among: int) -> float:
         """What a text that contains it has from it, if so many texts do."""
         self.rarity = max(1e-6, math.log(max(0.5, among - holding + 0.5) / (holding + 0.5)))
-        return self.rarity if self.asked else self.share * weight_of(holding, max(among, holding))
+        return self.rarity if self.asked else self.share * _weight(holding, among)
 
     def repeats(self, rank: float, length: float) -> float:
         """The factor of BM25 for a text.
@@ -331,15 +253,6 @@ def is_question(query: Query) -> bool:
     return bool(query.function_words)
 
 
-def _grouped(left: Mapping[int, str], rows: Iterable[tuple[int, int]]) -> dict[int, set[int]]:
-    """The texts that were found, by the position of their condition.
-
-    Args:
-        left: the conditions that were asked for, by their positions.
-        rows: the number of a condition among them, from 1, and that of a text.
-    """
-    positions = [*left]
-    found: dict[int, set[int]] = {at: set() for at in positions}
-    for number, text in rows:
-        found[positions[number - 1]].add(text)
-    return found
+def _weight(holding: int, among: int) -> float:
+    """As `weight_of`; a term that all texts seem to hold still counts a little."""
+    return max(1e-6, weight_of(holding, max(among, holding)))

@@ -139,7 +139,7 @@ class Texts:
                 [each.on(shelf, self._coding.word) for each in words.values()],
             ],
         )  # fmt: skip
-        self._count(connection, shelf, len(made), sum(length for _, _, length in made))
+        self.count(connection, shelf, len(made), sum(length for _, _, length in made))
 
     def remove(self, connection: Connection, session: int) -> None:
         """Delete the texts of a session."""
@@ -149,7 +149,11 @@ class Texts:
             "SELECT shelf, count(*), sum(length) FROM gone GROUP BY shelf ORDER BY shelf"
         )
         for shelf, number, words in connection.execute(query, [session]).fetchall():
-            self._count(connection, shelf, -number, -words)
+            self.count(connection, shelf, -number, -words)
+
+    def count(self, connection: Connection, shelf: int, texts: int, words: int) -> None:
+        """Add to the numbers of a shelf; other writers of the tenant wait until it is committed."""
+        connection.execute(_COUNT, [texts, words, self._tenant, shelf])
 
     def forget(self, session: str) -> None:
         """Free what is remembered of a session."""
@@ -178,9 +182,6 @@ class Texts:
                 return shelf
         [[shelf]] = connection.execute(_NEW_SHELF, [self._tenant])
         return shelf
-
-    def _count(self, connection: Connection, shelf: int, texts: int, words: int) -> None:
-        connection.execute(_COUNT, [texts, words, self._tenant, shelf])
 
     def _columns(self, text: Text, added: Added) -> tuple[Any, ...]:
         """The columns of a row of `texts`, as `_TEXTS` takes them."""

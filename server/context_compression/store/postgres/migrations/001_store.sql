@@ -155,7 +155,9 @@ CREATE FUNCTION texts_with(queries tsquery[], most integer) RETURNS TABLE (at bi
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = context_compression, pg_temp AS $$
     SELECT q.at, found.no FROM unnest(queries) WITH ORDINALITY AS q (query, at)
     CROSS JOIN LATERAL (
-        SELECT l.no FROM lexemes l WHERE l.words @@ q.query
-        AND l.tenant = current_setting('context_compression.tenant', true) LIMIT most
+        -- the bound stands behind the lookup, or the planner would hope to meet as many without it
+        WITH held AS MATERIALIZED (SELECT l.no, l.tenant FROM lexemes l WHERE l.words @@ q.query)
+        SELECT held.no FROM held
+        WHERE held.tenant = current_setting('context_compression.tenant', true) LIMIT most
     ) AS found
 $$;
