@@ -125,15 +125,17 @@ def test_no_tenant_sees_orcounts_what_another_archived(
     assert other.search("okapi", session="talk").searched == 0
 
 
-def test_the_words_of_another_tenant_can_be_neither_changed_nor_deleted(
-    store: Store, rows: Callable[[str], int]
+def test_the_words_of_another_tenant_can_be_neither_seen_nor_changed_nor_deleted(
+    store: Store, rows: Callable[[str], int], postgres_server: Server
 ) -> None:
-    other = Store(store.backend.of_tenant(f"t-{secrets.token_hex(8)}"))
     offloaded(store, "okapi")
+    other = Store(PostgresBackend(postgres_server.guest(), f"t-{secrets.token_hex(8)}"))
     offloaded(other, "zebra")
+    assert len(other.search("zebra").hits) == 1
     assert isinstance(other.backend, PostgresBackend)
     database, tenant = other.backend.database, other.backend.tenant
 
+    assert len(database.read(tenant, "SELECT * FROM lexemes")) == 1
     database.write(tenant, lambda connection: connection.execute("DELETE FROM lexemes"))
     database.write(tenant, lambda connection: connection.execute("DELETE FROM texts"))
 
@@ -181,7 +183,10 @@ def test_a_connection_lost_among_texts_doubles_none(
         count(self, connection, *rest)
 
     monkeypatch.setattr(texts.Texts, "count", losing)
-    archived(store, "talk", "An okapi.", "A zebra.")
+    with pytest.raises(StoreError, match="with it the lock"):
+        archived(store, "talk", "An okapi.", "A zebra.")
+    assert rows("texts") == rows("lexemes") == 0
+    squeeze(Session(store, "talk"))
 
     assert lost
     assert rows("texts") == rows("lexemes") == store.search("zebra").searched

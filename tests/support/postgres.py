@@ -86,6 +86,19 @@ class Server:
         """The same database for a superuser."""
         return f"postgresql://admin@127.0.0.1:{self.port}/{DATABASE}"
 
+    def guest(self) -> str:
+        """The address for a new role that may use the tables, which are there, and owns none."""
+        name, schema = f"guest{secrets.token_hex(6)}", "context_compression"
+        with psycopg.connect(self.admin, autocommit=True) as admin:
+            for statement in (
+                f"CREATE ROLE {name} LOGIN PASSWORD '{self.password}'",
+                f"GRANT USAGE ON SCHEMA {schema} TO {name}",
+                f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {name}",
+                f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {name}",
+            ):
+                admin.execute(statement.encode())
+        return self.url.replace(f"//{ROLE}:", f"//{name}:")
+
     def start(self) -> None:
         """Start it, and wait until it answers."""
         folder = programs()
