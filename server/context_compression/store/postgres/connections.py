@@ -24,9 +24,10 @@ set_config('idle_in_transaction_session_timeout', '60s', false),
 set_config('tcp_keepalives_idle', '30', false),
 set_config('tcp_keepalives_interval', '10', false),
 set_config('tcp_keepalives_count', '3', false),
-set_config('enable_seqscan', 'off', false)"""
+set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"""
 """What each connection begins with. The locks of a machine that vanished are free in a minute. No
-statement needs to read a whole table; what the planner knows of words would mislead it to that.
+statement needs to read a whole table, or to be compiled; what the planner knows of words would
+mislead it to that.
 """
 
 

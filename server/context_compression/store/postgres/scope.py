@@ -11,6 +11,9 @@ FEW_TEXTS = 5_000
 """Of up to so many texts all are found."""
 MOST_FOUND = 200
 """How many of more texts are found at most with one condition."""
+MORE_SHELVES = 6
+"""How many times as many shelves are read next: common words are found often enough on the first.
+"""
 Ask: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 _ALL = "SELECT at, no FROM texts_with(%s::text[]::tsquery[], %s)"
 _SESSION = """
@@ -86,12 +89,11 @@ class Scope:
             for at, texts in _grouped(left, self.ask(_SESSION, [queries, self.session])).items():
                 found[at] = Found(frozenset(texts), self.texts)
             return found
-        shelves, step = [*self.shelves], 1
-        among = 0
+        shelves, step, among = [*self.shelves], 1, 0
         while shelves and left:
             some, shelves = shelves[:step], shelves[step:]
             among += sum(self.shelves[shelf][0] for shelf in some)
-            step = 3 * (len(self.shelves) - len(shelves))
+            step = MORE_SHELVES * (len(self.shelves) - len(shelves))
             queries = [self.on(some, each) for each in left.values()]
             for at, texts in _grouped(left, self.ask(_ALL, [queries, self.most_found])).items():
                 texts = found[at].texts | texts

@@ -123,7 +123,8 @@ CREATE TABLE lexemes (
     words tsvector NOT NULL
 );
 CREATE INDEX lexemes_by_session ON lexemes (session, no);
-CREATE INDEX lexemes_by_word ON lexemes USING gin (words);
+-- Each search also reads the words that are not yet sorted in, so these are kept few.
+CREATE INDEX lexemes_by_word ON lexemes USING gin (words) WITH (gin_pending_list_limit = 256);
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
