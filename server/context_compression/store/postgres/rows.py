@@ -18,19 +18,22 @@ NUMBERS: Mapping[Kind, int] = {"events": 0, "ledger": 1}
 """How the tables name the kinds."""
 
 _ADD = """
-INSERT INTO sessions AS s (tenant, id, created_at, last, event_bytes, other_bytes, written)
-VALUES (%(tenant)s, %(id)s, %(created)s, %(count)s, %(events)s, %(others)s, %(now)s)
-ON CONFLICT (tenant, id) DO UPDATE SET
-    last = s.last + excluded.last,
-    event_bytes = s.event_bytes + excluded.event_bytes,
-    other_bytes = s.other_bytes + excluded.other_bytes,
-    written = CASE WHEN excluded.written > 0
-        THEN greatest(excluded.written, s.written + 1) ELSE s.written END
-RETURNING no, last
-"""
-_ROWS = """
-INSERT INTO rows (tenant, session, kind, n, body)
-SELECT %s, %s, %s, %s + at, body FROM unnest(%s::bytea[]) WITH ORDINALITY AS given (body, at)
+WITH added AS (
+    INSERT INTO sessions AS s (tenant, id, created_at, last, event_bytes, other_bytes, written)
+    VALUES (%(tenant)s, %(id)s, %(created)s, %(count)s, %(events)s, %(others)s, %(now)s)
+    ON CONFLICT (tenant, id) DO UPDATE SET
+        last = s.last + excluded.last,
+        event_bytes = s.event_bytes + excluded.event_bytes,
+        other_bytes = s.other_bytes + excluded.other_bytes,
+        written = CASE WHEN excluded.written > 0
+            THEN greatest(excluded.written, s.written + 1) ELSE s.written END
+    RETURNING no, last
+), written AS (
+    INSERT INTO rows (tenant, session, kind, n, body)
+    SELECT %(tenant)s, no, %(kind)s, last - %(count)s + at, body
+    FROM added, unnest(%(bodies)s::bytea[]) WITH ORDINALITY AS given (body, at)
+)
+SELECT no, last FROM added
 """
 _REFS = """
 INSERT INTO refs (tenant, session, n, place, ref, is_message, sha256, entry)
@@ -125,18 +128,17 @@ class Rows:
             beside: bytes of originals that are added with them.
         """
         size, is_event = sum(map(len, lines)), kind == "events"
+        about = about_rows(session, kind)
         [[number, last]] = connection.execute(
             _ADD,
             {
                 "tenant": self._tenant, "id": session, "created": created_at, "count": len(lines),
                 "events": size if is_event else 0, "others": beside + (0 if is_event else size),
-                "now": time_ns() if is_event else 0,
+                "now": time_ns() if is_event else 0, "kind": NUMBERS[kind],
+                "bodies": [self._coding.coded(line, about) for line in lines],
             },
         )  # fmt: skip
         added = Added(number, last - len(lines))
-        about = about_rows(session, kind)
-        bodies = [self._coding.coded(line, about) for line in lines]
-        connection.execute(_ROWS, [self._tenant, number, NUMBERS[kind], added.before, bodies])
         if is_event and (refs := [*self._refs(rows, added.before)]):
             connection.execute(_REFS, [self._tenant, number, *map(list, zip(*refs, strict=True))])
         return added
