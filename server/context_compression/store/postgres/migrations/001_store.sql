@@ -3,8 +3,6 @@
 CREATE SCHEMA IF NOT EXISTS context_compression;
 SET LOCAL search_path = context_compression, public;
 
-CREATE EXTENSION IF NOT EXISTS pg_trgm;
-
 -- One row for each connection: the mark of its last write. It tells a writer whose connection was
 -- lost at COMMIT whether that was made. Nothing of a tenant stands here.
 CREATE TABLE writes (mark uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
