@@ -1,6 +1,7 @@
 """What only a store in PostgreSQL has: one copy for a tenant, objects, encryption, policies."""
 
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,25 @@ def test_a_missing_object_is_told_and_all_else_can_be_restored(
     assert any(name in problem for problem in Store(backend).verify())
     backend.write_originals("b", NAME, [LONG], NOON)
     assert backend.read_original("a", NAME, 0) == LONG
+
+
+def test_objects_that_a_killed_writer_left_are_swept_when_they_are_old(
+    postgres_server: Server, tenant: str, tmp_path: Path, monkeypatch: MonkeyPatch
+) -> None:
+    objects = objects_at(str(tmp_path / "objects"))
+    backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
+    backend.write_originals("a", NAME, [LONG], NOON)
+    [kept] = objects.names()
+    for of in (tenant, "another"):
+        objects.put(f"{of}/ab/ab{'0' * 62}", b"left behind")
+
+    assert backend.sweep() == 0
+    monkeypatch.setattr(contents, "SETTLED", timedelta(hours=-1))
+    assert backend.sweep() == 1
+
+    assert {*objects.names()} == {kept, f"another/ab/ab{'0' * 62}"}
+    assert backend.read_original("a", NAME, 0) == LONG
+    assert PostgresBackend(postgres_server.url, tenant).sweep() == 0
 
 
 def test_objects_that_cannot_be_written_leave_no_row(

@@ -170,6 +170,7 @@ def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
         return
     with working("deleting what is too old"):
         deleted = store.expire(seconds)
+        store.backend.sweep()
     if as_json:
         write_json({"deleted": deleted})
     else:

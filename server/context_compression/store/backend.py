@@ -279,6 +279,13 @@ class Backend(Protocol):
         """Why settings and prompts here are not applied; "" if they are, or none exist."""
         ...
 
+    def sweep(self) -> int:
+        """Delete what killed writers left in other places than the engine's own; how much it was.
+
+        What was written in the last hour stays, because its writer may not be done.
+        """
+        ...
+
     def problems(self, session: str) -> list[str]:
         """One sentence for each problem with what a session keeps, but for its refs."""
         ...

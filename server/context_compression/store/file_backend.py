@@ -254,6 +254,10 @@ class FileBackend:
         """
         return files.read_text(self.folder / PROMPTS / f"{name}.md")
 
+    def sweep(self) -> int:
+        """There are no other places; `prune` deletes what killed writers left in the folder."""
+        return 0
+
     def problems(self, session: str) -> list[str]:
         """See `Backend.problems`."""
         return self.session(session).problems()

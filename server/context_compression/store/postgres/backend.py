@@ -280,6 +280,10 @@ class PostgresBackend:
         text = self.read_document(PROMPTS).get(name)
         return text if isinstance(text, str) else None
 
+    def sweep(self) -> int:
+        """Delete objects that no row names; see `Backend.sweep`."""
+        return self._contents.sweep(self._ask)
+
     def problems(self, session: str) -> list[str]:
         """See `Backend.problems`."""
         problems: list[str] = []

@@ -5,13 +5,17 @@ writes and who deletes the same content hold the row meanwhile, so neither undoe
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from context_compression.errors import StoreDamaged
 from context_compression.store.objects import Objects
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
 
+SETTLED = timedelta(hours=1)
+"""An object that is older belongs to no write that still goes on."""
 LARGE = 65_536
 """Bytes from which a content is kept as an object, if there are objects."""
 _KEEP = """
@@ -25,6 +29,7 @@ _LESS = """
 UPDATE contents SET uses = uses - given.less FROM unnest(%s::bigint[], %s::bigint[])
 AS given (content, less) WHERE no = given.content
 """
+_NAMED = "SELECT digest FROM contents WHERE tenant = %s AND digest = ANY(%s) AND body IS NULL"
 _UNUSED = "DELETE FROM contents WHERE no = ANY(%s) AND uses <= 0 RETURNING digest, body IS NULL"
 
 
@@ -84,6 +89,21 @@ class Contents:
         objects = [self._name(digest) for digest, is_object in gone if is_object]
         if objects and self._objects:
             self._objects.delete(objects)
+
+    def sweep(self, ask: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]) -> int:
+        """Delete old objects of the tenant that no row names; returns how many.
+
+        Args:
+            ask: returns the rows of a query.
+        """
+        if self._objects is None:
+            return 0
+        names = {*self._objects.names(self._tenant, before=datetime.now(UTC) - SETTLED)}
+        digests = [bytes.fromhex(name.rpartition("/")[2]) for name in names]
+        found = ask(_NAMED, [self._tenant, digests]) if digests else []
+        unnamed = names - {self._name(digest) for [digest] in found}
+        self._objects.delete(sorted(unnamed))
+        return len(unnamed)
 
     def _in_table(self, digest: bytes, body: bytes) -> bytes | None:
         is_large = self._objects is not None and len(body) >= LARGE
