@@ -1,5 +1,6 @@
 """Each engine that keeps a store passes the same checks."""
 
+import json
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -93,3 +94,21 @@ def test_a_store_without_a_folder_does_all_that_a_session_needs(tmp_path: Path) 
     assert "talk" in store.prunable(older_than=0).sessions
     store.delete("talk")
     assert "talk" not in store.sessions()
+
+
+@pytest.mark.parametrize("strategy", ["auto", "window", "offload", "truncate"])
+def test_a_view_is_the_same_bytes_over_a_database_as_over_files(
+    strategy: str, tmp_path: Path, postgres_server: Server
+) -> None:
+    tenant = f"t-{secrets.token_hex(8)}"
+    files = Store(cast("Backend", Elsewhere(tmp_path / "hidden")))
+    database = Store(PostgresBackend(postgres_server.url, tenant))
+    for seed in range(3):
+        messages = conversation(12, seed=seed)
+
+        here, there = (
+            compress(messages, settings=SMALL, strategy=strategy, store=store).messages
+            for store in (files, database)
+        )
+
+        assert json.dumps(there) == json.dumps(here)
