@@ -16,6 +16,7 @@ from context_compression.store.objects import objects_at
 from context_compression.store.originals import file_name
 from context_compression.store.postgres import contents
 from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store.postgres.rows import Rows
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation
 
@@ -87,9 +88,14 @@ def test_a_missing_object_is_told_and_all_else_can_be_restored(
         backend.read_original("a", NAME, 0)
 
     assert backend.read_original("a", NAME, 1) == "short"
+    assert Store(backend).search("anything").hits == ()
     assert any(name in problem for problem in Store(backend).verify())
     backend.write_originals("b", NAME, [LONG], NOON)
     assert backend.read_original("a", NAME, 0) == LONG
+
+
+class Killed(BaseException):
+    """Ends a writer in the middle."""
 
 
 def test_objects_that_a_killed_writer_left_are_swept_when_they_are_old(
@@ -99,16 +105,27 @@ def test_objects_that_a_killed_writer_left_are_swept_when_they_are_old(
     backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
     backend.write_originals("a", NAME, [LONG], NOON)
     [kept] = objects.names()
-    for of in (tenant, "another"):
-        objects.put(f"{of}/ab/ab{'0' * 62}", b"left behind")
+    of_another = f"{tenant}/ab/ab{'0' * 62}"
+    objects.put(of_another, b"what another database names")
+    for message in (LONG, {**LONG, "role": "assistant"}):
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(Rows, "append", killed)
+            backend.write_originals("b", NAME, [message], NOON)
+    assert len([*objects.names()]) == 3
 
     assert backend.sweep() == 0
     monkeypatch.setattr(contents, "SETTLED", timedelta(hours=-1))
+    assert PostgresBackend(postgres_server.url, tenant).sweep() == 0
     assert backend.sweep() == 1
 
-    assert {*objects.names()} == {kept, f"another/ab/ab{'0' * 62}"}
+    assert {*objects.names()} == {kept, of_another}
     assert backend.read_original("a", NAME, 0) == LONG
-    assert PostgresBackend(postgres_server.url, tenant).sweep() == 0
+    assert backend.sweep() == 0
+    assert len(rows_of(postgres_server, tenant, "contents")) == 1
+
+
+def killed(*_: object, **__: object) -> None:
+    raise Killed
 
 
 def test_objects_that_cannot_be_written_leave_no_row(

@@ -170,11 +170,11 @@ def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
         return
     with working("deleting what is too old"):
         deleted = store.expire(seconds)
-        store.backend.sweep()
     if as_json:
         write_json({"deleted": deleted})
     else:
         show(f"Deleted {how_many(len(deleted), 'session')}.")
+    store.backend.sweep()
 
 
 def current(workspace: Workspace) -> list[str]:

@@ -18,7 +18,7 @@ from context_compression.display.strings import harmless
 from context_compression.errors import SetupError
 from context_compression.progress import CHECKING
 from context_compression.shell import completing
-from context_compression.store.location import PLACE
+from context_compression.store.location import PLACE, TENANT
 from context_compression.store.places import is_database
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
@@ -206,6 +206,8 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
             environ = dict(os.environ)
             if options.store and is_database(options.store):  # other users can see a command line
                 environ[PLACE] = options.store
+            if options.tenant:
+                environ[TENANT] = options.tenant
             findings[HERE] = doctor.check_server(command, environ, machine)
         all_here = [*hosts, *without]
         examined = doctor.examine_all(all_here, machine, server, in_project=in_project)

@@ -23,6 +23,8 @@ OTHERS = (
     "OPENTELEMETRY",
 )  # fmt: skip
 """Our variables that are not settings, without the prefix."""
+VERIFIED = 20
+"""How many conversations of a database are verified, the newest."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
 
@@ -76,15 +78,23 @@ def check_store(folder: Path, home: Path) -> Iterator[Finding]:
             yield Finding("trust", None, one_line(why.removesuffix("."), LONGEST_PROBLEM))
 
 
-def check_database(url: str) -> Iterator[Finding]:
-    """Findings on a store in a database: whether it answers, and keeps tenants apart itself."""
+def check_database(url: str, tenant: str | None = None) -> Iterator[Finding]:
+    """Findings on a store in a database: whether it answers, and keeps tenants apart itself.
+
+    The newest conversations are verified, too.
+    """
     try:
-        store = Store(url)
-        kept = how_many(len(store.sessions()), "conversation")
+        store = Store(url).of_tenant(tenant) if tenant else Store(url)
+        ids = store.sessions()
+        wrong = [each for id in ids[:VERIFIED] for each in store.session(id).problems()]
+        kept = how_many(len(ids), "conversation")
     except ContextCompressionError as error:
         yield Finding("store", False, one_line(str(error), LONGEST_PROBLEM))
         return
-    yield Finding("store", True, f"{store.name}, {kept}")
+    for problem in wrong[:5]:
+        yield Finding("store", False, one_line(problem, LONGEST_PROBLEM))
+    if not wrong:
+        yield Finding("store", True, f"{store.name}, {kept}")
     from context_compression.store.postgres.backend import PostgresBackend  # it needs an extra
 
     if isinstance(store.backend, PostgresBackend) and (why := store.backend.unguarded()):

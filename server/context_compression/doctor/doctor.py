@@ -35,7 +35,7 @@ from context_compression.setup.host import Environment, Host, command_of, enviro
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
 from context_compression.setup.mcp_package import unavailable
-from context_compression.store.location import PLACE
+from context_compression.store.location import PLACE, TENANT
 from context_compression.store.places import is_database
 
 if TYPE_CHECKING:
@@ -168,10 +168,12 @@ def check_server(
     findings += _trial(trial)
     place = environ.get(PLACE, "")
     if is_database(place):
-        findings += once.of(place, lambda: [*check_database(place)])
+        tenant = environ.get(TENANT)
+        findings += once.of((place, tenant), lambda: [*check_database(place, tenant)])
     elif store := trial.status.get("store"):
         findings += once.of(store, lambda: [*check_store(Path(store), machine.home)])
-    return [*findings, *check_search(), *check_key(environ), *_transcripts(machine, host)]
+    search = () if is_database(place) else check_search()
+    return [*findings, *search, *check_key(environ), *_transcripts(machine, host)]
 
 
 def own_version() -> str:

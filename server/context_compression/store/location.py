@@ -20,6 +20,8 @@ JOURNAL_ENDINGS = ("-journal", "-wal", "-shm")
 """Endings of the files that SQLite may leave next to the index."""
 PLACE, FOLDER = "CONTEXT_COMPRESSION_STORE", "CONTEXT_COMPRESSION_DIR"
 """The variables that name the store; the first also a database."""
+TENANT = "CONTEXT_COMPRESSION_TENANT"
+"""The variable that names the team whose part of the store is used."""
 USER = "user"
 """Value of `CONTEXT_COMPRESSION_DIR`: one folder per project in the user's data folder."""
 LONGEST_POINTER = 10_000

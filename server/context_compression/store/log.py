@@ -310,7 +310,7 @@ class SessionLog:
         rows: Sequence[dict[str, Any]] = ()
         with suppress(StoreError):  # the backend has told it
             rows = self.backend.rows(self.id, "events").items
-        if lost := lost_refs(filter(refs_in, rows), self.read_originals):
+        if lost := lost_refs(filter(refs_in, rows), self.read_originals, self.read_original):
             count = f"{how_many(len(lost), 'ref')} of sessions/{self.id} cannot be restored"
             problems.append(f"{count}: {', '.join(map(one_line, lost))}")
         return problems

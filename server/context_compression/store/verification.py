@@ -32,15 +32,28 @@ def damaged_originals(
 
 
 def lost_refs(
-    events: Iterable[Mapping[str, Any]], read_originals: Callable[[str], Sequence[Any]]
+    events: Iterable[Mapping[str, Any]],
+    read_originals: Callable[[str], Sequence[Any]],
+    read_original: Callable[[str, int], Any],
 ) -> list[str]:
     """The refs whose original is in none of the places that the log names.
 
     Args:
         events: the events of the log that have refs.
         read_originals: returns the messages of a file of originals, by the file's name.
+        read_original: returns one of them by its position, also if others are damaged.
     """
-    read = lru_cache(2)(read_originals)  # the refs of a compression follow each other
+    read_all = lru_cache(2)(read_originals)  # the refs of a compression follow each other
+    damaged: set[str] = set()
+
+    def read(file: str, at: int) -> Any:
+        if file not in damaged:
+            try:
+                return read_all(file)[at]
+            except ContextCompressionError:
+                damaged.add(file)
+        return read_original(file, at)
+
     restorable: dict[str, bool] = {}
     for event in events:
         for ref, entry in refs_in(event).items():
@@ -48,6 +61,6 @@ def lost_refs(
                 located = {"file": event.get("originals"), **entry}
                 restorable[ref] = False
                 with suppress(ContextCompressionError):
-                    original = original_of(located, lambda file, at: read(file)[at])
+                    original = original_of(located, read)
                     restorable[ref] = is_proven(ref, entry, original)
     return [ref for ref, is_there in restorable.items() if not is_there]

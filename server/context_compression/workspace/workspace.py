@@ -17,6 +17,7 @@ from context_compression.session.following import first_messages, is_another_con
 from context_compression.setting_names import Provider
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
+from context_compression.store.location import TENANT
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.transcripts.access import Access
 from context_compression.transcripts.transcript import Transcript, id_from_name
@@ -26,8 +27,6 @@ from context_compression.workspace.opened import Opened, settings_in
 from context_compression.workspace.own_sessions import is_own_session
 from context_compression.workspace.summary_models import SummaryModels
 
-TENANT = "CONTEXT_COMPRESSION_TENANT"
-"""The variable with the name of a part of the store, which belongs to one team."""
 SUMMARY_SECONDS = 25.0
 """Time limit for all requests of a summary: a client may give up on a tool after 30 seconds."""
 

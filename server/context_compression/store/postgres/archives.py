@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from context_compression.errors import StoreDamaged, StoreError
@@ -74,6 +75,8 @@ class Archives:
                     "Take another n."
                 )
 
+        if large := self._contents.are_objects(bodies):
+            self._database.write(self._tenant, lambda c: self._contents.announce(c, large))
         self._database.write(self._tenant, work)
 
     def names(self, session: str) -> Collection[str]:
@@ -100,16 +103,13 @@ class Archives:
     def read_each(
         self, places: Sequence[tuple[str, str, int]]
     ) -> Mapping[tuple[str, str, int], Any]:
-        """Messages of any sessions, by session, name and position, as `read_one` reads them."""
+        """Messages of any sessions by session, name and position; those damaged are left out."""
         columns = [list(column) for column in zip(*dict.fromkeys(places), strict=True)]
         rows = self._ask(_EACH, [*columns, self._tenant]) if places else ()
-        found = {
-            (session, name, position): self._message(session, name, digest, body)
-            for session, name, position, digest, body in rows
-        }
-        for session, name, position in places:
-            if (session, name, position) not in found:
-                raise self._damaged(session, name, f"has no message {position}")
+        found: dict[tuple[str, str, int], Any] = {}
+        for session, name, position, digest, body in rows:
+            with suppress(StoreDamaged):
+                found[session, name, position] = self._message(session, name, digest, body)
         return found
 
     def release(self, connection: Connection, session: int) -> None:
@@ -125,7 +125,7 @@ class Archives:
         try:
             return json.loads(self._contents.body(digest, body))
         except StoreDamaged as error:
-            raise self._damaged(session, name, f"cannot be read: {error}") from error
+            raise StoreDamaged(f"{name} of {session}: {error}") from error
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._database.read(self._tenant, query, parameters)

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
+from context_compression.display.plurals import how_many
 from context_compression.store import files
 from context_compression.store.backend import LOCK_SECONDS, Events, Kind, Owner, Stamp
 from context_compression.store.events import hashes_of_originals
@@ -248,9 +249,13 @@ class PostgresBackend:
             scope = scope_of(self._ask, self.tenant, self._coding, session)
             lookup = TextLookup(scope, self._archives)
             result = search.run(lookup)
-            if lookup.complete:
+            notes = [NOT_ALL] * (not lookup.complete)
+            if lookup.unreadable:
+                texts = how_many(lookup.unreadable, "text")
+                notes.append(f"{texts} could not be read, because the archive is damaged")
+            if not notes:
                 return result
-            return replace(result, exact=False, note=NOT_ALL)
+            return replace(result, exact=False, note="; ".join(notes))
 
         return search_by(finding, query, pattern=pattern, limit=limit, skip=skip)
 
@@ -282,7 +287,7 @@ class PostgresBackend:
 
     def sweep(self) -> int:
         """Delete objects that no row names; see `Backend.sweep`."""
-        return self._contents.sweep(self._ask)
+        return self.database.write(self.tenant, self._contents.sweep)
 
     def problems(self, session: str) -> list[str]:
         """See `Backend.problems`."""

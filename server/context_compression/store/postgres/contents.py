@@ -1,21 +1,22 @@
 """Archived messages, each kept once for a tenant: in a table, or large ones as objects beside it.
 
-An object is written before the row that names it is committed, and deleted before the row is. Who
-writes and who deletes the same content hold the row meanwhile, so neither undoes the other.
+An object is announced, written before the row that names it is committed, and deleted before the
+row is. Who writes and who deletes the same content hold the row meanwhile, so neither undoes the
+other.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from context_compression.errors import StoreDamaged
 from context_compression.store.objects import Objects
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
 
+ADVICE = "Bring the database back from a backup; all else can be restored."
 SETTLED = timedelta(hours=1)
-"""An object that is older belongs to no write that still goes on."""
+"""An object that was announced earlier belongs to no write that still goes on."""
 LARGE = 65_536
 """Bytes from which a content is kept as an object, if there are objects."""
 _KEEP = """
@@ -29,7 +30,17 @@ _LESS = """
 UPDATE contents SET uses = uses - given.less FROM unnest(%s::bigint[], %s::bigint[])
 AS given (content, less) WHERE no = given.content
 """
-_NAMED = "SELECT digest FROM contents WHERE tenant = %s AND digest = ANY(%s) AND body IS NULL"
+_ANNOUNCE = """
+INSERT INTO pending (tenant, digest) SELECT %s, * FROM unnest(%s::bytea[])
+ON CONFLICT (tenant, digest) DO UPDATE SET at = now()
+"""
+_WRITTEN = "DELETE FROM pending WHERE tenant = %s AND digest = ANY(%s)"
+_OLD = "DELETE FROM pending WHERE tenant = %s AND at < now() - %s::interval RETURNING digest"
+_HOLD = """
+INSERT INTO contents (tenant, digest, uses, size) SELECT %s, *, 0, 0 FROM unnest(%s::bytea[])
+ON CONFLICT DO NOTHING RETURNING digest
+"""
+_LET_GO = "DELETE FROM contents WHERE tenant = %s AND digest = ANY(%s) AND uses = 0"
 _UNUSED = "DELETE FROM contents WHERE no = ANY(%s) AND uses <= 0 RETURNING digest, body IS NULL"
 
 
@@ -57,9 +68,10 @@ class Contents:
             ],
             binary=True,
         ).fetchall()  # fmt: skip
-        for digest, _, is_object in kept:
-            if is_object and self._objects:
+        if self._objects and (objects := [digest for digest, _, is_object in kept if is_object]):
+            for digest in objects:
                 self._objects.put(self._name(digest), self._coded(digest, by_digest[digest]))
+            connection.execute(_WRITTEN, [self._tenant, objects])
         numbers = {digest: number for digest, number, _ in kept}
         return [numbers[digest] for digest in digests]
 
@@ -70,12 +82,12 @@ class Contents:
             StoreDamaged: it is missing, was changed, or cannot be decrypted.
         """
         if digest is None:
-            raise StoreDamaged("the row of a message is missing")
+            raise StoreDamaged(f"The row of a message is missing. {ADVICE}")
         if data is None:
             data = self._of_object(digest)
         body = self._coding.plain(data, _about(digest))
         if not self._coding.is_digest(digest, body):
-            raise StoreDamaged("a message was changed")
+            raise StoreDamaged(f"A message was changed. {ADVICE}")
         return body
 
     def release(self, connection: Connection, uses: Mapping[int, int]) -> None:
@@ -90,24 +102,32 @@ class Contents:
         if objects and self._objects:
             self._objects.delete(objects)
 
-    def sweep(self, ask: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]) -> int:
-        """Delete old objects of the tenant that no row names; returns how many.
+    def announce(self, connection: Connection, bodies: Sequence[bytes]) -> None:
+        """Note which objects will be written, in a transaction before that of `keep`."""
+        connection.execute(_ANNOUNCE, [self._tenant, sorted({*map(self._coding.digest, bodies)})])
 
-        Args:
-            ask: returns the rows of a query.
+    def sweep(self, connection: Connection) -> int:
+        """Delete objects that were announced long ago and that no row names; returns how many.
+
+        Their rows are held meanwhile: who archives one of them waits, and then writes it anew.
         """
         if self._objects is None:
             return 0
-        names = {*self._objects.names(self._tenant, before=datetime.now(UTC) - SETTLED)}
-        digests = [bytes.fromhex(name.rpartition("/")[2]) for name in names]
-        found = ask(_NAMED, [self._tenant, digests]) if digests else []
-        unnamed = names - {self._name(digest) for [digest] in found}
-        self._objects.delete(sorted(unnamed))
+        old = connection.execute(_OLD, [self._tenant, SETTLED], binary=True).fetchall()
+        digests = sorted(digest for [digest] in old)
+        held = connection.execute(_HOLD, [self._tenant, digests], binary=True).fetchall()
+        unnamed = [digest for [digest] in held]
+        if unnamed:
+            self._objects.delete([*map(self._name, unnamed)])
+        connection.execute(_LET_GO, [self._tenant, unnamed])
         return len(unnamed)
 
+    def are_objects(self, bodies: Sequence[bytes]) -> list[bytes]:
+        """Those of some contents that are kept as objects."""
+        return [body for body in bodies if self._objects is not None and len(body) >= LARGE]
+
     def _in_table(self, digest: bytes, body: bytes) -> bytes | None:
-        is_large = self._objects is not None and len(body) >= LARGE
-        return None if is_large else self._coded(digest, body)
+        return None if self.are_objects([body]) else self._coded(digest, body)
 
     def _coded(self, digest: bytes, body: bytes) -> bytes:
         return self._coding.coded(body, _about(digest))
@@ -115,7 +135,8 @@ class Contents:
     def _of_object(self, digest: bytes) -> bytes:
         if self._objects is None:
             raise StoreDamaged(
-                "a large message is kept as an object, and CONTEXT_COMPRESSION_OBJECTS is not set"
+                "A large message is kept as an object, and CONTEXT_COMPRESSION_OBJECTS is not set. "
+                "Set it to the place of the objects."
             )
         return self._objects.get(self._name(digest))
 

@@ -48,12 +48,16 @@ IDLE_SECONDS = 300.0
 """How long an unused connection stays open."""
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 """Errors after which the same transaction may succeed."""
-REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied")
+REFUSALS = (
+    "authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied",
+    "no password supplied", "not permitted to log in",
+)  # fmt: skip
 """Words of a server that lets nobody in."""
+GRANT = " Let the owner of the tables grant it to this role."
 HOLDERS: ContextVar[tuple[Holder, ...]] = ContextVar("HOLDERS", default=())
 """The connections of the locks that this thread, or this task, holds."""
 _OLD_MARKS = "DELETE FROM context_compression.writes WHERE at < now() - interval '1 day'"
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # we tell it in our words
+logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # we tell it in our words
 
 
 @dataclass(frozen=True)
@@ -290,7 +294,7 @@ class Database:
     def _refused(self, reason: str) -> StoreUnwritable:
         return StoreUnwritable(
             f"The database {self.address.shown} refused: {self.address.without_secrets(reason)}. "
-            "Nothing was changed."
+            f"Nothing was changed.{GRANT if 'permission denied' in reason else ''}"
         )
 
 

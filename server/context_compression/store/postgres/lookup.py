@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -98,6 +98,7 @@ class TextLookup:
 
     Attributes:
         complete: whether everything was looked through; otherwise only the newest of too many.
+        unreadable: how many texts that may fit could not be read, because they are damaged.
     """
 
     def __init__(self, scope: Scope, archives: Archives) -> None:
@@ -105,6 +106,7 @@ class TextLookup:
         self._scope, self._archives = scope, archives
         self._fits = Fits(scope)
         self.complete = True
+        self.unreadable = 0
 
     def count(self) -> int:
         """How many documents there are to search."""
@@ -262,21 +264,21 @@ class TextLookup:
             if "text" not in entry
         }
 
-        @cache
-        def originals() -> Mapping[tuple[str, str, int], Any]:
-            return self._archives.read_each([*places.values()])
+        originals = self._archives.read_each([*places.values()])
+        lost = {id for id, place in places.items() if place not in originals}
+        self.unreadable += len(lost)
 
         def text_of(id: int) -> str:
             entry = entries[id]
             if "text" in entry:
                 return entry["text"]
-            raw = originals()[places[id]]
+            raw = originals[places[id]]
             if entry["block"] is None:
                 return full_text(parse_message(raw))
             return text_in(raw, entry["block"])
 
         for id in ids:
-            if id not in rows:
+            if id not in rows or id in lost:
                 continue
             _, session, number, ref, message, at, failed, by_us, length, call, beside, _ = rows[id]
             absent = fits[id].absent if id in fits and length <= RELIED_WORDS else frozenset[str]()

@@ -43,6 +43,13 @@ CREATE TABLE contents (
     body bytea,                               -- NULL if it is kept as an object
     PRIMARY KEY (tenant, digest)
 );
+-- Objects that are about to be written. What stays here was written for a row that was never committed.
+CREATE TABLE pending (
+    tenant text NOT NULL,
+    digest bytea NOT NULL,
+    at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant, digest)
+);
 CREATE TABLE archives (
     tenant text NOT NULL,
     session bigint NOT NULL REFERENCES sessions (no),
@@ -137,7 +144,7 @@ DO $$
 DECLARE name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY[
-        'sessions', 'rows', 'contents', 'archives', 'refs', 'summaries', 'documents', 'shelves',
+        'sessions', 'rows', 'contents', 'pending', 'archives', 'refs', 'summaries', 'documents', 'shelves',
         'texts', 'lexemes'
     ] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
