@@ -126,7 +126,9 @@ def test_without_an_index_nothing_is_resolved(folder: Path) -> None:
     assert ended.stdout.startswith("No package index is reachable, so nothing is resolved: ")
 
 
-OTHERS = {"openai", "opentelemetry", "test", "dev", "docs"}
+OTHERS = {
+    "openai", "opentelemetry", "postgres", "objects", "encryption", "test", "dev", "docs"
+}  # fmt: skip
 """Extras that bring no agent framework."""
 
 

@@ -179,7 +179,7 @@ def test_more_threads_than_connections_hold_their_locks_and_write(place: Place) 
 
 
 def test_locks_that_all_connections_hold_are_waited_for(place: Place) -> None:
-    logs = [place.store.session(f"s{n}") for n in range(database.POOLED + 1)]
+    logs = [place.store.session(f"s{n}") for n in range(database.POOLED_LOCKS + 1)]
     held, go = Event(), Event()
 
     def hold(left: int) -> None:
@@ -192,16 +192,19 @@ def test_locks_that_all_connections_hold_are_waited_for(place: Place) -> None:
                 held.set()
                 go.wait()
 
-    first = Thread(target=hold, args=(database.POOLED - 1,))
+    first = Thread(target=hold, args=(database.POOLED_LOCKS - 1,))
     first.start()
     held.wait()
-    with pytest.raises(StoreError, match="compressing this conversation; waited 0 s"):
-        logs[-1].locked(timeout=0).__enter__()
-    go.set()
+    try:
+        told = f"all {database.POOLED_LOCKS} connections of this process .* in use; waited 0 s"
+        with pytest.raises(StoreError, match=told):
+            logs[-1].locked(timeout=0).__enter__()
+    finally:
+        go.set()
     with logs[-1].locked(timeout=30):
         logs[-1].append(message("now"))
     first.join()
-    assert texts(place.near, f"s{database.POOLED}") == ["now"]
+    assert texts(place.near, f"s{database.POOLED_LOCKS}") == ["now"]
 
 
 def test_an_interruption_in_the_middle_leaves_nothing_and_no_lock(place: Place) -> None:

@@ -37,6 +37,11 @@ def write_tokens(file: Path, *tenants: str) -> Path:
     return file
 
 
+def interruptible() -> None:
+    """Take SIGINT as at a terminal: a shell starts what runs in the background without it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @dataclass
 class Replica:
     """One process."""
@@ -105,6 +110,7 @@ def replicas(
             subprocess.Popen(
                 [*command, "serve", "--http", "--port", "0", *options],
                 cwd=folder, env=variables | (environ or {}), stderr=subprocess.PIPE, text=True,
+                preexec_fn=interruptible,
             )
         )
         for _ in range(number)

@@ -148,7 +148,7 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
     short_help="Delete all sessions that a rule does not allow to keep.",
     epilog=examples(
         ("archive expire 30d", "ask, then delete"),
-        ("--tenant acme archive expire 30d --yes", "one team's, as a job that runs every day"),
+        ("archive expire 30d --yes", "as a job that runs every day"),
     ),
 )
 @click.argument("age", metavar="AGE")

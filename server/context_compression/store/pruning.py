@@ -105,8 +105,12 @@ def expire(store: PrunableStore, older_than: float, now: float | None = None) ->
         stamp = store.session(id).stamp
         if stamp and now - stamp[1] / 1e9 < older_than:
             break  # all others were written later
-        with suppress(StoreError):  # another process works in it
+        try:
             store.delete(id, timeout=0, if_stamp=stamp)
+        except StoreError as error:
+            if type(error) is not StoreError:  # not only that another process works in it
+                raise
+        else:
             gone.append(id)
     return gone
 

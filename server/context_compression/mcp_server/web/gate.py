@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+from anyio import move_on_after
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,6 +17,8 @@ from context_compression.mcp_server.web.tenant_tokens import Tokens
 from context_compression.mcp_server.web.tenants import TenantServers
 
 MAX_BODY = 64 * 1024 * 1024  # bytes; an argument may be a full conversation
+BODY_SECONDS = 60.0
+"""The time in which the body of a request must have arrived."""
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 AGAIN = {"Retry-After": "1"}
 
@@ -78,7 +81,13 @@ class Gate:
     async def _pass_on(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets the tenant's server answer a request that has come to its end."""
         rest = repaired_body(receive, MAX_BODY)
-        messages = [await rest()]
+        messages: list[Message] = []
+        with move_on_after(BODY_SECONDS):
+            messages.append(await rest())
+        if not messages:  # it would keep its place among all requests for ever
+            refusal = JSONResponse({"error": "the body did not arrive in time"}, 408)
+            await refusal(scope, receive, send)
+            return
         if messages[0]["type"] != "http.request":
             return  # the client went away while it was sending
 

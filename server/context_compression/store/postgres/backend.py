@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any
 
-from context_compression.display.plurals import how_many
+from context_compression.errors import StoreError
 from context_compression.store import files
 from context_compression.store.backend import LOCK_SECONDS, Events, Kind, Owner, Stamp
 from context_compression.store.events import hashes_of_originals
@@ -34,8 +34,6 @@ PROMPTS = "prompts"
 """The name of the document with the user's instructions for summaries, by name."""
 FETCHED = 200
 """How many summaries are read at once."""
-NOT_ALL = "very many texts fit: only some of them, of the newest, were looked at; add rarer words"
-"""What a search says that did not look at everything."""
 _CONTENTS = """
 SELECT DISTINCT c.digest, c.body FROM sessions s JOIN archives a ON a.session = s.no
 CROSS JOIN unnest(a.contents) AS given (content) JOIN contents c ON c.no = given.content
@@ -228,11 +226,15 @@ class PostgresBackend:
                 for table in ("refs", "rows"):
                     connection.execute(f"DELETE FROM {table} WHERE session = %s", [number])  # pyright: ignore[reportArgumentType]  # no text of a user
                 connection.execute("DELETE FROM sessions WHERE no = %s", [number])
+            gone = "DELETE FROM summaries WHERE tenant = %s AND session = %s"
+            connection.execute(gone, [self.tenant, session])
 
         busy = "another process is compressing this conversation"
         with self.lock(f"{session}.compression", busy, timeout):
             self.database.write(self.tenant, work)
         self.forget(session)
+        with suppress(StoreError):  # a later sweep deletes them
+            self.sweep()
 
     def lock(
         self, name: str, busy: str, timeout: float = LOCK_SECONDS
@@ -249,11 +251,7 @@ class PostgresBackend:
             scope = scope_of(self._ask, self.tenant, self._coding, session)
             lookup = TextLookup(scope, self._archives)
             result = search.run(lookup)
-            notes = [NOT_ALL] * (not lookup.complete)
-            if lookup.unreadable:
-                texts = how_many(lookup.unreadable, "text")
-                notes.append(f"{texts} could not be read, because the archive is damaged")
-            if not notes:
+            if not (notes := lookup.notes):
                 return result
             return replace(result, exact=False, note="; ".join(notes))
 

@@ -1,10 +1,10 @@
 """A connection that works for one tenant, waits for no answer for ever, and may hold locks."""
 
 import os
-from collections.abc import Callable, Generator
-from threading import Lock
+from collections.abc import Callable, Generator, Sequence
+from threading import RLock
 from time import monotonic
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, LiteralString, TypeAlias, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -17,6 +17,8 @@ STATEMENT_SECONDS = 30
 """How long the server works on one statement."""
 ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
 """How long an answer is waited for; then the server, or the way to it, is taken for stuck."""
+AT_ONCE_SECONDS = 3.0
+"""How long an answer is waited for that needs no work."""
 SETTINGS = """SELECT set_config('context_compression.tenant', %s, false),
 set_config('search_path', 'context_compression, public', false),
 set_config('statement_timeout', %s, false),
@@ -49,6 +51,14 @@ class TenantConnection(psycopg.Connection[tuple[Any, ...]]):
             self.tenant = None
             self.execute(SETTINGS, [tenant, f"{STATEMENT_SECONDS}s"])
             self.tenant = tenant
+
+    def at_once(self, query: LiteralString, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows of a statement that never takes long; an event loop may be waiting for it."""
+        patience, self.patience = self.patience, AT_ONCE_SECONDS
+        try:
+            return self.execute(query, parameters).fetchall()
+        finally:
+            self.patience = patience
 
     def wait(self, gen: Any, *arguments: Any, **more: Any) -> Any:
         """What a statement returns.
@@ -92,7 +102,7 @@ class Holder:
         self.owner, self.connection = owner, connection
         self.names: set[str] = set()
         self._give_back: Callable[[Connection], object] | None = give_back
-        self._process, self._guard = os.getpid(), Lock()
+        self._process, self._guard = os.getpid(), RLock()
 
     def holds_for(self, owner: object) -> bool:
         """Whether it holds a lock of `owner` in this process, not in the parent of a fork."""
@@ -100,41 +110,45 @@ class Holder:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the connection was lost, and all its locks with it."""
-        return self.connection.closed
+        """Whether the connection was lost or given back, and all its locks with it."""
+        return self._give_back is None or self.connection.closed
 
     def take(self, name: str) -> bool:
         """Whether the lock `name` was free, and is held now."""
         query = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
-        if name in self.names:
-            return False  # the server would give it to the same connection again
-        try:
-            [[taken]] = self.use(lambda connection: connection.execute(query, [name]).fetchall())
-        except BaseException:
-            self._end_if_unused(broken=True)
-            raise
-        if taken:
-            self.names.add(name)
-        else:
-            self._end_if_unused()
-        return taken
+        with self._guard:
+            if name in self.names:
+                return False  # the server would give it to the same connection again
+            try:
+                [[taken]] = self.use(lambda used: used.at_once(query, [name]))
+            except BaseException:
+                self._end_if_unused(broken=True)
+                raise
+            if taken:
+                self.names.add(name)
+            else:
+                self._end_if_unused()
+            return taken
 
     def release(self, name: str) -> None:
         """Let go of a lock, and of the connection with its last one."""
         query = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
-        self.names.discard(name)
-        broken = True
-        try:
-            self.use(lambda connection: connection.execute(query, [name]))
-            broken = False
-        except LOST:
-            pass  # it is free, then
-        finally:
-            self._end_if_unused(broken)
+        with self._guard:
+            self.names.discard(name)
+            broken = True
+            try:
+                self.use(lambda connection: connection.execute(query, [name]))
+                broken = False
+            except LOST:
+                pass  # it is free, then
+            finally:
+                self._end_if_unused(broken)
 
     def use(self, work: Callable[[Connection], Result]) -> Result:
         """The result of statements over the connection; others wait meanwhile."""
         with self._guard:
+            if self._give_back is None:  # somebody else has the connection by now
+                raise psycopg.InterfaceError("the locks of this connection ended")
             return work(self.connection)
 
     def _end_if_unused(self, broken: bool = False) -> None:

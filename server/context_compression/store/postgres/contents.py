@@ -1,8 +1,7 @@
 """Archived messages, each kept once for a tenant: in a table, or large ones as objects beside it.
 
-An object is announced, written before the row that names it is committed, and deleted before the
-row is. Who writes and who deletes the same content hold the row meanwhile, so neither undoes the
-other.
+An object is announced, written before the row that names it is committed, and deleted after the row
+is. Who writes and who deletes the same object hold its row meanwhile, so neither undoes the other.
 """
 
 from collections import Counter
@@ -33,6 +32,10 @@ AS given (content, less) WHERE no = given.content
 _ANNOUNCE = """
 INSERT INTO pending (tenant, digest) SELECT %s, * FROM unnest(%s::bytea[])
 ON CONFLICT (tenant, digest) DO UPDATE SET at = now()
+"""
+_FORSAKE = """
+INSERT INTO pending (tenant, digest, at) SELECT %s, *, '-infinity' FROM unnest(%s::bytea[])
+ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at
 """
 _WRITTEN = "DELETE FROM pending WHERE tenant = %s AND digest = ANY(%s)"
 _OLD = "DELETE FROM pending WHERE tenant = %s AND at < now() - %s::interval RETURNING digest"
@@ -71,6 +74,7 @@ class Contents:
         if self._objects and (objects := [digest for digest, _, is_object in kept if is_object]):
             for digest in objects:
                 self._objects.put(self._name(digest), self._coded(digest, by_digest[digest]))
+                connection.execute("SELECT 1")  # the server ends a transaction that is idle
             connection.execute(_WRITTEN, [self._tenant, objects])
         numbers = {digest: number for digest, number, _ in kept}
         return [numbers[digest] for digest in digests]
@@ -93,14 +97,14 @@ class Contents:
     def release(self, connection: Connection, uses: Mapping[int, int]) -> None:
         """Give up so many uses of contents, within the transaction that deletes their archives.
 
-        Whoever archives one of them meanwhile waits for the end of the transaction.
+        Whoever archives one of them meanwhile waits for the end of the transaction. Objects that
+        nobody needs any more are left to `sweep`, which must follow it.
         """
         connection.execute(_TAKE, [[*uses]])
         connection.execute(_LESS, [[*uses], [*uses.values()]])
         gone = connection.execute(_UNUSED, [[*uses]], binary=True).fetchall()
-        objects = [self._name(digest) for digest, is_object in gone if is_object]
-        if objects and self._objects:
-            self._objects.delete(objects)
+        if objects := sorted(digest for digest, is_object in gone if is_object):
+            connection.execute(_FORSAKE, [self._tenant, objects])
 
     def announce(self, connection: Connection, bodies: Sequence[bytes]) -> None:
         """Note which objects will be written, in a transaction before that of `keep`."""

@@ -6,6 +6,7 @@ lock, and the rest is not written. A server that is away is told within seconds,
 after that at once, because an agent waits for the answer.
 """
 
+import atexit
 import logging
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -16,7 +17,6 @@ from random import uniform
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeAlias, TypeVar
-from weakref import WeakValueDictionary
 
 import psycopg
 from psycopg import errors
@@ -32,8 +32,8 @@ from context_compression.store.postgres.connections import LOST, Connection, Hol
 Result = TypeVar("Result")
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
-POOLED = 16
-"""The most connections of one process for statements, and as many for locks."""
+POOLED, POOLED_LOCKS = 16, 32
+"""The most connections of one process for statements, and for locks."""
 WAIT_SECONDS = 2.0
 """How long a statement waits for a free connection, before it is asked whether the server is."""
 RETRY_SECONDS = 5.0
@@ -81,7 +81,10 @@ class Database:
 
     @classmethod
     def at(cls, url: str) -> "Database":
-        """The database at a URL; the same object as long as any store uses it."""
+        """The database at a URL; the same object in all of a process, until that ends.
+
+        Its pools must be closed by a thread of the program, never by one of their own.
+        """
         with _GUARD:
             if (known := _KNOWN.get(url)) is None:
                 known = _KNOWN[url] = cls(Address.read(url))
@@ -138,6 +141,8 @@ class Database:
         until, pause = monotonic() + timeout, 0.005
         while (holder := self._retried(lambda: self._taken(name))) is None:
             if monotonic() >= until:
+                if _is_exhausted(self._open().locks):
+                    busy = f"all {POOLED_LOCKS} connections of this process for locks are in use"
                 raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.")
             sleep(uniform(pause / 2, pause))
             pause = min(2 * pause, POLL_SECONDS)
@@ -219,6 +224,7 @@ class Database:
             StoreUnwritable: it refused.
         """
         pause = 0.01
+        until = max(until, monotonic() + PROBE_SECONDS)  # also after a call that took long
         while not _is_refusal(error) and monotonic() < until:
             try:
                 self._connect().close()
@@ -256,7 +262,7 @@ class Database:
                     schema.prepare(connection, self.address.shown)
                     with suppress(psycopg.Error):  # such as of a server that only reads
                         connection.execute(_OLD_MARKS)
-                self._pools = _Pools(os.getpid(), self._pool(), self._pool())
+                self._pools = _Pools(os.getpid(), self._pool(POOLED), self._pool(POOLED_LOCKS))
             return self._pools
 
     def _connect(self, seconds: int | None = None) -> Connection:
@@ -266,12 +272,12 @@ class Database:
             given["connect_timeout"] = seconds
         return Connection.connect(**given)
 
-    def _pool(self) -> "ConnectionPool[Connection]":
+    def _pool(self, most: int) -> "ConnectionPool[Connection]":
         return ConnectionPool(
             connection_class=Connection,
             kwargs={**self.address.parameters, "autocommit": True},
             min_size=0,
-            max_size=POOLED,
+            max_size=most,
             max_idle=IDLE_SECONDS,
             timeout=WAIT_SECONDS,
             reconnect_timeout=0,  # `_reconnect` waits for the server
@@ -298,8 +304,14 @@ class Database:
         )
 
 
-_KNOWN: "WeakValueDictionary[str, Database]" = WeakValueDictionary()
+_KNOWN: dict[str, Database] = {}
 _GUARD = Lock()
+
+
+@atexit.register
+def _close_all() -> None:
+    for database in [*_KNOWN.values()]:
+        database.close()
 
 
 def _for(tenant: str, connection: Connection, work: Callable[[Connection], Result]) -> Result:
@@ -311,7 +323,7 @@ def _for(tenant: str, connection: Connection, work: Callable[[Connection], Resul
 def _is_exhausted(pool: "ConnectionPool[Connection]") -> bool:
     """Whether all connections that a pool may have are in use."""
     stats = pool.get_stats()
-    return stats["pool_size"] >= POOLED and not stats["pool_available"]
+    return stats["pool_size"] >= POOLED_LOCKS and not stats["pool_available"]
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -256,8 +256,13 @@ def _lexeme(lexeme: str, *, begins: bool = False) -> str:
     return f"'{SHELF}:{lexeme}'{':*' if begins else ''}"
 
 
+def storable(text: str) -> str:
+    """A text without what a `text` of PostgreSQL cannot hold: NUL, and half a surrogate pair."""
+    return text.replace("\0", " ").encode(errors="replace").decode()
+
+
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "''").replace(SHELF, " ")
+    return storable(text).replace("\\", "\\\\").replace("'", "''")
 
 
 def _all(conditions: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from context_compression.conversation.messages import Message
 from context_compression.conversation.refs import ref_of
+from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
 from context_compression.store.checksums import object_in_line
 from context_compression.store.hits import Neighbour
@@ -39,6 +40,7 @@ MOST_SCANNED = 4
 """If no text fits a query, texts are read for this many of its words."""
 RELIED_WORDS = 30_000
 """Up to this length the index is known to have all words of a text."""
+NOT_ALL = "very many texts fit: only some of them, of the newest, were looked at; add rarer words"
 NOWHERE = Span("", 0, 0)
 _SHELVES = "SELECT no, texts, words FROM shelves WHERE tenant = %s AND texts > 0 ORDER BY no DESC"
 _OF_SESSION = """
@@ -107,6 +109,15 @@ class TextLookup:
         self._fits = Fits(scope)
         self.complete = True
         self.unreadable = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """What the result does not tell: that not everything was looked at, or could be."""
+        notes = [NOT_ALL] * (not self.complete)
+        if self.unreadable:
+            texts = how_many(self.unreadable, "text")
+            notes.append(f"{texts} could not be read, because the archive is damaged")
+        return notes
 
     def count(self) -> int:
         """How many documents there are to search."""

@@ -15,7 +15,7 @@ from context_compression.store.json_lines import JsonLine
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.conversations import Conversation, Place
-from context_compression.store.postgres.lexemes import Splitter, Words
+from context_compression.store.postgres.lexemes import Splitter, Words, storable
 from context_compression.store.postgres.rows import Added, Rows
 from context_compression.store.search.documents import IndexedDocument, documents
 from context_compression.store.search.spans import Span
@@ -190,7 +190,8 @@ class Texts:
         call = to_json([document.call.tool, document.call.arguments])
         return (
             document.ref, added.before + text.event, text.place, text.words.length,
-            document.message, document.place, document.failed, document.by_us, document.call.tool,
+            document.message, document.place, document.failed, document.by_us,
+            storable(document.call.tool),
             self._coding.coded(call, f"texts/{document.ref}"),
             f"{{{','.join(str(number) for pair in pointers for number in pair)}}}",
         )  # fmt: skip
