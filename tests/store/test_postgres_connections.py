@@ -284,7 +284,7 @@ def test_a_server_that_is_stuck_is_told_after_a_while(
     monkeypatch.setitem(place.backend.database.address.parameters, "connect_timeout", "1")  # pyright: ignore[reportArgumentType]  # a dict
 
     place.proxy.flows.clear()
-    with pytest.raises(StoreUnreachable, match=r"there was no answer for 0\.2 s"):
+    with pytest.raises(StoreUnreachable, match="does not answer"):
         texts(place.store)
     with pytest.raises(StoreUnreachable, match="does not answer"), log.locked():
         pass

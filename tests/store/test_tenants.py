@@ -161,6 +161,8 @@ def test_the_policies_of_the_database_hide_other_tenants_from_any_statement(
         log = tenant.store.session("shared")
         log.write_originals(1, "2026-11-21T12:00:00Z", [{"role": "user", "content": name}])
         log.append_ledger([{"text": name}])
+        with psycopg.connect(postgres_server.admin, autocommit=True) as admin:
+            admin.execute(f"INSERT INTO {NAME}.pending VALUES ('{name}', '1')".encode())
 
     with psycopg.connect(postgres_server.guest(), autocommit=True) as worker:
         found = worker.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [NAME])
