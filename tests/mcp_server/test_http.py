@@ -29,6 +29,7 @@ from context_compression.mcp_server.serving import (
 from context_compression.mcp_server.serving import (
     TOKEN as VARIABLE,
 )
+from context_compression.mcp_server.web import gate
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
@@ -137,6 +138,19 @@ async def test_who_goes_on_with_a_body_after_a_refusal_is_dropped(
             with pytest.raises(anyio.BrokenResourceError):
                 while True:
                     await client.send(b"a")
+
+
+async def test_who_was_let_in_and_sends_no_body_keeps_no_place_for_ever(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "BODY_SECONDS", 0.2)
+    port = int(url.split(":")[2].removesuffix("/mcp"))
+    head = HEAD + f"Authorization: Bearer {TOKEN}\r\n\r\n{{".encode()
+
+    with anyio.fail_after(30):
+        async with await anyio.connect_tcp("127.0.0.1", port) as client:
+            await client.send(head)
+            assert (await client.receive()).startswith(b"HTTP/1.1 408")
 
 
 async def test_one_who_was_let_in_may_take_longer(

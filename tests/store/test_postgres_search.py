@@ -215,3 +215,19 @@ def test_words_at_the_end_of_a_very_long_text_are_shown_where_its_beginning_is_f
     assert [hit.ref for hit in found.hits] == [ref]
     assert found.hits[0].held == 2
     assert "giraffe" in Session(store, "texts").restore(ref)
+
+
+@pytest.mark.parametrize("name", ["nul\0inside", "half \ud83d of one"])
+def test_a_tool_may_have_any_name(store: Store, name: str) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    session = Session(store, "talk")
+    session.record(
+        {"role": "user", "content": "Look at the animals. " * 100},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "an okapi and others " * 800},
+        {"role": "user", "content": "Go on."},
+    )
+    squeeze(session)
+
+    assert store.search("okapi").hits
+    assert store.verify() == []

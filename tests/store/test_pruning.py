@@ -9,7 +9,7 @@ import pytest
 from written import squeeze
 
 from context_compression import Session, Store
-from context_compression.errors import StoreError
+from context_compression.errors import StoreError, StoreUnwritable
 from context_compression.testing import conversation
 
 INDEX = "search.sqlite"
@@ -247,3 +247,15 @@ def test_what_a_process_works_in_is_not_deleted_by_the_rule(store: Store) -> Non
         assert store.expire(40 * DAY, now=NOW) == ["middle"]
 
     assert store.expire(40 * DAY, now=NOW) == ["old"]
+
+
+def test_what_may_not_be_deleted_by_the_rule_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(*_: object) -> None:
+        raise StoreUnwritable("no right to delete")
+
+    monkeypatch.setattr(store.backend, "remove", refusing)
+
+    with pytest.raises(StoreUnwritable, match="no right to delete"):
+        store.expire(40 * DAY, now=NOW)
