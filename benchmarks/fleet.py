@@ -31,14 +31,14 @@ from typing import Any
 import psycopg
 from lengths import conversation
 
+from context_compression import Session, Store
+from context_compression.conversation.refs import digest_of, ref_of
+from context_compression.store.originals import file_name
+
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "support"))
 
 from postgres import Server, running  # noqa: E402  # it is in the folder of the line above
-
-from context_compression import Session, Store  # noqa: E402  # as above
-from context_compression.conversation.refs import digest_of, ref_of  # noqa: E402  # as above
-from context_compression.store.originals import file_name  # noqa: E402  # as above
 
 WINDOW = 60_000  # tokens
 TURNS = 100  # of one session

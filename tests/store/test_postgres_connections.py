@@ -1,5 +1,6 @@
 """A connection that is lost, at any moment: a write is made once, or the caller is told."""
 
+import logging
 import os
 import secrets
 from collections.abc import Iterator
@@ -281,7 +282,7 @@ def test_a_server_that_is_stuck_is_told_after_a_while(
     monkeypatch.setattr(connections.TenantConnection, "patience", 0.2)
     monkeypatch.setattr(database, "RETRY_SECONDS", 0.1)
     monkeypatch.setattr(database, "AWAY_SECONDS", 0.0)
-    monkeypatch.setitem(place.backend.database.address.parameters, "connect_timeout", "1")  # pyright: ignore[reportArgumentType]  # a dict
+    monkeypatch.setitem(place.backend.database.address.parameters, "connect_timeout", "1")  # pyright: ignore[reportArgumentType]  # typed as read-only, and a dict
 
     place.proxy.flows.clear()
     with pytest.raises(StoreUnreachable, match="does not answer"):
@@ -328,3 +329,10 @@ async def test_a_compression_that_loses_its_lock_is_not_written(place: Place, be
     assert place.near.verify() == []
     assert session.compress(target_tokens=1_000).changed
     assert len(Session(place.near, "s").state().compressions) == 1
+
+
+def test_only_our_own_pools_are_silent(caplog: pytest.LogCaptureFixture) -> None:
+    for name in (database.NAME, "a pool of the program"):
+        logging.getLogger("psycopg.pool").warning("error connecting in %r: %s", name, "refused")
+
+    assert caplog.messages == ["error connecting in 'a pool of the program': refused"]

@@ -13,8 +13,6 @@ from context_compression.hosts.events import HOSTS as HOOKED
 OF_TENANTS = ("at_once", "per_minute", "in_all")
 """Options that go only with tokens of tenants."""
 ONLY_HTTP = ("tokens", "allow_host", *OF_TENANTS, "drain", "access_log")
-
-
 HTTP_OPTIONS = (
     click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP."),
     click.option(

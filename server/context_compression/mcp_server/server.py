@@ -83,7 +83,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
 def _without_streams(server: MCPServer) -> None:
     """Offers no stream of changes: it would keep a place at one replica, for nothing."""
     low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
-    low._request_handlers.pop("subscriptions/listen", None)  # pyright: ignore[reportPrivateUsage]
+    low._request_handlers.pop("subscriptions/listen", None)  # pyright: ignore[reportPrivateUsage]  # mcp 2.3 always offers it
 
 
 def _instructions(workspace: Workspace) -> str:

@@ -25,7 +25,8 @@ CONFIG = "config"
 LOCK_SECONDS = 30.0
 """Seconds to wait for a lock."""
 WRITING = "another process is writing to the store"
-"""Why the lock `store` is not free."""
+COMPRESSING = "another process is compressing this conversation"
+"""Why the lock `store`, and the long lock of a session, are not free."""
 
 
 @dataclass(frozen=True)
@@ -216,16 +217,12 @@ class Backend(Protocol):
         """
         ...
 
-    def remove_summaries(self, session: str) -> None:
-        """Delete the summaries of a session."""
-        ...
-
     def forget(self, session: str) -> None:
         """Free what this process remembers of a session; nothing that is kept changes."""
         ...
 
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
-        """Delete a session as soon as no process compresses or writes in it.
+        """Delete a session and its summaries as soon as no process compresses or writes in it.
 
         Args:
             session: its id.

@@ -8,7 +8,6 @@ with the id of its session.
 """
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,8 +19,8 @@ from context_compression.store.backend import Owner, RefOwner, Stamp
 from context_compression.store.owners import owner_of
 from context_compression.store.ref_list import Mark, RefList
 from context_compression.store.sessions import log_stamp, newest_first, session_folders
+from context_compression.store.short_refs import SHORT_REF
 
-REF = re.compile(r"[0-9a-fA-F]{4,64}")
 FEW_TO_READ = 30
 """The logs of this many sessions are read for a ref that is not in the list."""
 FEW_TO_STAT = 300
@@ -55,7 +54,7 @@ class Catalog:
             log_of: returns the log of a session.
             by_list: whether the list may be read and written; otherwise all logs are read.
         """
-        if not REF.fullmatch(ref):
+        if not SHORT_REF.fullmatch(ref):
             return None
         with self._lock:
             names = self._names()

@@ -189,16 +189,8 @@ class FileBackend:
         entries = reversed(self._summaries())
         return [each for each in entries if session in (None, each.get("session"))]
 
-    def remove_summaries(self, session: str) -> None:
-        """Remove from the list in `summaries.json`; a list without any is not written."""
-        if not self.summaries(session):
-            return
-        with self._writing_summaries():
-            entries = self._summaries()
-            self._write_summaries([each for each in entries if each.get("session") != session])
-
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
-        """Delete the folder of a session, and what the search index has of it."""
+        """Delete the folder of a session, what the search index has of it, and its summaries."""
 
         def forget() -> None:
             before()
@@ -212,6 +204,10 @@ class FileBackend:
 
         self.session(session).remove(timeout, forget)  # the index needs the texts for their words
         self.forget(session)
+        if self.summaries(session):
+            with self._writing_summaries():
+                entries = self._summaries()
+                self._write_summaries([each for each in entries if each.get("session") != session])
 
     def lock(
         self, name: str, busy: str, timeout: float = LOCK_SECONDS

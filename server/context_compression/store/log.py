@@ -1,6 +1,5 @@
 """The log of one session: its events, the originals of its compressions, its refs, its ledger."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -13,10 +12,16 @@ from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.errors import StoreDamaged, StoreError, UnknownRef
 from context_compression.store import originals
-from context_compression.store.backend import LOCK_SECONDS, Backend, Events, Stamp
+from context_compression.store.backend import (
+    COMPRESSING,
+    LOCK_SECONDS,
+    Backend,
+    Events,
+    Stamp,
+)
 from context_compression.store.events import hashes_of_originals, messages_in, refs_in
 from context_compression.store.names import checked_name
-from context_compression.store.short_refs import complete_ref
+from context_compression.store.short_refs import SHORT_REF, complete_ref
 from context_compression.store.verification import lost_refs
 
 RESERVED = ("session", "originals")
@@ -183,7 +188,7 @@ class SessionLog:
 
     def about(self, ref: str) -> dict[str, Mapping[str, Any]]:
         """The entries of all refs that begin with `ref`, each with the `file` of its originals."""
-        if not re.fullmatch(r"[0-9a-fA-F]{4,64}", ref):
+        if not SHORT_REF.fullmatch(ref):
             return {}
         return dict(self.backend.entries(self.id, ref.lower()))
 
@@ -250,8 +255,7 @@ class SessionLog:
         Args:
             timeout: seconds to wait before `StoreError` is raised.
         """
-        busy = "another process is compressing this conversation"
-        return self.backend.lock(f"{self.id}.compression", busy, timeout)
+        return self.backend.lock(f"{self.id}.compression", COMPRESSING, timeout)
 
     def fitting(self, timeout: float = FITTING_SECONDS) -> AbstractContextManager[None]:
         """Keeps other threads and processes from following another history meanwhile.

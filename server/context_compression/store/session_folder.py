@@ -15,14 +15,13 @@ from typing import Any
 from context_compression.conversation.refs import is_ref
 from context_compression.errors import StoreError
 from context_compression.store import files
-from context_compression.store.backend import Events
+from context_compression.store.backend import COMPRESSING, Events
 from context_compression.store.events import refs_in
 from context_compression.store.json_lines import LineFile
 from context_compression.store.names import checked_name
 from context_compression.store.ref_list import noting, remove
 from context_compression.store.root_folder import holding, make_folder
 
-COMPRESSING = "another process is compressing this conversation"
 EVENTS = "session"
 """The kind of the file of events."""
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from context_compression.conversation.refs import SHORTEST
 from context_compression.errors import UnknownRef
 
+SHORT_REF = re.compile(r"[0-9a-fA-F]{4,64}")
+"""Matches a ref, complete or shortened."""
 MOST_LISTED = 20
 """How many refs the error for an ambiguous ref lists."""
 
@@ -27,7 +29,7 @@ def complete_ref(ref: str, known: Iterable[str]) -> str | None:
     refs = set(known)
     if ref in refs:
         return ref
-    if not re.fullmatch(r"[0-9a-fA-F]{4,}", ref):
+    if not SHORT_REF.fullmatch(ref):
         return None
     matches = sorted(full for full in refs if full.startswith(ref.lower()))
     if len(matches) > 1:

@@ -239,7 +239,6 @@ class Store:
 
         log.remove(timeout, unchanged)
         self._logs.pop(id, None)
-        self.backend.remove_summaries(id)
 
     def forget(self, id: str) -> None:
         """Free the memory that a session takes; it is read again when it is used."""

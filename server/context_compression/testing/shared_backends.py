@@ -19,7 +19,7 @@ def summaries_come_back_the_newest_first(make: Make) -> None:
         backend.add_summary(summary)
     assert [*make().summaries()] == added[::-1]
     assert [*make().summaries("s")] == [added[2], added[0]]
-    backend.remove_summaries("s")
+    backend.remove("s", 0, lambda: None)
     assert [*make().summaries()] == [added[1]]
     assert [*make().summaries("s")] == []
 

@@ -75,7 +75,7 @@ class Archives:
                     "Take another n."
                 )
 
-        if large := self._contents.are_objects(bodies):
+        if large := [*filter(self._contents.is_object, bodies)]:
             self._database.write(self._tenant, lambda c: self._contents.announce(c, large))
         self._database.write(self._tenant, work)
 

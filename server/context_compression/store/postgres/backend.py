@@ -1,14 +1,20 @@
 """`PostgresBackend`: keeps the store of one tenant in a database that many workers share."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, LiteralString
 
 from context_compression.errors import StoreError
 from context_compression.store import files
-from context_compression.store.backend import LOCK_SECONDS, Events, Kind, Owner, Stamp
+from context_compression.store.backend import (
+    COMPRESSING,
+    LOCK_SECONDS,
+    Events,
+    Kind,
+    Owner,
+    Stamp,
+)
 from context_compression.store.events import hashes_of_originals
 from context_compression.store.hits import SearchResult
 from context_compression.store.names import checked_name
@@ -25,11 +31,11 @@ from context_compression.store.postgres.texts import Texts
 from context_compression.store.quoting import digits_in, spellings
 from context_compression.store.sealing import Seal
 from context_compression.store.search import Search, search_by
+from context_compression.store.short_refs import SHORT_REF
 from context_compression.store.verification import damaged_originals
 
 TENANT = "default"
 """The tenant of a program that names none."""
-REF = re.compile(r"[0-9a-fA-F]{4,64}")
 PROMPTS = "prompts"
 """The name of the document with the user's instructions for summaries, by name."""
 FETCHED = 200
@@ -169,7 +175,7 @@ class PostgresBackend:
 
     def owner(self, ref: str, session_of: Callable[[str], Owner]) -> Owner | None:
         """See `Backend.owner`."""
-        id = self._refs.owner(ref) if REF.fullmatch(ref) else None
+        id = self._refs.owner(ref) if SHORT_REF.fullmatch(ref) else None
         return session_of(id) if id else None
 
     def write_text(self, session: str, ref: str, text: str) -> str:
@@ -187,9 +193,8 @@ class PostgresBackend:
     def add_summary(self, summary: Mapping[str, Any]) -> None:
         """See `Backend.add_summary`."""
         body = self._coding.coded(files.to_json(dict(summary)), "summaries")
-        values = [self.tenant, summary.get("session"), body]
         query = "INSERT INTO summaries (tenant, session, body) VALUES (%s, %s, %s)"
-        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
+        self._execute(query, [self.tenant, summary.get("session"), body])
 
     def summaries(self, session: str | None = None) -> Iterator[dict[str, Any]]:
         """Some at a time, as they are asked for; see `Backend.summaries`."""
@@ -203,19 +208,13 @@ class PostgresBackend:
                 yield self._coding.value(body, "summaries")
             before = found[-1][0]
 
-    def remove_summaries(self, session: str) -> None:
-        """See `Backend.remove_summaries`."""
-        query = "DELETE FROM summaries WHERE tenant = %s AND session = %s"
-        values = [self.tenant, session]
-        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
-
     def forget(self, session: str) -> None:
         """See `Backend.forget`."""
         self._rows.forget(session)
         self._texts.forget(session)
 
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
-        """Delete all rows of a session, and contents that no other session needs."""
+        """Delete all rows of a session, its summaries, and contents that no other session needs."""
         find = "SELECT no FROM sessions WHERE tenant = %s AND id = %s FOR UPDATE"
 
         def work(connection: Connection) -> None:
@@ -223,14 +222,13 @@ class PostgresBackend:
                 before()
                 self._texts.remove(connection, number)
                 self._archives.release(connection, number)
-                for table in ("refs", "rows"):
-                    connection.execute(f"DELETE FROM {table} WHERE session = %s", [number])  # pyright: ignore[reportArgumentType]  # no text of a user
+                connection.execute("DELETE FROM refs WHERE session = %s", [number])
+                connection.execute("DELETE FROM rows WHERE session = %s", [number])
                 connection.execute("DELETE FROM sessions WHERE no = %s", [number])
             gone = "DELETE FROM summaries WHERE tenant = %s AND session = %s"
             connection.execute(gone, [self.tenant, session])
 
-        busy = "another process is compressing this conversation"
-        with self.lock(f"{session}.compression", busy, timeout):
+        with self.lock(f"{session}.compression", COMPRESSING, timeout):
             self.database.write(self.tenant, work)
         self.forget(session)
         with suppress(StoreError):  # a later sweep deletes them
@@ -271,8 +269,7 @@ class PostgresBackend:
             "ON CONFLICT (tenant, name) DO UPDATE SET body = excluded.body"
         )
         body = self._coding.coded(files.to_json(dict(document)), f"documents/{name}")
-        values = [self.tenant, name, body]
-        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
+        self._execute(query, [self.tenant, name, body])
 
     def place_of_document(self, name: str) -> str:
         """`the document "config" in postgresql://…`."""
@@ -342,6 +339,10 @@ class PostgresBackend:
         yield from self._rows.bodies(session)
         for digest, body in self._ask(_CONTENTS, parameters):
             yield self._contents.body(digest, body)
+
+    def _execute(self, query: LiteralString, values: Sequence[Any]) -> None:
+        """Run one statement that writes."""
+        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self.database.read(self.tenant, query, parameters)

@@ -126,12 +126,12 @@ class Contents:
         connection.execute(_LET_GO, [self._tenant, unnamed])
         return len(unnamed)
 
-    def are_objects(self, bodies: Sequence[bytes]) -> list[bytes]:
-        """Those of some contents that are kept as objects."""
-        return [body for body in bodies if self._objects is not None and len(body) >= LARGE]
+    def is_object(self, body: bytes) -> bool:
+        """Whether a content is kept as an object."""
+        return self._objects is not None and len(body) >= LARGE
 
     def _in_table(self, digest: bytes, body: bytes) -> bytes | None:
-        return None if self.are_objects([body]) else self._coded(digest, body)
+        return None if self.is_object(body) else self._coded(digest, body)
 
     def _coded(self, digest: bytes, body: bytes) -> bytes:
         return self._coding.coded(body, _about(digest))

@@ -57,7 +57,8 @@ GRANT = " Let the owner of the tables grant it to this role."
 HOLDERS: ContextVar[tuple[Holder, ...]] = ContextVar("HOLDERS", default=())
 """The connections of the locks that this thread, or this task, holds."""
 _OLD_MARKS = "DELETE FROM context_compression.writes WHERE at < now() - interval '1 day'"
-logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # we tell it in our words
+NAME = "context-compression"
+"""The name of our pools."""
 
 
 @dataclass(frozen=True)
@@ -276,6 +277,7 @@ class Database:
         return ConnectionPool(
             connection_class=Connection,
             kwargs={**self.address.parameters, "autocommit": True},
+            name=NAME,
             min_size=0,
             max_size=most,
             max_idle=IDLE_SECONDS,
@@ -306,6 +308,15 @@ class Database:
 
 _KNOWN: dict[str, Database] = {}
 _GUARD = Lock()
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    """Whether a record is not about our pools: of those we tell in our words."""
+    told = record.args if isinstance(record.args, tuple) else ()
+    return not any(each == NAME or isinstance(each, Connection) for each in told)
+
+
+logging.getLogger("psycopg.pool").addFilter(_is_of_others)
 
 
 @atexit.register

@@ -39,7 +39,7 @@ CREATE TABLE contents (
     digest bytea NOT NULL,                    -- SHA-256 of the JSON, or a keyed hash of it
     no bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     uses bigint NOT NULL,                     -- in how many places of archives it stands
-    size bigint NOT NULL,
+    size bigint NOT NULL,                     -- bytes, for whoever looks at what grows
     body bytea,                               -- NULL if it is kept as an object
     PRIMARY KEY (tenant, digest)
 );
