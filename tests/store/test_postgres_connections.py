@@ -17,7 +17,7 @@ from postgres import ROLE, Server
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError, StoreUnreachable
-from context_compression.store.postgres import connections, database
+from context_compression.store.postgres import connections, database, pools
 from context_compression.store.postgres.backend import PostgresBackend
 
 KILL = (
@@ -165,7 +165,7 @@ def test_threads_whose_connections_are_cut_again_and_again_write_each_text_once(
 
 
 def test_more_threads_than_connections_hold_their_locks_and_write(place: Place) -> None:
-    threads = 3 * database.POOLED
+    threads = 3 * pools.POOLED
 
     def work(who: int) -> None:
         log = place.store.session(f"s{who % 20}")
@@ -180,7 +180,7 @@ def test_more_threads_than_connections_hold_their_locks_and_write(place: Place) 
 
 
 def test_locks_that_all_connections_hold_are_waited_for(place: Place) -> None:
-    logs = [place.store.session(f"s{n}") for n in range(database.POOLED_LOCKS + 1)]
+    logs = [place.store.session(f"s{n}") for n in range(pools.POOLED_LOCKS + 1)]
     held, go = Event(), Event()
 
     def hold(left: int) -> None:
@@ -193,11 +193,11 @@ def test_locks_that_all_connections_hold_are_waited_for(place: Place) -> None:
                 held.set()
                 go.wait()
 
-    first = Thread(target=hold, args=(database.POOLED_LOCKS - 1,))
+    first = Thread(target=hold, args=(pools.POOLED_LOCKS - 1,))
     first.start()
     held.wait()
     try:
-        told = f"all {database.POOLED_LOCKS} connections of this process .* in use; waited 0 s"
+        told = f"all {pools.POOLED_LOCKS} connections of this process .* in use; waited 0 s"
         with pytest.raises(StoreError, match=told):
             logs[-1].locked(timeout=0).__enter__()
     finally:
@@ -205,7 +205,7 @@ def test_locks_that_all_connections_hold_are_waited_for(place: Place) -> None:
     with logs[-1].locked(timeout=30):
         logs[-1].append(message("now"))
     first.join()
-    assert texts(place.near, f"s{database.POOLED_LOCKS}") == ["now"]
+    assert texts(place.near, f"s{pools.POOLED_LOCKS}") == ["now"]
 
 
 def test_an_interruption_in_the_middle_leaves_nothing_and_no_lock(place: Place) -> None:
@@ -216,7 +216,7 @@ def test_an_interruption_in_the_middle_leaves_nothing_and_no_lock(place: Place) 
         connection.execute("DELETE FROM rows")
         raise KeyboardInterrupt
 
-    for _ in range(2 * database.POOLED):
+    for _ in range(2 * pools.POOLED):
         with pytest.raises(KeyboardInterrupt), log.locked():
             place.backend.database.write(place.tenant, interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -332,7 +332,7 @@ async def test_a_compression_that_loses_its_lock_is_not_written(place: Place, be
 
 
 def test_only_our_own_pools_are_silent(caplog: pytest.LogCaptureFixture) -> None:
-    for name in (database.NAME, "a pool of the program"):
+    for name in (pools.NAME, "a pool of the program"):
         logging.getLogger("psycopg.pool").warning("error connecting in %r: %s", name, "refused")
 
     assert caplog.messages == ["error connecting in 'a pool of the program': refused"]

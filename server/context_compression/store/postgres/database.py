@@ -7,12 +7,10 @@ after that at once, because an agent waits for the answer.
 """
 
 import atexit
-import logging
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from random import uniform
 from threading import Lock
 from time import monotonic, sleep
@@ -20,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import PoolTimeout
 
 from context_compression.errors import StoreError, StoreUnreachable, StoreUnwritable
 from context_compression.store.backend import LOCK_SECONDS
@@ -28,14 +26,11 @@ from context_compression.store.postgres import schema
 from context_compression.store.postgres.address import Address
 from context_compression.store.postgres.attempts import Attempt
 from context_compression.store.postgres.connections import LOST, Connection, Holder
+from context_compression.store.postgres.pools import POOLED, POOLED_LOCKS, WAIT_SECONDS, Pools
 
 Result = TypeVar("Result")
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
-POOLED, POOLED_LOCKS = 16, 32
-"""The most connections of one process for statements, and for locks."""
-WAIT_SECONDS = 2.0
-"""How long a statement waits for a free connection, before it is asked whether the server is."""
 RETRY_SECONDS = 5.0
 """How long lost connections are made again before the error is raised."""
 AWAY_SECONDS = 5.0
@@ -44,8 +39,6 @@ PROBE_SECONDS = 2
 """How long an attempt may take that finds out whether the server is back."""
 POLL_SECONDS = 0.1
 """The longest pause before a lock is tried again."""
-IDLE_SECONDS = 300.0
-"""How long an unused connection stays open."""
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 """Errors after which the same transaction may succeed."""
 REFUSALS = (
@@ -57,17 +50,6 @@ GRANT = " Let the owner of the tables grant it to this role."
 HOLDERS: ContextVar[tuple[Holder, ...]] = ContextVar("HOLDERS", default=())
 """The connections of the locks that this thread, or this task, holds."""
 _OLD_MARKS = "DELETE FROM context_compression.writes WHERE at < now() - interval '1 day'"
-NAME = "context-compression"
-"""The name of our pools."""
-
-
-@dataclass(frozen=True)
-class _Pools:
-    """The pools of one process: a child of a fork must not use those of its parent."""
-
-    process: int
-    statements: "ConnectionPool[Connection]"
-    locks: "ConnectionPool[Connection]"
 
 
 class Database:
@@ -76,7 +58,7 @@ class Database:
     def __init__(self, address: Address) -> None:
         """The database; no connection is opened yet."""
         self.address = address
-        self._pools: _Pools | None = None
+        self._pools: Pools | None = None
         self._making = Lock()
         self._away: tuple[float, str] = (0.0, "")
 
@@ -142,7 +124,7 @@ class Database:
         until, pause = monotonic() + timeout, 0.005
         while (holder := self._retried(lambda: self._taken(name))) is None:
             if monotonic() >= until:
-                if _is_exhausted(self._open().locks):
+                if self._open().has_no_more_locks:
                     busy = f"all {POOLED_LOCKS} connections of this process for locks are in use"
                 raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.")
             sleep(uniform(pause / 2, pause))
@@ -160,8 +142,7 @@ class Database:
         with self._making:
             pools, self._pools = self._pools, None
         if pools and pools.process == os.getpid():
-            pools.statements.close()
-            pools.locks.close()
+            pools.close()
 
     def _holder(self) -> Holder | None:
         """The connection of the locks that the caller's work holds; `None` if it holds none."""
@@ -171,10 +152,10 @@ class Database:
         """The connection on which a lock is held now; `None` if it is not free."""
         holder = self._holder()
         if holder is None or name in holder.names:
-            pool = self._open().locks
-            if _is_exhausted(pool):
+            pools = self._open()
+            if pools.has_no_more_locks:
                 return None
-            holder = Holder(self, pool.getconn(WAIT_SECONDS), pool.putconn)
+            holder = Holder(self, pools.locks.getconn(WAIT_SECONDS), pools.locks.putconn)
         elif holder.is_lost:
             raise self._lock_lost()
         return holder if holder.take(name) else None
@@ -233,8 +214,7 @@ class Database:
                 error = cause
             else:
                 if pools := self._pools:
-                    pools.statements.check()
-                    pools.locks.check()
+                    pools.check()
                 return
             sleep(uniform(pause / 2, pause))
             pause = min(2 * pause, 0.5)
@@ -250,7 +230,7 @@ class Database:
         self._away = (monotonic() + AWAY_SECONDS, reason)
         return self._unreachable(reason)
 
-    def _open(self) -> _Pools:
+    def _open(self) -> Pools:
         """The pools of this process; the first call makes the tables."""
         pools = self._pools
         if pools and pools.process == os.getpid():
@@ -263,7 +243,7 @@ class Database:
                     schema.prepare(connection, self.address.shown)
                     with suppress(psycopg.Error):  # such as of a server that only reads
                         connection.execute(_OLD_MARKS)
-                self._pools = _Pools(os.getpid(), self._pool(POOLED), self._pool(POOLED_LOCKS))
+                self._pools = Pools.of(self.address)
             return self._pools
 
     def _connect(self, seconds: int | None = None) -> Connection:
@@ -272,19 +252,6 @@ class Database:
         if seconds:
             given["connect_timeout"] = seconds
         return Connection.connect(**given)
-
-    def _pool(self, most: int) -> "ConnectionPool[Connection]":
-        return ConnectionPool(
-            connection_class=Connection,
-            kwargs={**self.address.parameters, "autocommit": True},
-            name=NAME,
-            min_size=0,
-            max_size=most,
-            max_idle=IDLE_SECONDS,
-            timeout=WAIT_SECONDS,
-            reconnect_timeout=0,  # `_reconnect` waits for the server
-            open=True,
-        )
 
     def _lock_lost(self) -> StoreUnreachable:
         return StoreUnreachable(
@@ -310,15 +277,6 @@ _KNOWN: dict[str, Database] = {}
 _GUARD = Lock()
 
 
-def _is_of_others(record: logging.LogRecord) -> bool:
-    """Whether a record is not about our pools: of those we tell in our words."""
-    told = record.args if isinstance(record.args, tuple) else ()
-    return not any(each == NAME or isinstance(each, Connection) for each in told)
-
-
-logging.getLogger("psycopg.pool").addFilter(_is_of_others)
-
-
 @atexit.register
 def _close_all() -> None:
     for database in [*_KNOWN.values()]:
@@ -329,12 +287,6 @@ def _for(tenant: str, connection: Connection, work: Callable[[Connection], Resul
     """The result of work for a tenant."""
     connection.work_for(tenant)
     return work(connection)
-
-
-def _is_exhausted(pool: "ConnectionPool[Connection]") -> bool:
-    """Whether all connections that a pool may have are in use."""
-    stats = pool.get_stats()
-    return stats["pool_size"] >= POOLED_LOCKS and not stats["pool_available"]
 
 
 def _is_refusal(error: Exception) -> bool:
