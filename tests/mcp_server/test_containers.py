@@ -19,7 +19,10 @@ from replicas import client_of, replicas, write_tokens
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[2]
-VALUES = {"ARCHIVE_PASSWORD": "an-a", "POSTGRES_PASSWORD": "a-p", "SERVER_NAME": "a.example"}
+VALUES = {
+    "KEEPER_PASSWORD": "a-k", "POSTGRES_PASSWORD": "a-p", "SERVER_NAME": "a.example",
+    "WORKER_PASSWORD": "a-w",
+}  # fmt: skip
 STORE = "CONTEXT_COMPRESSION_STORE"
 COMPOSE = re.compile(r"\$\{(\w+)(?::[-?][^}]*)?\}")
 
@@ -70,13 +73,20 @@ async def test_the_commands_of_the_containers_serve_a_real_client(tmp_path: Path
     if postgres.programs() is None:
         pytest.skip("PostgreSQL is not installed")
     services = compose()["services"]
-    server = services["server-1"]
+    server, tables = services["server-1"], services["tables"]
     (tmp_path / "tokens").mkdir()
     write_tokens(tmp_path / "tokens" / "tokens", "ann")
     command = [word.replace("/run/tokens", str(tmp_path / "tokens")) for word in server["command"]]
     with postgres.running() as database:
         _make_archive(database)
-        url = server["environment"][STORE].replace("@database", f"@127.0.0.1:{database.port}")
+        here = f"@127.0.0.1:{database.port}"
+        owner, url = (
+            each["environment"][STORE].replace("@database", here) for each in (tables, server)
+        )
+        await anyio.run_process(
+            [sys.executable, "-m", "context_compression", *tables["command"]],
+            env=os.environ | {STORE: owner},
+        )
         with replicas(tmp_path, *command[2:], number=2, environ={STORE: url}) as started:
             port = started[0].base.rpartition(":")[2]
             await anyio.run_process(_health_check(port))
@@ -87,10 +97,16 @@ async def test_the_commands_of_the_containers_serve_a_real_client(tmp_path: Path
             tenants = connection.execute(
                 "SELECT DISTINCT tenant FROM context_compression.sessions"
             ).fetchall()
+        with psycopg.connect(url) as connection:
+            passed = connection.execute(
+                "SELECT tenant FROM context_compression.lexemes UNION "
+                "SELECT tenant FROM context_compression.sessions"
+            ).fetchall()
 
     assert command[:2] == ["serve", "--http"]
     assert back.pages == ["from a container"]
     assert tenants == [("ann",)]
+    assert passed == []
 
 
 def _make_archive(database: postgres.Server) -> None:
@@ -99,6 +115,7 @@ def _make_archive(database: postgres.Server) -> None:
         database.admin.replace("/archive", "/postgres"), autocommit=True
     ) as connection:
         connection.execute("DROP DATABASE archive")
+        connection.execute("DROP ROLE worker")
     where = {"PGHOST": "127.0.0.1", "PGPORT": str(database.port), "POSTGRES_USER": "admin"}
     environ = VALUES | where | {"PATH": f"{postgres.programs()}:{os.environ['PATH']}"}
     subprocess.run(["bash", str(ROOT / "containers/database.sh")], env=environ, check=True)
