@@ -16,7 +16,6 @@ import logging
 import os
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from hashlib import sha256
@@ -24,10 +23,8 @@ from secrets import token_hex
 from threading import Lock
 from typing import Any, Unpack
 
-from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
 from context_compression.display.strings import one_line
-from context_compression.errors import InvalidConversation
 from context_compression.extras import extra
 from context_compression.integrations.litellm_calls import (
     CHAT,
@@ -36,6 +33,14 @@ from context_compression.integrations.litellm_calls import (
     Api,
     as_dict,
     name_of,
+)
+from context_compression.integrations.litellm_requests import (
+    METADATA,
+    can_answer,
+    first_call,
+    is_on_server,
+    models,
+    session_id,
 )
 from context_compression.integrations.litellm_streams import continued
 from context_compression.integrations.sessions import SessionOptions, Sessions
@@ -48,12 +53,8 @@ from context_compression.store import Store
 from context_compression.workspace.folders import home_folder, working_folder
 
 with extra("litellm"):
-    from litellm import get_llm_provider
-    from litellm.exceptions import BadRequestError
     from litellm.integrations.custom_logger import CustomLogger
     from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
-    from litellm.types.utils import LlmProviders
-    from litellm.utils import ProviderConfigManager
 
 logger = logging.getLogger(__name__)
 APIS: Mapping[str, Api] = {
@@ -62,7 +63,6 @@ APIS: Mapping[str, Api] = {
 """The APIs, by the names that LiteLLM gives their calls."""
 MARK = "context_compression"
 """The key in a request's metadata for the token of the session that answers its calls."""
-METADATA = ("metadata", "litellm_metadata")
 MOST_ROUNDS = 8
 """How many times the model can restore before it must answer."""
 MOST_MARKED = 10_000
@@ -101,7 +101,7 @@ class ContextCompression(CustomLogger):
             place.pop(MARK, None)
         api = APIS.get(call_type)
         messages = data.get(api.messages) if api else None
-        if api is None or not isinstance(messages, list) or not messages or _is_on_server(data):
+        if api is None or not isinstance(messages, list) or not messages or is_on_server(data):
             return data
         tools = data.get("tools")
         others = (
@@ -114,7 +114,7 @@ class ContextCompression(CustomLogger):
             why = one_line(str(error) or type(error).__name__)
             logger.warning("a request is sent as it came: %s", why)
             return data
-        if _can_answer(data, api) and places:
+        if can_answer(data, api) and places:
             data["tools"] = others = [*data["tools"], api.tool(restore_tool(session))]
             data["max_agentic_loops"] = MOST_ROUNDS
             places[-1][MARK] = self._mark(session, api)
@@ -178,10 +178,10 @@ class ContextCompression(CustomLogger):
         names = ("api_key", "user_id", "team_id", "org_id", "end_user_id")
         owner = json.dumps([getattr(who, name, None) for name in names])
         tenant = sha256(owner.encode()).hexdigest()[:32]
-        model = _models(str(data.get("model")))[0]
-        if given := _session_id(data):
+        model = models(str(data.get("model")))[0]
+        if given := session_id(data):
             return self.sessions.of_history(f"{tenant}/id/{given}", messages, model)
-        id = _first_call(messages) or ref_of(first_messages(messages))
+        id = first_call(messages) or ref_of(first_messages(messages))
         return self.sessions.open(f"{tenant}/{id}", model=model)
 
     def _tool(self, session: str) -> RestoreTool:
@@ -202,66 +202,6 @@ class ContextCompression(CustomLogger):
         places = [kwargs.get(key) or {} for key in METADATA]
         token = next((place[MARK] for place in places if MARK in place), None)
         return self._marked.get(str(token))
-
-
-def _is_on_server(data: Mapping[str, Any]) -> bool:
-    """Whether OpenAI's server has the history, and the request only what is new."""
-    return bool(data.get("previous_response_id") or data.get("conversation"))
-
-
-def _can_answer(data: Mapping[str, Any], api: Api) -> bool:
-    """Whether a call of our tool could be answered before the client sees it.
-
-    A stream of Responses cannot be continued, nor an API into which LiteLLM translates another. A
-    request without tools gets none: its model may not know tools.
-    """
-    tools = data.get("tools")
-    streams = data.get("stream") and api is RESPONSES
-    if not isinstance(tools, list) or not tools or streams or (data.get("n") or 1) != 1:
-        return False
-    return all(name_of(tool) != RESTORE for tool in tools) and _is_spoken(
-        api, str(data.get("model"))
-    )
-
-
-def _session_id(data: Mapping[str, Any]) -> str | None:
-    """The session id that the caller gave: LiteLLM reads it from headers, body and metadata."""
-    places = [place for key in METADATA if isinstance(place := data.get(key), dict)]
-    if any(place.get("litellm_session_id_generated") for place in places):
-        return None
-    ids = (data.get("litellm_session_id"), *(place.get("session_id") for place in places))
-    return next((str(id) for id in ids if id), None)
-
-
-def _first_call(messages: Sequence[Any]) -> str | None:
-    """The id of the first tool call in messages."""
-    with suppress(InvalidConversation):
-        calls = (call for message in parse(messages).messages for call in message.calls)
-        return next((f"call/{call.id}" for call in calls), None)
-    return None
-
-
-def _models(name: str) -> list[str]:
-    """The providers' names of a model, by its name in the configuration of the proxy."""
-    from litellm.proxy.proxy_server import llm_router
-
-    deployments = llm_router.get_model_list(model_name=name) if llm_router else None
-    models = [each["litellm_params"]["model"] for each in deployments or ()]
-    return [model for model in models if "*" not in model] or [name]
-
-
-def _is_spoken(api: Api, name: str) -> bool:
-    """Whether all providers of a model speak an API, so that nothing is translated."""
-    config = {
-        MESSAGES.name: ProviderConfigManager.get_provider_anthropic_messages_config,
-        RESPONSES.name: ProviderConfigManager.get_provider_responses_api_config,
-    }.get(api.name)
-    with suppress(BadRequestError, ValueError):  # an unknown provider
-        known = [get_llm_provider(model)[:2] for model in _models(name)]
-        return config is None or all(
-            config(model=model, provider=LlmProviders(provider)) for model, provider in known
-        )
-    return False
 
 
 def __getattr__(name: str) -> Any:
