@@ -33,7 +33,7 @@ from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.session.triggers import before_request
 from context_compression.session.unread import Followed, with_unread
-from context_compression.tokens import Counter, anchor_in, fingerprint
+from context_compression.tokens import Count, Counter, anchor_in, fingerprint
 
 logger = logging.getLogger(__name__)
 Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
@@ -305,18 +305,18 @@ class Fitting:
             return None
         beside = fingerprint((conversation.system_for(state), conversation.tools))
         kept = len(before.view) - gone
+        if state.view[:kept] != before.view[:kept] or anchor_in(state.view[kept:]):
+            kept = len(state.view)
         last, self._counted = self._counted, None
-        continues = last and (last.number, last.beside) == (before.number, beside)
-        if last and continues and state.view[:kept] == before.view[:kept]:
+        if last and (last.number, last.beside) == (before.number, beside):
             self._counted = self._count_on(last, kept, read)
             decides = settings.strategy != "window" and self.used < settings.threshold_tokens
             if self._counted and decides:
                 return None
         usage = conversation.usage()
         upper = usage.used_tokens.upper
-        self._counted = Counted(
-            upper, state.number, beside, len(state.view), len(state.view), upper
-        )
+        first_upper = upper - self._total(state.view[kept:])
+        self._counted = Counted(upper, state.number, beside, len(state.view), kept, first_upper)
         return before_request(conversation, self._pace, usage)
 
     def _count_on(self, last: Counted, kept: int, read: Sequence[Message] | None) -> Counted | None:
@@ -325,11 +325,15 @@ class Fitting:
         Returns:
             `None` if all must be counted.
         """
-        conversation, view = self._conversation, self._state.view
-        counter = Counter(conversation.model, conversation.counter)
+        view, number = self._state.view, self._state.number
         upper, at = (last.upper, kept) if last.of == kept else (last.first_upper, last.first)
-        if at > kept or anchor_in(view[kept:]):
+        if at > kept or kept == len(view):
             return None
-        upper += counter.total(parse(view[at:kept]).messages).upper if at < kept else 0
-        new = counter.total(read or parse(view[kept:]).messages).upper
-        return Counted(upper + new, self._state.number, last.beside, len(view), kept, upper)
+        upper += self._total(view[at:kept]).upper
+        new = self._total(view[kept:], read).upper
+        return Counted(upper + new, number, last.beside, len(view), kept, upper)
+
+    def _total(self, raw: Sequence[Any], read: Sequence[Message] | None = None) -> Count:
+        """The count of messages, which may be read already."""
+        counter = Counter(self._conversation.model, self._conversation.counter)
+        return counter.total(read or parse(raw).messages)

@@ -161,9 +161,8 @@ class State:
                 older versions end all compressions that covered one.
         """
         gone, length = len(self.recorded) - to, len(self.view) - self.behind
-        if gone <= self.behind or (
-            cuts and may_cut(self.view, self.origins, length, self.recorded, to)
-        ):
+        fits = may_cut(self.view, self.origins, length, self.recorded, to)
+        if fits if cuts else gone <= self.behind:
             self.view = self.view[: len(self.view) - gone]
             self.origins = self.origins[: len(self.view)]
             self._end_compressions_at(len(self.view), to)
@@ -211,7 +210,7 @@ def may_cut(
         to: how many of them stay.
     """
     start = len(view) - (len(recorded) - to)
-    if start >= length:
+    if start > length:
         return True
     before = max(0, start - 1)  # what comes next must go on from the same message
     if start < 0 or [*origins[before:]] != [*range(to - start + before, len(recorded))]:
