@@ -305,18 +305,19 @@ class Fitting:
             return None
         beside = fingerprint((conversation.system_for(state), conversation.tools))
         kept = len(before.view) - gone
-        if state.view[:kept] != before.view[:kept] or anchor_in(state.view[kept:]):
-            kept = len(state.view)
-        last, self._counted = self._counted, None
-        if last and (last.number, last.beside) == (before.number, beside):
-            self._counted = self._count_on(last, kept, read)
-            decides = settings.strategy != "window" and self.used < settings.threshold_tokens
-            if self._counted and decides:
+        continues = state.view[:kept] == before.view[:kept] and not anchor_in(state.view[kept:])
+        last = self._counted
+        if last and continues and (last.number, last.beside) == (before.number, beside):
+            counted = self._count_on(last, kept, read)
+            decides = counted and counted.upper < settings.threshold_tokens
+            if decides and settings.strategy != "window":
+                self._counted = counted
                 return None
-        usage = conversation.usage()
+        usage, of = conversation.usage(), len(state.view)
+        first = kept if continues else of
         upper = usage.used_tokens.upper
-        first_upper = upper - self._total(state.view[kept:])
-        self._counted = Counted(upper, state.number, beside, len(state.view), kept, first_upper)
+        first_upper = upper - self._total(state.view[first:]).upper + 1  # both were rounded up
+        self._counted = Counted(upper, state.number, beside, of, first, first_upper)
         return before_request(conversation, self._pace, usage)
 
     def _count_on(self, last: Counted, kept: int, read: Sequence[Message] | None) -> Counted | None:
@@ -327,7 +328,7 @@ class Fitting:
         """
         view, number = self._state.view, self._state.number
         upper, at = (last.upper, kept) if last.of == kept else (last.first_upper, last.first)
-        if at > kept or kept == len(view):
+        if at > kept:
             return None
         upper += self._total(view[at:kept]).upper
         new = self._total(view[kept:], read).upper
