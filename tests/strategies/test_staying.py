@@ -96,6 +96,28 @@ def test_what_always_stays_is_part_of_the_minimum_size() -> None:
     assert caught.value.parts["what always stays"] > 500
 
 
+def test_a_tool_step_is_compressed_around_an_item_in_it() -> None:
+    call = {"type": "function_call", "name": "build", "arguments": "{}"}
+    output = {"type": "function_call_output"}
+    messages = [
+        each
+        for number in range(20)
+        for each in (
+            {"role": "user", "content": f"Build {number}."},
+            call | {"call_id": f"c{number}"},
+            HOLOGRAM | {"id": f"hg_{number}"},
+            output | {"call_id": f"c{number}", "output": words(number) * 3},
+        )
+    ]
+
+    result = compress(messages, target_tokens=2_000)
+
+    assert result.target_met
+    assert [m for m in result.messages if m.get("type") == "hologram"] == messages[2::4]
+    assert refused(result.messages, "responses") == []
+    assert sum(m.get("type") == "function_call" for m in result.messages) < 10
+
+
 def test_the_reason_is_explained() -> None:
     result = compress(items(), target_tokens=3_000)
 

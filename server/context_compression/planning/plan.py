@@ -30,7 +30,7 @@ from context_compression.evidence.outdated import Outdated
 from context_compression.planning import measured
 from context_compression.planning.archive import Archive
 from context_compression.planning.cuts import Cutter
-from context_compression.planning.staying import staying
+from context_compression.planning.staying import staying, stays_apart
 from context_compression.planning.steps import steps_in
 from context_compression.planning.talk import is_talk_of_two
 from context_compression.settings import Settings
@@ -215,11 +215,12 @@ class Plan:
             kept.add(len(self.messages) - 1)
         if len(kept) == self.head and self.messages:
             kept.add(len(self.messages) - 1)
-        kept.update(staying(self.messages, self.rules))
+        always = {*staying(self.messages, self.rules)}
+        kept.update(index for index in always if not stays_apart(self.messages, index))
         for step in self.steps:
             if not kept.isdisjoint(step):
                 kept.update(step)
-        return frozenset(kept)
+        return frozenset(kept | always)
 
     @cached_property
     def is_talk_of_two(self) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from context_compression.conversation.messages import Message
 from context_compression.conversation.provider_rules import ProviderRules
-from context_compression.planning.steps import reasoning_of
+from context_compression.planning.steps import owner_of, reasoning_of
 
 
 def staying(messages: Sequence[Message], rules: ProviderRules) -> Iterator[int]:
@@ -14,6 +14,15 @@ def staying(messages: Sequence[Message], rules: ProviderRules) -> Iterator[int]:
             yield index
             if rules.reasoning_apart:
                 yield from reasoning_of(messages, index)
+
+
+def stays_apart(messages: Sequence[Message], index: int) -> bool:
+    """Whether a message that always stays does so without the tool step that it is in.
+
+    Items do, with their reasoning; other messages may hold calls and results of the step.
+    """
+    message = messages[owner_of(messages, index)]
+    return message.stays and message.is_item
 
 
 def end_of_ignored(messages: Sequence[Message]) -> int:

@@ -41,7 +41,10 @@ def _lasting_items(draw: DrawFn, taken: list[int], thought: str | None) -> Messa
             {"type": "hologram", "id": f"hg_{number}", "waves": [1, 2, 3]},
         ))
     )  # fmt: skip
-    return [item, *said_by_model(draw(words), "responses")]
+    if draw(st.booleans()):
+        return [item, *said_by_model(draw(words), "responses")]
+    call, *results = tool_step([draw(one_run(taken))], "responses")
+    return [call, item, *results]
 
 
 def _reasoning(mark: str, thought: str | None) -> Messages:
