@@ -30,6 +30,7 @@
 A message says what was wrong, what is allowed and what to do next, because a model reads it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from context_compression.display.strings import one_line
@@ -52,6 +53,11 @@ class InvalidConversation(ContextCompressionError, ValueError):
     def __init__(self, message: str, index: int | None = None) -> None:
         super().__init__(message)
         self.index = index
+
+    def at(self, index: int) -> "InvalidConversation":
+        """The same error for a message with another index, in a longer conversation."""
+        text = re.sub(rf"\b([Mm]essage) {self.index}\b", rf"\1 {index}", str(self), count=1)
+        return InvalidConversation(text, index)
 
 
 class InvalidTarget(ContextCompressionError, ValueError):

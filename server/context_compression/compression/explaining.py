@@ -206,6 +206,8 @@ class Explainer:
             return "it holds the user's last words"
         if plan.open_step and place in plan.open_step:
             return "its tool step is not answered yet"
+        if message.stays:
+            return "it is of an unknown type, or holds what a provider compacted"
         if place in plan.anchored:
             return "another message that stays needs it"
         if is_record(message, plan):

@@ -1,6 +1,6 @@
 """`Outcome`, and the `Result` made of the edits that strategies proposed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -14,9 +14,13 @@ from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import Message, Thinking
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
 from context_compression.evidence.host_cuts import results_cut_by_hosts
 from context_compression.planning.edits import Edit, View
 from context_compression.strategies.floor import Floor
+
+NAMED_TYPES = 5
+"""How many types of unknown items a note names."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +147,7 @@ def changed(prepared: PreparedConversation, outcome: Outcome, view: View, after:
             *notes,
             f"{blocks} dropped: a provider refuses thinking when the messages before it changed",
         )
-    if count := results_cut_by_hosts(prepared.conversation.messages):
-        results = how_many(count, "tool result")
-        notes = (*notes, f"{results} had been cut by the host: what it left out is not archived")
+    notes = (*notes, *_notes_on_input(prepared.conversation))
     messages, reasons = prepared.conversation.render(sent), accounting.reasons()
     return replace(
         _as_it_came(prepared, outcome),
@@ -178,6 +180,17 @@ def changed(prepared: PreparedConversation, outcome: Outcome, view: View, after:
         ),
         said=partial(user_sentences, planned.messages, view, accounting.gone_of_planned),
     )  # fmt: skip
+
+
+def _notes_on_input(conversation: Conversation) -> Iterator[str]:
+    """Sentences on what the input holds or lacks, whatever became of it."""
+    if types := conversation.unknown_types:
+        named = ", ".join(one_line(kind) for kind in types[:NAMED_TYPES])
+        more = ", …" if len(types) > NAMED_TYPES else ""
+        yield f"items of types that are not known stay as they came: {named}{more}"
+    if count := results_cut_by_hosts(conversation.messages):
+        results = how_many(count, "tool result")
+        yield f"{results} had been cut by the host: what it left out is not archived"
 
 
 def _bound_thinking(messages: Sequence[Message]) -> int:

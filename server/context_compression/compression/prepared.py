@@ -33,10 +33,12 @@ from context_compression.strategies.consequences import (
 )
 from context_compression.strategies.summarize import previous_summary
 from context_compression.tokens import (
+    UNDERSTATED,
     Count,
     Counter,
     anchor_in,
     anchored,
+    is_understated,
     takes_thinking_anywhere,
 )
 
@@ -217,7 +219,9 @@ class PreparedConversation:
     @cached_property
     def _charged(self) -> Count | None:
         """The tokens by the usage that a message holds; `None` if there is none."""
-        anchor = None if self.prompt.at is not None else anchor_in(self.conversation.raw)
+        anchor = None if self.prompt.at is not None else anchor_in(self.conversation)
+        if self.request.counter is None and is_understated(self.conversation):
+            self.warnings.append(UNDERSTATED)
         if self.request.counter is not None or anchor is None:
             return None
         return anchored(self.counter, self.conversation.messages, anchor)

@@ -117,13 +117,17 @@ class Opaque:
 
     The blocks of one `unit` (a call that the provider runs itself, and its result) are kept or
     removed together; `opens` marks the call. Tools that a block `declares` may only be called after
-    it.
+    it. A message with a block that `stays` is never removed. A block `stands_for` the earlier
+    conversation if a provider compacted it; `text` is the readable part of that.
     """
 
     source: Any = field(repr=False)
     unit: str = ""
     opens: bool = False
     declares: tuple[str, ...] = ()
+    stays: bool = False
+    stands_for: bool = False
+    text: str = field(default="", repr=False)
 
 
 Block: TypeAlias = Text | Thinking | Image | Document | ToolCall | ToolResult | Opaque
@@ -172,6 +176,22 @@ class Message:
             if isinstance(part, Opaque)
             for name in part.declares
         )
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is never removed, because of a block that stays."""
+        return any(isinstance(block, Opaque) and block.stays for block in self.blocks)
+
+    @property
+    def stands_for_earlier(self) -> bool:
+        """Whether it holds the earlier conversation as a provider compacted it."""
+        return any(isinstance(block, Opaque) and block.stands_for for block in self.blocks)
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is an item of OpenAI Responses that is one opaque block, not a message."""
+        block = self.blocks[0] if len(self.blocks) == 1 else None
+        return isinstance(block, Opaque) and block.source is self.source
 
     @property
     def only_thinks(self) -> bool:
@@ -246,7 +266,7 @@ def assistant(text: str) -> Message:
 
 
 def texts_of(block: Block) -> Iterator[str]:
-    """The texts of a block, in which evidence is searched; none for pictures and opaque blocks."""
+    """The texts of a block, in which evidence is searched; none for pictures."""
     match block:
         case Text(text=text) | Thinking(text=text) | Document(text=text):
             yield text
@@ -256,7 +276,9 @@ def texts_of(block: Block) -> Iterator[str]:
         case ToolResult():
             for part in block.content:
                 yield from texts_of(part)
-        case Image() | Opaque():
+        case Opaque():
+            yield from filter(None, [block.text])
+        case Image():
             return
 
 

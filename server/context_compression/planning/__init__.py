@@ -5,6 +5,7 @@ The strategies in `strategies` read a plan and propose edits.
     plan.py       `Plan`: turns, tool steps, head and tail, and the places to cut
     steps.py      tool steps: calls with their results
     pins.py       messages that the caller wants to keep
+    staying.py    messages that always stay
     archive.py    `Archive`: the content of the conversation that is already archived
     edits.py      `Edit(start, stop, becomes)`, and `apply`, which makes the view
     cuts.py       texts cut into pieces, each with its evidence

@@ -30,6 +30,7 @@ from context_compression.evidence.outdated import Outdated
 from context_compression.planning import measured
 from context_compression.planning.archive import Archive
 from context_compression.planning.cuts import Cutter
+from context_compression.planning.staying import staying, stays_apart
 from context_compression.planning.steps import steps_in
 from context_compression.planning.talk import is_talk_of_two
 from context_compression.settings import Settings
@@ -202,9 +203,10 @@ class Plan:
     def anchored(self) -> frozenset[int]:
         """The messages that no strategy may remove: head, pins, last user message, open tool step.
 
-        A user message at the end always stays, because it waits for an answer. A tool step is
-        anchored with all of its messages. Without a user message and an open step, the last message
-        (or step) stays, because a view must not be empty.
+        A user message at the end always stays, because it waits for an answer, and so does a
+        message with a block that `stays`. A tool step is anchored with all of its messages. Without
+        a user message and an open step, the last message (or step) stays, because a view must not
+        be empty.
         """
         kept = {*range(self.head), *self.pins, *(self.open_step or ()), *self.shown_since}
         if self.last_user is not None:
@@ -213,10 +215,12 @@ class Plan:
             kept.add(len(self.messages) - 1)
         if len(kept) == self.head and self.messages:
             kept.add(len(self.messages) - 1)
+        always = {*staying(self.messages, self.rules)}
+        kept.update(index for index in always if not stays_apart(self.messages, index))
         for step in self.steps:
             if not kept.isdisjoint(step):
                 kept.update(step)
-        return frozenset(kept)
+        return frozenset(kept | always)
 
     @cached_property
     def is_talk_of_two(self) -> bool:

@@ -12,6 +12,7 @@ compression, `store` keeps the files, and `doors` finds the session that a calle
     preparation.py   prepares one of them
     fitting.py       follows the history of a program that keeps it itself
     unread.py        the messages in it that we cannot read, and their places
+    passed_on.py     tells which messages stay as they came
     in_memory.py     makes requests small while the store cannot be used
     lasting.py       how small a compression makes a view, so that it lasts
     triggers.py      plans the compressions that nobody requested

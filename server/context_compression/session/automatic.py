@@ -45,6 +45,7 @@ class AutomaticConversation(RecordedConversation):
         """
         read = self._read(messages)
         super().record(*messages)
+        self._fitting.passed_on.unknown_items(read.unknown_types)
         tell_usage(self, read.raw)
         if any(message.role == "assistant" for message in read.messages):
             self._pace.answered()

@@ -4,7 +4,6 @@ The program passes all of it before each request. Mostly it has only grown since
 Then only the new messages are read and counted.
 """
 
-import logging
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -13,8 +12,7 @@ from context_compression.compression.result import Result
 from context_compression.conversation.cache_marks import marked_as
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
-from context_compression.conversation.messages import Message, is_array, is_object
-from context_compression.display.strings import one_line
+from context_compression.conversation.messages import Message, is_array
 from context_compression.errors import InvalidConversation, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session import lasting
@@ -29,13 +27,13 @@ from context_compression.session.following import (
 from context_compression.session.in_memory import InMemory
 from context_compression.session.log_events import has_rewind
 from context_compression.session.pacing import Pace
+from context_compression.session.passed_on import PassedOn
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.session.triggers import before_request
 from context_compression.session.unread import Followed, with_unread
 from context_compression.tokens import Count, Counter, anchor_in, fingerprint
 
-logger = logging.getLogger(__name__)
 Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
 """Yields compressions, and `None` when none is needed any more; receives their results."""
 ATTEMPTS = 3
@@ -113,11 +111,12 @@ class Fitting:
 
     Attributes:
         memory: makes the requests while the store cannot be used.
+        passed_on: tells the messages that stay as they came.
     """
 
     def __init__(self, conversation: RecordedConversation, pace: Pace) -> None:
         self.memory = InMemory(conversation)
-        self._warnings: list[str] = []
+        self.passed_on = PassedOn(conversation.id)
         self._conversation, self._pace = conversation, pace
         self._format: Format | None = None
         self._counted: Counted | None = None
@@ -125,12 +124,11 @@ class Fitting:
         self._state = State()
         self._result: Result | None = None
         self._unread: dict[int, Any] = {}
-        self._kinds: set[str] = set()
 
     @property
     def warnings(self) -> list[str]:
-        """A sentence for each kind of message that was passed through unread, and each failure."""
-        return [*self._warnings, *self.memory.warnings]
+        """A sentence for each kind of message that stays as it came, and for each failure."""
+        return [*self.passed_on.warnings, *self.memory.warnings]
 
     def requests(self, history: Sequence[Any], focus: str | None = None) -> Following:
         """Yields the compressions that a request needs, and receives their results.
@@ -251,12 +249,16 @@ class Fitting:
         if new.format is not self._format and not all(map(is_plain_text, new.raw)):
             return None
         events = end_replaced(state, shared, new.raw) if gone else message_events(new.raw)
-        return None if events is None else Step(places, events, new, in_view, gone)
+        if events is None:
+            return None
+        self.passed_on.unknown_items(new.unknown_types)
+        return Step(places, events, new, in_view, gone)
 
     def _changed(self, state: State, history: Sequence[Any]) -> Step:
         """The step to a history that was changed, or of which nothing is known yet."""
         places, read = self._read(history)
         self._format, self._counted = read.format, None
+        self.passed_on.unknown_items(read.unknown_types)
         shared = shared_messages(state.recorded, read.raw)
         if shared == len(state.recorded):
             new = Conversation(read.raw[shared:], read.messages[shared:], read.format)
@@ -265,29 +267,21 @@ class Fitting:
         return Step(places, events, None, 0 if has_rewind(events) else len(state.view))
 
     def _read(self, history: Sequence[Any]) -> tuple[list[int], Conversation]:
-        """The messages that we can read, with their indices; the others are noted."""
-        places, self._unread = [*range(len(history))], {}
+        """The messages that we can read, with their indices; the others are noted and told."""
+        places, errors = [*range(len(history))], dict[int, InvalidConversation]()
         while True:
             try:
-                return places, parse([history[place] for place in places])
+                read = parse([history[place] for place in places])
+                break
             except InvalidConversation as error:
                 if error.index is None:
                     raise
-                self._note(history[places.pop(error.index)], str(error))
-
-    def _note(self, message: Any, why: str) -> None:
-        """Note a message that is passed through, and tell its kind once."""
-        self._unread[id(message)] = message  # kept, so that its id stays its own
-        kind = type(message).__name__
-        if is_object(message):
-            kind += f" with {', '.join(map(str, message))}"
-        if kind not in self._kinds:
-            self._kinds.add(kind)
-            self._warnings.append(
-                "a message is passed through as it came; it is not counted, and not compressed: "
-                f"{one_line(why)}"
-            )
-            logger.warning("session %s: %s", self._conversation.id, self._warnings[-1])
+                errors[places.pop(error.index)] = error
+        # the messages are kept, so that their ids stay their own
+        self._unread = {id(history[place]): history[place] for place in errors}
+        for place, error in sorted(errors.items()):
+            self.passed_on.unread(history[place], error, place, alone=not places)
+        return places, read
 
     def _due(
         self, before: State, gone: int, read: Sequence[Message] | None

@@ -14,6 +14,7 @@ from context_compression.compression.request import CompressionRequest
 from context_compression.compression.run import compress
 from context_compression.conversation.cache_marks import without_marks
 from context_compression.display.strings import one_line
+from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.session.following import shared_messages
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.status import Status, status_of
@@ -44,7 +45,9 @@ class InMemory:
 
     def instead(self, history: Sequence[Any], error: Exception) -> list[Any]:
         """What is sent after an error: `fit`, with a warning."""
-        self.warn("a request was made without the store", error)
+        by_store = isinstance(error, StoreError | OSError)
+        where = "without the store" if by_store else "in memory, because something else failed"
+        self.warn(f"a request was made {where}", error)
         return self.fit(history)
 
     def fit(self, history: Sequence[Any]) -> list[Any]:
@@ -62,6 +65,10 @@ class InMemory:
     def warn(self, what: str, error: Exception | str) -> None:
         """Tell once what happened instead, and why."""
         why = one_line(str(error) or type(error).__name__)
+        if isinstance(error, Exception) and not isinstance(
+            error, ContextCompressionError | OSError
+        ):
+            why = f"{type(error).__name__}: {why}"
         warning = f"{what}: {why}"
         if warning not in self.warnings:
             self.warnings.append(warning)

@@ -13,7 +13,7 @@ from context_compression.session.following import new_events
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import Due, due, preview
 from context_compression.session.savings import Savings
-from context_compression.tokens import Anchor, Counter, anchored
+from context_compression.tokens import UNDERSTATED, Anchor, Counter, anchored, is_understated
 from context_compression.tokens.usage import Item, Usage, adding_up_to, breakdown, largest
 from context_compression.transcripts.history import Compaction
 
@@ -106,6 +106,7 @@ def status_of(
     changed = sum(id(message) not in as_they_came for message in recorded)
     for event in [] if messages is None else new_events(state, conversation, from_start=True):
         state.replay(event)
+    understated = [UNDERSTATED] if is_understated(conversation) else []
     kept_out = state.freed + sum(state.tally.outside.values())
     return Status(
         usage=usage,
@@ -121,5 +122,5 @@ def status_of(
         largest=largest(parsed, counter),
         could_free=could_free(session, conversation),
         refs={ref: about["what"] for ref, about in state.refs.items()},
-        warnings=[*session.store.doubts, *state.warnings],
+        warnings=[*session.store.doubts, *state.warnings, *understated],
     )

@@ -253,7 +253,7 @@ def alternated(view: Sequence[Entry], *, results_apart: bool) -> list[Entry]:
     last: int | None = None  # the index in `taken` of the last message that counts as a turn
     for entry in view:
         message = entry[0]
-        if message.is_system or (results_apart and _calls_or_answers(message)):
+        if message.is_system or (results_apart and _is_no_turn(message)):
             taken.append(entry)
             continue
         if last is None or taken[last][0].role != message.role:
@@ -269,8 +269,8 @@ def alternated(view: Sequence[Entry], *, results_apart: bool) -> list[Entry]:
     return taken
 
 
-def _calls_or_answers(message: Message) -> bool:
-    return message.role == "tool" or bool(message.calls)
+def _is_no_turn(message: Message) -> bool:
+    return message.role == "tool" or bool(message.calls) or message.is_item
 
 
 def is_note(message: Message) -> bool:

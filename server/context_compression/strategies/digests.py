@@ -27,6 +27,7 @@ from context_compression.conversation.messages import (
 from context_compression.conversation.validity import NO_START
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import SUMMARY_MARKS, digest
+from context_compression.planning.staying import end_of_ignored
 from context_compression.strategies.consequences import NOTE
 from context_compression.strategies.filling.rules import rules_in
 from context_compression.strategies.forms import Forms
@@ -106,8 +107,9 @@ def digest_note(
 ) -> dict[int, Message]:
     """A note with a digest of the dropped messages, by the first index of the run it replaces.
 
-    It replaces the first dropped run that is longer than the note; empty if there is none. It
-    always says how many messages are missing, and quotes the rules of dropped messages.
+    It replaces the first dropped run that is longer than the note, if possible one that the
+    provider does not ignore; empty if there is none. It always says how many messages are missing,
+    and quotes the rules of dropped messages.
 
     Args:
         plan: the plan of the conversation.
@@ -128,7 +130,9 @@ def digest_note(
     first = f"{what}:\n{text}" if text else f"{what}{':' if quoted else '.'}"
     note = user(with_rules(first, quoted))
     tokens = plan.counter.message(note)
-    place = next((start for start, size in _runs(plan, kept).items() if size > tokens), None)
+    places = [start for start, size in _runs(plan, kept).items() if size > tokens]
+    seen = [start for start in places if start >= end_of_ignored(plan.messages)]
+    place = next(iter(seen or places), None)
     return {} if place is None else {place: note}
 
 

@@ -2,7 +2,8 @@
 
 Head, pins and the last user message are unshortened. The calls of the open tool step stay; long
 arguments of answered calls are shortened. A result of this step that is larger than a preview
-becomes one line. Nothing else stays.
+becomes one line. What must always stay is in it, too: items of unknown types, and what a provider
+compacted. Nothing else stays.
 """
 
 from collections.abc import Sequence
@@ -93,6 +94,8 @@ def _part(plan: Plan, index: int) -> str:
         return "open tool step"
     if not plan.pins.isdisjoint(plan.step_of(index) or (index,)):
         return "pins"  # or other messages of their tool steps
+    if any(plan.messages[i].stays for i in plan.step_of(index) or (index,)):
+        return "what always stays"
     of_user = index in (plan.last_user, *plan.shown_since) or plan.messages[index].starts_turn
     return "last user message" if of_user else "last message"
 

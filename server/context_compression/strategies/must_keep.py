@@ -16,6 +16,7 @@ from context_compression.conversation.messages import Message, Text
 from context_compression.conversation.validity import NO_START
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import SUMMARY_MARKS
+from context_compression.planning.staying import stays_apart
 from context_compression.strategies import measured
 from context_compression.strategies.floor import anchored_forms, leaves_half
 from context_compression.strategies.forms import Form
@@ -133,8 +134,9 @@ def must_keep(
     if plan.goal is not None and level.spare >= 0:
         kept.setdefault(plan.goal, Form.CLIPPED)
     for index in list(kept):  # a record may be in a tool step, which is never split
-        for partner in plan.step_of(index) or ():
-            kept.setdefault(partner, kept[index])
+        if not stays_apart(plan.messages, index):
+            for partner in plan.step_of(index) or ():
+                kept.setdefault(partner, kept[index])
     return kept
 
 

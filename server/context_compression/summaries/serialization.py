@@ -125,6 +125,8 @@ def _lines(
                 yield _Line(begins, [("", redact(block.text))], "", times=2, speaks=speaks)
             case Thinking():
                 pass
+            case Opaque(text=text) if text:
+                yield _Line("[Earlier note]: ", [("", redact(text))], "", times=2)
             case Image() | Document() | Opaque():
                 for name in _named([block]):
                     yield _Line(f"{LABELS[message.role]}: {name}", [], "")

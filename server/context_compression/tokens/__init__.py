@@ -18,7 +18,13 @@ This package only counts. `compression` and `session` decide what follows from a
     estimate.py     an estimate from bytes, if the vocabulary cannot be loaded
 """
 
-from context_compression.tokens.anchors import Anchor, anchor_in, anchored
+from context_compression.tokens.anchors import (
+    UNDERSTATED,
+    Anchor,
+    anchor_in,
+    anchored,
+    is_understated,
+)
 from context_compression.tokens.counter import Count, Counter
 from context_compression.tokens.families import (
     Family,
@@ -31,6 +37,7 @@ from context_compression.tokens.o200k import base_count
 from context_compression.tokens.remembered import TextCounter, fingerprint
 
 __all__ = [
+    "UNDERSTATED",
     "Anchor",
     "Count",
     "Counter",
@@ -42,6 +49,7 @@ __all__ = [
     "binds_thinking",
     "family_of",
     "fingerprint",
+    "is_understated",
     "takes_thinking_anywhere",
     "window_of",
 ]

@@ -5,15 +5,29 @@ If the last request of a conversation had 150,000 tokens and the conversation ha
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from context_compression.conversation.messages import COMPRESSED, Message, strings_in
+from context_compression.conversation.formats import Conversation
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Message,
+    Thinking,
+    as_object,
+    strings_in,
+    texts_of,
+)
 from context_compression.conversation.refs import REF
 from context_compression.tokens.counter import Count, Counter
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+CHARACTERS_A_TOKEN = 10
+"""No text has more characters per token, blanks aside."""
+UNDERSTATED = (
+    "the usage in some messages is too small for the text before them, as from a gateway that "
+    "leaves out cached tokens; it is not used, and our own count is"
+)
 _WRITTEN_BY_US = re.compile(rf"^{re.escape(COMPRESSED)}|; ref {REF}[;\]]")
 
 
@@ -44,16 +58,14 @@ def anchored(counter: Counter, messages: Sequence[Message], anchor: Anchor) -> C
 def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
     """The last `message["usage"]` in a conversation of provider dicts; `None` if there is none.
 
-    Usage after a text of this package is ignored, because it may be from before a compression.
+    Usage after a text of this package is ignored, because it may be from before a compression. In a
+    `Conversation`, so is usage that is too small for the texts before it.
     """
-    for at in range(len(messages) - 1, -1, -1):
-        usage = messages[at].get("usage")
-        if not isinstance(usage, Mapping):
-            continue
-        usage = cast("Mapping[str, Any]", usage)
-        # OpenAI's `prompt_tokens` includes cached tokens, Anthropic's `input_tokens` does not.
-        charged = _tokens(usage, "prompt_tokens") or sum(_tokens(usage, key) for key in _INPUT)
-        if charged == 0:  # a placeholder, or a reply without a request
+    understated = _understated(messages) if isinstance(messages, Conversation) else iter(())
+    next_understated = next(understated, None)
+    for at, usage, charged in _charges(messages):
+        if at == next_understated:
+            next_understated = next(understated, None)
             continue
         if any(map(_WRITTEN_BY_US.search, strings_in(messages[:at]))):
             return None
@@ -67,6 +79,57 @@ def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
             at -= 1
         return Anchor(charged, at)
     return None
+
+
+def is_understated(conversation: Conversation) -> bool:
+    """Whether messages report usage that is too small for the texts before them."""
+    return any(True for _ in _understated(conversation))
+
+
+def _charges(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any], int]]:
+    """The messages with usage, the last one first: index, usage, and the tokens of the input."""
+    for at in range(len(messages) - 1, -1, -1):
+        usage = messages[at].get("usage")
+        if not isinstance(usage, Mapping):
+            continue
+        usage = cast("Mapping[str, Any]", usage)
+        # OpenAI's `prompt_tokens` includes cached tokens, Anthropic's `input_tokens` does not.
+        charged = _tokens(usage, "prompt_tokens") or sum(_tokens(usage, key) for key in _INPUT)
+        if charged:  # else a placeholder, or a reply without a request
+            yield at, usage, charged
+
+
+def _understated(conversation: Conversation) -> Iterator[int]:
+    """The messages whose usage is too small for the texts before them, the last one first."""
+    characters: Sequence[int] | None = None
+    for at, _, charged in _charges(conversation.raw):
+        characters = characters or _characters_before(conversation.messages)
+        if (charged + _cleared(conversation.raw[at])) * CHARACTERS_A_TOKEN < characters[at]:
+            yield at
+
+
+def _characters_before(messages: Sequence[Message]) -> list[int]:
+    """For each message, the characters before it in texts that its request surely held.
+
+    A provider may leave out thinking, and all that is before a conversation that it compacted.
+    Blanks are left out, because a token may hold a hundred of them.
+    """
+    before: list[int] = []
+    characters = 0
+    for message in messages:
+        if message.stands_for_earlier:
+            characters = 0
+        before.append(characters)
+        texts = (t for b in message.blocks if not isinstance(b, Thinking) for t in texts_of(b))
+        characters += sum(len(text) - text.count(" ") for text in texts)
+    return before
+
+
+def _cleared(answer: Mapping[str, Any]) -> int:
+    """The tokens that Anthropic's context editing left out of the request."""
+    edits = as_object(answer.get("context_management")).get("applied_edits")
+    counts = [as_object(edit).get("cleared_input_tokens") for edit in edits or ()]
+    return sum(count for count in counts if isinstance(count, int))
 
 
 def _tokens(usage: Mapping[str, Any], key: str) -> int:

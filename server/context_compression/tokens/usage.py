@@ -239,7 +239,7 @@ def usage(
     conversation = parse(messages)  # a text can be counted, but it is not a conversation
     used = count_tokens(conversation, system=system, tools=tools, model=model, counter=counter)
     # usage may be from before the compression that put a summary into the system prompt
-    known = None if summary_in(system) else anchor_in(conversation.raw)
+    known = None if summary_in(system) else anchor_in(conversation)
     if counter is None and (anchor := known):
         used = anchored(Counter(model), conversation.messages, anchor)
     return Usage(used, settings.token_budget, *settings.threshold)

@@ -132,6 +132,8 @@ class _Carrier:
             case Thinking() | Opaque():
                 if self._anthropic and self._keeps[type(block)]:
                     return block
+                if isinstance(block, Opaque) and block.text:
+                    return Text(block.text)
                 self.left_out[_called(block)] += 1
                 return None
             case _:

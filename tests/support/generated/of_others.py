@@ -30,6 +30,23 @@ def _hosted_searches(draw: DrawFn, taken: list[int], thought: str | None) -> Mes
     return [*_reasoning(str(number), thought), search | {"action": action}, *spoken]
 
 
+@st.composite
+def _lasting_items(draw: DrawFn, taken: list[int], thought: str | None) -> Messages:
+    """Responses: what OpenAI compacted, an item that only OpenAI has, or one of a new type."""
+    number = new(taken)
+    item = draw(
+        st.sampled_from((
+            {"type": "compaction", "id": f"cmp_{number}", "encrypted_content": "c2VhbGVk"},
+            {"type": "item_reference", "id": f"msg_only_theirs_{number}"},
+            {"type": "hologram", "id": f"hg_{number}", "waves": [1, 2, 3]},
+        ))
+    )  # fmt: skip
+    if draw(st.booleans()):
+        return [item, *said_by_model(draw(words), "responses")]
+    call, *results = tool_step([draw(one_run(taken))], "responses")
+    return [call, item, *results]
+
+
 def _reasoning(mark: str, thought: str | None) -> Messages:
     item = {"type": "reasoning", "id": f"rs_{mark}", "encrypted_content": f"sealed-{mark}"}
     return [item | {"summary": [{"type": "summary_text", "text": thought}]}] if thought else []
@@ -37,7 +54,8 @@ def _reasoning(mark: str, thought: str | None) -> Messages:
 
 @st.composite
 def _responses(draw: DrawFn, taken: list[int], thought: str | None) -> Messages:
-    return draw(draw(st.sampled_from((_custom_calls, _hosted_searches)))(taken, thought))
+    steps = (_custom_calls, _hosted_searches, _lasting_items)
+    return draw(draw(st.sampled_from(steps))(taken, thought))
 
 
 @st.composite
@@ -110,6 +128,11 @@ def answers(kind: Dialect, text: str, taken: list[int]) -> SearchStrategy[dict[s
             {"content": [block]},
             {"content": [*web_search(number, text), block]},
             {"content": [*mcp_call(number, text), {"type": "text", "text": text}]},
+            {"content": [{"type": "compaction", "content": f"Earlier: {text}"}, block]},
             {"id": "msg_1"},
         ]
+    elif kind == "vercel":
+        part = {"type": "text", "text": f"Earlier: {text}"}
+        compacted = part | {"providerOptions": {"anthropic": {"type": "compaction"}}}
+        found.append({"content": [compacted, {"type": "text", "text": text}]})
     return st.sampled_from(found)

@@ -20,6 +20,7 @@ known.
     shapes.py         shapes of JSON values, and whether a value has one
     plain.py          plain JSON: library objects replaced, depth and numbers checked
     roles.py          the names of roles
+    opaque.py         blocks of a kind that a dialect does not know
     ids.py            ids for calls that have none
 """
 

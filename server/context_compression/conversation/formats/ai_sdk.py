@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.opaque import OPTIONS, is_compaction, opaque
 from context_compression.conversation.formats.roles import role_of
 from context_compression.conversation.messages import (
     Block,
@@ -40,7 +41,6 @@ SIGNED = ("signature", "redactedData")
 """Provider options that seal or sign reasoning, which binds it to everything before it."""
 SIGNATURE = "thoughtSignature"
 """The option that holds Gemini's signature of a call; it is removed from a call that was edited."""
-OPTIONS = ("providerOptions", "providerMetadata")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
@@ -60,6 +60,7 @@ def _is_own(part: Mapping[str, Any]) -> bool:
     return (
         (kind == "reasoning" and "text" in part)
         or (kind == "image" and "image" in part)
+        or not part.keys().isdisjoint(OPTIONS)
         or (kind in ("file", "reasoning-file") and bool(part.keys() & {"mediaType", "mimeType"}))
     )
 
@@ -100,6 +101,8 @@ def _read_part(part: Any, *, of_tool: bool = False) -> Block:
     if not is_object(part):
         return Text(part) if isinstance(part, str) else Opaque(part)
     match part:
+        case _ if is_compaction(part):
+            return opaque(part)
         case {"type": "text", "text": str(text)}:
             return Text(text, part)
         case {"type": "reasoning", "text": str(text)}:

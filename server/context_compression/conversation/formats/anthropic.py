@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.opaque import COMPACTION, opaque
 from context_compression.conversation.formats.roles import role_of
 from context_compression.conversation.messages import (
     Block,
@@ -35,7 +36,7 @@ from context_compression.conversation.provider_rules import ProviderRules
 
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 TOOLS = ("tool_use", "tool_result", *SERVER_CALLS)
-OTHERS = ("thinking", "redacted_thinking", "document")
+OTHERS = ("thinking", "redacted_thinking", "document", COMPACTION)
 
 
 def certainty(message: Mapping[str, Any]) -> int:
@@ -136,7 +137,7 @@ def read_block(block: Any) -> Block:
         case {"type": "tool_reference", "tool_name": str(name)}:
             return Opaque(block, declares=(name,))
         case _:
-            return Opaque(block)
+            return opaque(block)
 
 
 def _declared(content: Any) -> tuple[str, ...]:

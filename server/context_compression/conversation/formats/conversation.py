@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from context_compression.conversation import text_protocol
+from context_compression.conversation.formats import responses
 from context_compression.conversation.formats.dialect import Format
 from context_compression.conversation.formats.ids import Ids
 from context_compression.conversation.formats.plain import has_halves, without_halves
@@ -55,6 +56,13 @@ class Conversation(Sequence[Mapping[str, Any]]):
     def _written(self, message: Message) -> dict[str, Any]:
         written = self.format.write(text_protocol.written(message))
         return without_halves(written) if self.without_halves else written
+
+    @cached_property
+    def unknown_types(self) -> tuple[str, ...]:
+        """The types of the items that are not known here, which always stay; each type once."""
+        if self.format is not responses.FORMAT:
+            return ()
+        return tuple(dict.fromkeys(filter(None, map(responses.unknown_type, self.raw))))
 
     @cached_property
     def without_halves(self) -> Mapping[int, Message]:

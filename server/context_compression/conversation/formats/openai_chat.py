@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_compression.conversation.formats.ids import Ids, kind_of
+from context_compression.conversation.formats.opaque import opaque
 from context_compression.conversation.formats.plain import why_not_json
 from context_compression.conversation.formats.roles import role_of
 from context_compression.conversation.messages import (
@@ -173,7 +174,7 @@ def _read_part(part: Any) -> Block:
         case {"type": "file" | "input_file"}:
             return Document(source=part)
         case _:
-            return Opaque(part)
+            return opaque(part)
 
 
 def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[Block, ...]:

@@ -10,13 +10,17 @@ Shapes and rules from the Responses API reference (input items) and its guide on
   provided without its required 'reasoning' item"); it is accepted without its `id`. Reasoning is
   not bound to what comes before it;
 * the items of tools that OpenAI runs (web search, file search, code interpreter, MCP) hold both
-  the call and its result.
+  the call and its result;
+* a `compaction` item holds the earlier conversation, encrypted. An `item_reference` names an item
+  that only OpenAI has. Such items always stay, as do items of a type that is not known here.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.opaque import COMPACTION, opaque
 from context_compression.conversation.formats.openai_chat import parsed
 from context_compression.conversation.messages import (
     Block,
@@ -46,13 +50,14 @@ CALLS: Mapping[str, tuple[str, str]] = {
 RESULTS = tuple(f"{kind}_output" for kind in CALLS)
 ASSISTANT_ITEMS = (
     "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
-    "mcp_call", "mcp_list_tools", "mcp_approval_request", "tool_search_call", "tool_search_output",
-    "compaction", "item_reference",
+    "mcp_call", "mcp_approval_request", "tool_search_call", "tool_search_output",
 )  # fmt: skip
-"""Items of the assistant that are kept unchanged."""
+"""Items of the assistant that are never edited; they may be removed."""
 USER_ITEMS = ("mcp_approval_response",)
-"""Items of the user that are kept unchanged."""
-ITEMS = frozenset({*CALLS, *RESULTS, *ASSISTANT_ITEMS, *USER_ITEMS, "reasoning"})
+"""Items of the user that are never edited; they may be removed."""
+LASTING = (COMPACTION, "item_reference", "mcp_list_tools")
+"""Items that are neither edited nor removed."""
+ITEMS = frozenset({*CALLS, *RESULTS, *ASSISTANT_ITEMS, *USER_ITEMS, *LASTING, "reasoning"})
 OWN_PARTS = ("input_text", "output_text", "input_image", "input_file")
 
 
@@ -76,6 +81,13 @@ def certainty(message: Mapping[str, Any]) -> int:
     return int(message.get("type") == "message" and isinstance(content, str))
 
 
+def unknown_type(message: Mapping[str, Any]) -> str | None:
+    """The type of an item of a type that is not known here; `None` for all others."""
+    kind = message.get("type")
+    known = kind in ITEMS or kind == "message" or not isinstance(kind, str)
+    return None if known else kind
+
+
 class ResponsesFormat:
     """Reads and writes items of OpenAI Responses, each as a message of its own."""
 
@@ -86,7 +98,8 @@ class ResponsesFormat:
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The item as a message."""
         kind = message.get("type")
-        if "role" in message:
+        unknown = unknown_type(message) is not None
+        if "role" in message and not (unknown and "content" not in message):
             role: Role = message["role"] if message["role"] in _ROLES else "user"
             return Message(role, _read_content(message.get("content")), message)
         call_id = message.get("call_id") or message.get("id")
@@ -99,7 +112,9 @@ class ResponsesFormat:
             return Message("tool", (ToolResult(call_id, content, source=message),), message)
         if kind == "reasoning":
             return Message("assistant", (_read_reasoning(message),), message)
-        return Message("user" if kind in USER_ITEMS else "assistant", (Opaque(message),), message)
+        block = opaque(message)
+        stays = replace(block, stays=unknown or kind in LASTING)
+        return Message("user" if kind in USER_ITEMS else "assistant", (stays,), message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as an item; unknown keys are kept."""
@@ -110,7 +125,7 @@ class ResponsesFormat:
                 return _write_call(block, pattern)
             case ToolResult():
                 return _write_result(block, pattern)
-            case Opaque() | Thinking() if "role" not in pattern:
+            case Opaque() | Thinking() if "role" not in pattern or message.is_item:
                 return block.source
             case _:
                 return _write_message(message, pattern if "role" in pattern else {})
@@ -140,7 +155,7 @@ def _read_part(part: Any) -> Block:
         case {"type": "input_file"}:
             return Document(source=part)
         case _:
-            return Opaque(part)
+            return opaque(part)
 
 
 def _read_reasoning(item: Mapping[str, Any]) -> Thinking:

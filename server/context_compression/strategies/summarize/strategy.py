@@ -13,6 +13,7 @@ from context_compression.evidence.ledger import Entry, entries, file_lists, merg
 from context_compression.evidence.redaction import redact
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
+from context_compression.planning.staying import end_of_ignored
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import anchored
@@ -91,12 +92,20 @@ class Summary:
         beginning of this turn, nothing is split; otherwise it would be summarised in two places.
         """
         middle = [i for i in self.middle if previous_summary(self.plan.messages[i]) is None]
+        middle = sorted({*middle, *self.compacted})
         start = next((t.start for t in self.plan.turns if t.start < self.first < t.stop), None)
         if start is None or (self.earlier_at is not None and self.earlier_at >= start):
             return middle, []
         if self.earlier and CURRENT_TASK in self.earlier:
             return middle, []
         return [i for i in middle if i < start], [i for i in middle if i >= start]
+
+    @property
+    def compacted(self) -> list[int]:
+        """What a provider compacted, in messages that no earlier summary has read; they stay."""
+        first = self.plan.head if self.earlier_at is None else self.earlier_at
+        messages = self.plan.messages
+        return [i for i in range(first, self.plan.tail) if messages[i].stands_for_earlier]
 
     @property
     def template(self) -> str:
@@ -130,7 +139,9 @@ class Summary:
         middle = [with_originals(self.plan.messages[i], original) for i in self.middle]
         source = (text for message in middle for b in message.blocks for text in texts_of(b))
         by_user = map(user_words, self.plan.messages)  # a summary may be based on it, too
-        doubtful = ungrounded(text, [*source, *by_user, self.earlier or ""])
+        compacted = (m for m in self.plan.messages if m.stands_for_earlier)
+        read = (text for message in compacted for b in message.blocks for text in texts_of(b))
+        doubtful = ungrounded(text, [*source, *by_user, *read, self.earlier or ""])
         text = struck(text, doubtful)
         if self.plan.counter.text(text) >= self.middle_tokens:
             raise SummaryError(TOO_LARGE)
@@ -173,10 +184,16 @@ class Summary:
                 left -= tokens
             else:
                 skipped += added
-        dropped = next(i for i in range(plan.head, len(plan.messages)) if i not in kept)
+        gone = [i for i in range(plan.head, len(plan.messages)) if i not in kept]
+        first = end_of_ignored(plan.messages)
+        dropped = next((i for i in gone if i >= first), gone[0])
         edits = keep_only(plan, kept, {dropped: note}, "summarize")
+        # messages that stay divide the middle, so the note may be longer than the run it replaces
+        shrinks = plan.counter.message(note) < sum(plan.tokens[i] for i in gone)
         with_record = [
-            replace(edit, record=record) if edit.start <= dropped < edit.stop else edit
+            replace(edit, record=record, needed=shrinks)
+            if edit.start <= dropped < edit.stop
+            else edit
             for edit in edits
         ]
         return with_record, sorted(skipped)
