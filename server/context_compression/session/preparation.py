@@ -37,7 +37,6 @@ class Preparation:
         problem: why it has no summary, or no result; `None` if all went well.
         is_elsewhere: whether it did not begin, because the conversation is being compressed by
             another session, or beside one.
-        is_orphaned: whether the event loop ended in which it ran.
     """
 
     def __init__(
@@ -62,7 +61,8 @@ class Preparation:
         self._request = request_beside(conversation, state, **options)
         self._on_event = compressor.on_event
         self._started = Event("start", "background", tokens, session=conversation.id)
-        self._ended, self._is_cancelled, self._is_interrupted = Flag(), False, False
+        self._ended, self._is_cancelled = Flag(), False
+        self._is_guest, self._is_interrupted = False, False  # in an event loop of the caller
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -78,8 +78,9 @@ class Preparation:
 
     @property
     def is_orphaned(self) -> bool:
-        """Whether its event loop ended before it did."""
-        return self._is_interrupted or (self._is_in_closed_loop and not self._ended.is_set())
+        """Whether its caller's event loop ended before it did."""
+        left = self._is_guest and self._is_in_closed_loop and not self._ended.is_set()
+        return self._is_interrupted or left
 
     @property
     def _is_in_closed_loop(self) -> bool:
@@ -95,7 +96,7 @@ class Preparation:
 
     def in_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run it in a task of an event loop; may be called from any thread."""
-        self._loop = loop
+        self._loop, self._is_guest = loop, True
         loop.call_soon_threadsafe(self._create_task, loop)
 
     def cancel(self) -> None:
