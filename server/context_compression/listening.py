@@ -8,6 +8,7 @@ with the outcome. So it can time the work, and see it fail. If a listener fails,
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -23,11 +24,13 @@ class Compaction:
         reason: why it runs, as in `Event`.
         session: the `Session`; `None` for a conversation in memory.
         model: the model of the conversation, if it is known.
+        beginner: the context variables of the code that began it, if it runs in another thread.
     """
 
     reason: str
     session: Any = None
     model: str | None = None
+    beginner: Context | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,11 @@ def listen(listener: Listener) -> Callable[[], None]:
     return stop
 
 
+def variables_here() -> Context | None:
+    """The context variables of the caller; `None` if nobody listens."""
+    return copy_context() if _listeners else None
+
+
 def heard(work: Work) -> AbstractContextManager[Ending]:
     """Encloses work that listeners hear; gives the function to call with its outcome."""
     return _heard(work) if _listeners else _NOBODY
@@ -98,6 +106,7 @@ def tell_usage(session: Any, messages: Sequence[Mapping[str, Any]]) -> None:
 def _heard(work: Work) -> Generator[Ending]:
     with ExitStack() as stack:
         begun = [_begun(listener, work, stack) for listener in tuple(_listeners)]
+        del work  # it would keep its session alive
 
         def end(outcome: Any) -> None:
             for ending in filter(None, begun):

@@ -51,6 +51,14 @@ def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str
     assert json.loads(for_programs.stdout)["text"] == ""
 
 
+def test_a_ref_may_be_copied_with_what_stands_around_it(used: Desk, refs: dict[str, int]) -> None:
+    ref = next(iter(refs))
+
+    for written in (f"[ref {ref}]", f"ref: {ref}"):
+        assert used.does("restore", written).stdout == used.does("restore", ref).stdout
+        assert used.json("restore", written) == used.json("restore", ref)
+
+
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
@@ -58,6 +66,7 @@ def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str
         (("--query", ""), "The --query has no words to search for"),
         (("--query", '"'), "a regular expression with --pattern"),
         (("c3f9", "--query", "x"), "not both"),
+        (("c3f9", "--limit", "5"), "--limit goes only with a search"),
         (("--query", "x", "--lines", "1-2"), "--lines goes only with a REF"),
         (("--query", "x", "--session", "nobody"), "No session 'nobody' is recorded"),
         (("--pattern", "("), "is not a regular expression"),

@@ -1,5 +1,7 @@
 """Spans of compactions and of calls to models, in the real SDK with its exporter in memory."""
 
+import asyncio
+import gc
 import inspect
 import json
 import os
@@ -8,10 +10,15 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
+from queue import Queue
+from threading import Event as Flag
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
+import anyio.to_thread
 import openai
 import pytest
 from mcp_door import ask, connected, workspace_in
@@ -28,7 +35,9 @@ from context_compression.integrations.opentelemetry import instrument, usage_att
 from context_compression.loops import anthropic as anthropic_loop
 from context_compression.loops import openai as openai_loop
 from context_compression.session.by_caller import SummaryAssignment
+from context_compression.session.pacing import Event
 from context_compression.summaries.llms.openai import OpenAISummarizer
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, chat_api, conversation, messages_api
 from context_compression.testing.chat_api import ChatAPI
 from context_compression.testing.messages_api import MessagesAPI
@@ -180,6 +189,60 @@ def test_a_summary_that_fails_marks_its_span_and_not_the_compaction(spans: Spans
     assert compaction.status.status_code is StatusCode.UNSET
 
 
+@pytest.mark.parametrize("way", ["prepare", "aprepare"])
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_compaction_in_the_background_is_a_child_of_what_began_it(
+    tmp_path: Path, way: str, alone: bool
+):
+    spans, events = Spans(), Queue[Event]()
+    settings = SMALL | {"strategy": "summarize", "token_budget": 100_000}
+    session = session_in(
+        tmp_path, summarizer=ScriptedSummarizer(SUMMARY), background=True, settings=settings,
+        on_event=events.put,
+    )  # fmt: skip
+    stop = instrument(*([session] if alone else []), tracer_provider=spans.provider)
+
+    with spans.provider.get_tracer("a program").start_as_current_span("agent") as agent:
+        session.prepare() if way == "prepare" else await session.aprepare()
+    ends = [await anyio.to_thread.run_sync(partial(events.get, timeout=5)) for _ in range(2)]
+    await session.aclose()
+    stop()
+
+    assert [event.reason for event in ends] == ["background"] * 2
+    chat, *_ = [span for span in spans.all() if span.name.startswith("chat")]
+    (compaction,) = [span for span in spans.all() if span.name.startswith("compact")]
+    assert compaction.parent == agent.get_span_context()
+    assert chat.parent == compaction.context
+    assert seen(compaction)["gen_ai.conversation.id"] == "talk"
+    assert seen(compaction)["context_compression.reason"] == "background"
+    assert seen(compaction)["context_compression.strategy"] == "summarize"
+
+
+def test_a_session_that_nobody_holds_cancels_its_summary_while_it_is_traced(
+    spans: Spans, tmp_path: Path
+):
+    asked, cancelled = Flag(), Flag()
+
+    class Hangs:
+        async def summarize(self, request: SummaryRequest) -> SummaryReply:
+            asked.set()
+            try:
+                return await asyncio.get_running_loop().create_future()
+            except asyncio.CancelledError:
+                cancelled.set()
+                raise
+
+    session = session_in(tmp_path, summarizer=Hangs(), background=True, settings=SMALL)
+    session.settings = session.settings.changed({"on_summary_failure": "skip"})
+    session.prepare()
+    assert asked.wait(5)
+
+    del session
+    gc.collect()
+
+    assert cancelled.wait(5)
+
+
 @pytest.mark.parametrize("store", [True, False])
 def test_a_refused_compaction_has_the_type_of_its_error(spans: Spans, tmp_path: Path, store: bool):
     with pytest.raises(BudgetTooSmall):
@@ -313,6 +376,51 @@ def test_usage_without_a_cache_says_nothing_of_one():
         "context_compression.cache.reuse": 0.3333,
     }
     assert usage_attributes({"anything": "else"}) == {}
+    assert usage_attributes({"prompt_tokens": True, "completion_tokens": "7"}) == {}
+
+
+USAGE: dict[str, dict[str, Any]] = {
+    "OpenAI": {
+        "prompt_tokens": 100, "completion_tokens": 7,
+        "prompt_tokens_details": {"cached_tokens": 60},
+    },
+    "Anthropic": {
+        "input_tokens": 35, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 5,
+        "output_tokens": 7,
+    },
+    "Bedrock": {
+        "inputTokens": 35, "cacheReadInputTokens": 60, "cacheWriteInputTokens": 5,
+        "outputTokens": 7, "totalTokens": 107,
+    },
+    "Gemini": {
+        "promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 4,
+        "thoughtsTokenCount": 3, "totalTokenCount": 107,
+    },
+    "Gemini in Python": {
+        "prompt_token_count": 100, "cached_content_token_count": 60, "candidates_token_count": 4,
+        "thoughts_token_count": 3,
+    },
+    "AI SDK 5": {"inputTokens": 100, "cachedInputTokens": 60, "outputTokens": 7},
+    "AI SDK 6": {
+        "inputTokens": 100, "outputTokens": 7,
+        "inputTokenDetails": {"cacheReadTokens": 60, "cacheWriteTokens": 5},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("as_object", [False, True])
+@pytest.mark.parametrize("usage", USAGE.values(), ids=USAGE)
+def test_the_usage_of_each_api_has_the_same_attributes(usage: dict[str, Any], as_object: bool):
+    told = usage_attributes(SimpleNamespace(**usage) if as_object else usage)
+
+    written = told.pop("gen_ai.usage.cache_creation.input_tokens", 5)
+    assert written == 5
+    assert told == {
+        "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.output_tokens": 7,
+        "gen_ai.usage.cache_read.input_tokens": 60,
+        "context_compression.cache.reuse": 0.6,
+    }
 
 
 async def test_one_session_can_be_traced_alone_and_no_longer(tmp_path: Path):

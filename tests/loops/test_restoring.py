@@ -12,6 +12,7 @@ from scripted_model import ScriptedModel
 
 from context_compression import Session, count_tokens, restore_tool
 from context_compression.conversation.refs import ref_of
+from context_compression.session import NO_LINE
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -125,8 +126,13 @@ def test_the_model_searches_and_then_restores(session: Session):
         ({}, "Pass ref"),
         (None, "Pass ref"),
         ({"ref": "abcd1234"}, "Nothing is archived under 'abcd1234'"),
-        ({"ref": 7}, "ref must be of type string"),
+        ({"ref": ["abcd"]}, "ref must be of type string"),
         ({"ref": "abcd", "start": "x"}, "start must be of type integer"),
+        ({"ref": "abcd", "start": True}, "start must be of type integer"),
+        ({"ref": "abcd", "start": 7.5}, "start must be of type integer"),
+        ({"ref": "abcd", "query": "flush", "pattern": "x"}, "pass query or pattern, not both"),
+        ({"query": "flush", "lines": "7"}, "lines goes only with ref"),
+        ({"query": "flush", "start": 7}, "start goes only with ref"),
         ({"reference": "abcd"}, "reference is no argument; allowed: ref, lines"),
         ({"ref": "abcd", "lines": "many"}, "lines must be as 10-40 or 7"),
         ('{"ref": ', "not JSON"),
@@ -141,6 +147,71 @@ def test_an_error_is_a_text_that_tells_the_model_what_to_do(
 
     assert answer.startswith("Error: ")
     assert words in answer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"pattern": "WARNING"}, "matches 'WARNING'. Pass another pattern, or leave it out."),
+        ({"query": "okapi"}, "matches 'okapi'. Pass another query, or leave it out."),
+        ({"start": len(LOG)}, f"is past the end: there are {len(LOG):,} characters."),
+        ({"lines": "1-2", "start": 99}, "start=99 is past the end: there are 39 characters."),
+    ],
+)
+def test_a_line_or_page_that_is_not_there_is_an_error_and_no_quote(
+    session: Session, arguments: Any, words: str
+):
+    ref = session.offload(LOG)
+
+    answer = restore_tool(session).answer({"ref": ref, **arguments})
+
+    assert answer.startswith("Error: ")
+    assert answer.endswith(words)
+    assert "restore" not in {event["type"] for event in session.log.events().items}
+
+
+def test_an_empty_text_and_a_text_in_our_words_are_quoted(session: Session):
+    empty, ours = session.offload("a\n\nb"), session.offload(NO_LINE)
+    tool = restore_tool(session)
+
+    assert "characters 0-0 of 0\n```" in tool.answer({"ref": empty, "lines": "2"})
+    assert f"\n{NO_LINE}\n```" in tool.answer({"ref": ours})
+    assert f"1: {NO_LINE}\n```" in tool.answer({"ref": ours, "pattern": "match"})
+
+
+@pytest.mark.parametrize("start", [8_000, 8_000.0, "8000", "8,000"], ids=repr)
+def test_a_number_may_come_as_a_float_or_in_words(session: Session, start: Any):
+    """Arguments of Gemini are protobuf structs, whose numbers are all floats."""
+    tool, ref = restore_tool(session), session.offload(LOG)
+
+    assert tool.answer({"ref": ref, "start": start}).startswith(f"ref {ref}, characters 8,001-")
+    assert tool.answer({"ref": ref, "lines": 7.0}) == tool.answer({"ref": ref, "lines": "7"})
+
+
+@pytest.mark.parametrize("form", ["ref {}", "[{}]", "'{}'", '"{}"', "`{}`", "ref: {}", " {}\n"])
+def test_a_ref_may_come_with_what_stands_around_it(session: Session, form: str):
+    tool, ref = restore_tool(session), session.offload(LOG)
+
+    assert tool.answer({"ref": form.format(ref)}) == tool.answer({"ref": ref})
+    assert tool.answer({"ref": form.format(ref[:6])}) == tool.answer({"ref": ref})
+
+
+def test_with_a_ref_the_words_of_a_query_select_its_lines(session: Session):
+    tool, ref = restore_tool(session), session.offload(LOG)
+
+    answer = tool.answer({"ref": ref, "query": "FLUSH_7 unit_10"})
+
+    assert "\n11: 10 compiled unit_10.o\n" in answer
+    assert "\n1001: ERROR: undefined flush_7\n" in answer
+    assert "unit_2.o" not in answer
+    assert tool.answer({"ref": ref, "query": f"ref {ref}"}) == tool.answer({"ref": ref})
+
+
+def test_a_pattern_without_a_ref_searches(session: Session):
+    tool, ref = restore_tool(session), session.offload(LOG, what="log of the build")
+
+    assert f"ref {ref}, log of the build" in tool.answer({"pattern": r"flush_\d$"})
+    assert tool.answer({"pattern": "nowhere"}).startswith("No hits for 'nowhere'")
 
 
 def test_the_definition_has_the_form_of_each_provider(session: Session):

@@ -145,7 +145,7 @@ async def test_a_ref_may_be_copied_with_its_mark(client: Client) -> None:
 
     for copied in (
         "ref {}", "[Ref {}]", "[… 9 lines; first ref {}]", 'context_restore(ref="{}")',
-        "{}.txt", ".compression/sessions/mine/offloaded/{}.txt",
+        "'{}'", "`{}`", "{}.txt", ".compression/sessions/mine/offloaded/{}.txt",
     ):  # fmt: skip
         answer = await ask(client, "context_restore", ref=copied.format(kept.facts["ref"]))
         assert answer.pages == ["alpha"]
@@ -165,15 +165,16 @@ async def test_a_ref_as_the_query_brings_back_what_is_archived_under_it(
     assert searched.text.startswith("No hits for '")
 
 
-async def test_cursor_and_lines_may_be_whole_numbers(client: Client) -> None:
+async def test_cursor_and_lines_may_be_numbers(client: Client) -> None:
     kept = await ask(client, "context_offload", content="alpha\nbeta\nzebra")
     for n in range(6):
         await ask(client, "context_offload", content=f"{n} zebra")
 
-    line = await ask(client, "context_restore", ref=kept.facts["ref"], lines=3)
+    line = await ask(client, "context_restore", ref=kept.facts["ref"], lines=3.0)
+    same = await ask(client, "context_restore", ref=kept.facts["ref"], lines=3)
     second = await ask(client, "context_restore", query="zebra", cursor=5)
 
-    assert line.pages == ["zebra"]
+    assert line.pages == same.pages == ["zebra"]
     assert second.text.startswith("6-7 of 7 archived texts")
 
 

@@ -4,9 +4,11 @@ import asyncio
 import gc
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from logging import LogRecord, getLogger
+from logging.handlers import QueueHandler
 from pathlib import Path
 from queue import Queue
 from tempfile import TemporaryDirectory
@@ -32,6 +34,7 @@ from context_compression.testing import Run, ScriptedSummarizer, tool_step
 Door: TypeAlias = Literal["prepare", "aprepare", "fit", "afit"]
 DOORS: tuple[Door, ...] = ("prepare", "aprepare", "fit", "afit")
 SUMMARY = "## Goal\nMove every module.\n\n## Next Steps\nGo on with the next one."
+logger = getLogger("context_compression")
 SECONDS = 5
 """How long a test waits for what must come before it fails."""
 SMALL = {"token_budget": 10_000, "keep_recent_tokens": 1_000}
@@ -101,7 +104,7 @@ class Agent:
         folder: Path,
         model: Any,
         door: Door = "prepare",
-        portal: BlockingPortal | None = None,
+        portal: "BlockingPortal | LoopOfEachCall | None" = None,
         **values: Any,
     ) -> None:
         self.model, self.door, self.portal = model, door, portal
@@ -660,9 +663,93 @@ def test_a_summary_ends_with_its_event_loop(tmp_path: Path, model: HeldModel):
     assert model.cancelled.is_set()
     assert agent.told.get(timeout=SECONDS).kind == "start"
     assert agent.told.get(timeout=SECONDS).error == "cancelled"
-    assert agent.request() == agent.history
     with agent.session.log.preparing(0):
         pass
+
+
+class LoopOfEachCall:
+    """Runs each call in an event loop of its own, as programs without one of their own do."""
+
+    def call(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+        return asyncio.run(function(*arguments))
+
+
+@pytest.mark.parametrize("door", ["aprepare", "afit"])
+def test_where_each_request_has_its_own_event_loop_a_thread_outlives_it(
+    tmp_path: Path, model: HeldModel, door: Door
+):
+    agent = Agent(tmp_path, model, door, LoopOfEachCall())
+    model.hold()
+    agent.go_on_until(EARLY * agent.threshold)
+
+    agent.request()
+    model.asked.get(timeout=SECONDS)
+    model.answer()
+    while agent.told.get(timeout=SECONDS).strategy != "summarize":
+        pass
+
+    view = agent.go_on_until_compressed()
+    assert "Move every module." in canonical(view[0])
+    assert agent.compressions()[0]["strategy"] == "summarize"
+
+
+def test_an_on_event_that_fails_stops_no_summary_and_is_told_once(
+    either: Agent, caplog: pytest.LogCaptureFixture
+):
+    tell = either.session.on_event
+
+    def fail(event: Event) -> None:
+        tell(event)
+        raise ValueError("no display")
+
+    either.session.on_event = fail
+    either.start()
+    either.end()
+    view = either.go_on_until_compressed()
+
+    assert "Move every module." in canonical(view[0])
+    assert caplog.text.count("session s: on_event failed: no display") == 1
+    assert either.session.status().warnings == []
+
+
+class Quits:
+    """Ends the program, directly or from a task."""
+
+    def __init__(self, error: BaseException, *, in_task: bool) -> None:
+        self.error, self.in_task, self.calls = error, in_task, 0
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        self.calls += 1
+        if self.in_task:
+            await asyncio.create_task(self._quit())
+        return await self._quit()
+
+    async def _quit(self) -> SummaryReply:
+        raise self.error
+
+
+@pytest.mark.parametrize("in_task", [False, True])
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
+def test_a_summarizer_that_quits_fails_like_any_other(
+    tmp_path: Path, error: BaseException, in_task: bool, capfd: pytest.CaptureFixture[str]
+):
+    model, logged = Quits(error, in_task=in_task), Queue[LogRecord]()
+    agent = Agent(tmp_path, model)
+    logger.addHandler(handler := QueueHandler(logged))
+    agent.go_on_until(EARLY * agent.threshold)
+
+    agent.told.get(timeout=SECONDS)
+    assert agent.told.get(timeout=SECONDS).error
+    logged.get(timeout=SECONDS)
+    logger.removeHandler(handler)
+    [warning] = agent.session.status().warnings
+    assert type(error).__name__ in warning
+    calls = model.calls
+    for _ in range(5):
+        agent.request()
+    agent.session.close()
+    assert model.calls == calls
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_disk_that_is_full_when_a_summary_is_due_is_an_error_that_changes_nothing(

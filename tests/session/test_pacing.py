@@ -73,6 +73,21 @@ def test_start_and_end_of_what_was_due_are_told_with_reason_and_tokens(told: Tol
     assert len(told.events) == 2
 
 
+def test_an_on_event_that_fails_stops_no_compression(
+    told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(event: Event) -> None:
+        raise ValueError(f"cannot show {event.kind}")
+
+    told.session.on_event = fail
+    result = told.session.compress(strategy="extract", target_tokens=2_000)
+
+    assert result.changed
+    assert told.session.view() == result.messages
+    assert caplog.text.count("on_event failed") == 1
+    assert "session s: on_event failed: cannot show start" in caplog.text
+
+
 def test_a_summarys_end_tells_what_it_cost_and_from_where_on_all_was_kept(told: Told) -> None:
     model = told.session.summarizer = ScriptedSummarizer(SummaryReply(SUMMARY, cost=0.25))
 

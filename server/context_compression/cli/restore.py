@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
@@ -21,12 +22,14 @@ from context_compression.session import NO_LINE, Session
 from context_compression.shell import completing
 from context_compression.store import Hit, SearchResult, Store
 from context_compression.store.search.query import Query
-from context_compression.store.short_refs import too_short_note
+from context_compression.store.short_refs import bare_ref, too_short_note
 
 NO_MATCH = 1
 """The exit code if no line of the original matches the pattern, as in grep."""
 RESERVED = 4
 """Rows of the screen that an original leaves for the prompt and the note under it."""
+HITS = 5
+"""How many hits a search shows."""
 NO_NUMBER = "…"
 """Shown before a line without a number, which `--lines` cannot select."""
 
@@ -57,7 +60,7 @@ NO_NUMBER = "…"
 )
 @click.option(
     "--limit",
-    default=5,
+    default=HITS,
     show_default=True,
     type=click.IntRange(1, 60),
     metavar="N",
@@ -86,7 +89,9 @@ def restore(
     if ref is not None:
         if query is not None:
             raise click.UsageError("Pass either a REF or --query, not both.")
-        _print(store, ref, lines, pattern, session, as_json)
+        if click.get_current_context().get_parameter_source("limit") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--limit goes only with a search. Leave it out.")
+        _print(store, bare_ref(ref), lines, pattern, session, as_json)
         return
     if query is None and pattern is None:
         raise click.UsageError("Pass a REF, or search for one with --query or --pattern.")

@@ -7,6 +7,7 @@ receives the text. One implementation therefore serves both functions, and only 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
+from threading import current_thread, main_thread
 from typing import Any, TypeAlias
 
 from context_compression import progress
@@ -110,7 +111,13 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
             end(reply)
     except SummaryError as error:
         return error
-    except Exception as error:  # a caller's own summarizer may fail in its own way
+    except (
+        Exception,
+        KeyboardInterrupt,
+        SystemExit,
+    ) as error:  # a caller's own may fail as it likes
+        if not isinstance(error, Exception) and current_thread() is main_thread():
+            raise  # it may be a signal
         return SummaryError(f"{type(error).__name__}: {error}", too_long=is_overflow(error))
     if isinstance(reply, SummaryReply):
         return reply

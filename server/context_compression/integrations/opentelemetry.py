@@ -32,13 +32,30 @@ PROVIDERS = (
     ("anthropic", "anthropic"), ("openai", "openai"),
 )  # fmt: skip
 """A part of a client's class or package, and the provider's name in the conventions."""
-INPUT = ("prompt_tokens", "input_tokens")
-OUTPUT = ("completion_tokens", "output_tokens")
-CACHE_READ = ("cache_read_input_tokens", "cache_read_tokens", "cached_tokens")
-CACHE_WRITE = ("cache_creation_input_tokens", "cache_write_tokens")
-"""Names of token counts in usage: Anthropic's, OpenAI's, and those of our `SummaryReply`."""
-DETAILS = ("prompt_tokens_details", "input_tokens_details")
-"""Where OpenAI keeps the cached tokens."""
+INPUT = (
+    "prompt_tokens", "input_tokens", "inputTokens", "promptTokenCount", "prompt_token_count",
+)  # fmt: skip
+OUTPUT = (
+    "completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount",
+    "candidates_token_count",
+)  # fmt: skip
+THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
+"""Gemini counts them beside the rest of the output."""
+CACHE_BESIDE = (
+    "cache_read_input_tokens", "cacheReadInputTokens", "cache_creation_input_tokens",
+    "cacheWriteInputTokens",
+)  # fmt: skip
+"""Anthropic and Bedrock count them beside the rest of the input."""
+CACHE_READ = (
+    *CACHE_BESIDE[:2], "cache_read_tokens", "cached_tokens", "cachedContentTokenCount",
+    "cached_content_token_count", "cachedInputTokens", "cacheReadTokens",
+)  # fmt: skip
+CACHE_WRITE = (*CACHE_BESIDE[2:], "cache_write_tokens", "cacheWriteTokens")
+"""Names of token counts in usage: those of OpenAI, Anthropic, Bedrock, Gemini (also in Python), the
+AI SDK, and our `SummaryReply`.
+"""
+DETAILS = ("prompt_tokens_details", "input_tokens_details", "inputTokenDetails")
+"""Where OpenAI and the AI SDK keep the cached tokens."""
 
 
 def instrument(
@@ -129,7 +146,9 @@ def _compaction(tracer: trace.Tracer, work: Compaction) -> Generator[Ending]:
         "context_compression.reason": work.reason,
     }
     name = f"compact {work.model}" if work.model else "compact"
-    with _span(tracer, name, SpanKind.INTERNAL, attributes) as span:
+    parent = work.beginner.run(context.get_current) if work.beginner else None
+    del work  # it would keep its session alive
+    with _span(tracer, name, SpanKind.INTERNAL, attributes, parent) as span:
         token = context.attach(context.set_value(OURS, True))
         try:
             yield lambda outcome: span.set_attributes(_present(_outcome(outcome)))
@@ -200,18 +219,21 @@ def _add_usage(work: ReportedUsage) -> None:
 def usage_attributes(usage: Any) -> dict[str, Any]:
     """The attributes for the usage that a provider reported; no attribute for what is unknown.
 
-    `gen_ai.usage.input_tokens` counts cached tokens, too; Anthropic reports them beside it.
+    `gen_ai.usage.input_tokens` counts cached tokens, too, also where a provider does not.
     """
-    details: Any = _part(usage, DETAILS[0]) or _part(usage, DETAILS[1])
+    parts: list[Any] = [_part(usage, name) for name in DETAILS]
+    details = next((part for part in parts if part), None)
     sent, answered = _first(usage, INPUT), _first(usage, OUTPUT)
+    if answered is not None:
+        answered += _first(usage, THOUGHTS) or 0
     read, written = (
         _first(usage, names) if _first(details, names) is None else _first(details, names)
         for names in (CACHE_READ, CACHE_WRITE)
     )
-    beside = _part(usage, "cache_read_input_tokens") is not None
-    if sent is not None and beside and _part(usage, "prompt_tokens") is None:
+    is_beside = _first(usage, CACHE_BESIDE) is not None and _first(usage, INPUT[:1]) is None
+    if sent is not None and is_beside:
         sent += (read or 0) + (written or 0)
-    found = {
+    found: dict[str, Any] = {
         "gen_ai.usage.input_tokens": sent,
         "gen_ai.usage.output_tokens": answered,
         "gen_ai.usage.cache_read.input_tokens": read,
@@ -222,10 +244,10 @@ def usage_attributes(usage: Any) -> dict[str, Any]:
     return _present(found)
 
 
-def _first(usage: Any, names: tuple[str, ...]) -> Any:
+def _first(usage: Any, names: tuple[str, ...]) -> int | None:
     """The first of some counts that usage has."""
     counts = (_part(usage, name) for name in names)
-    return next((count for count in counts if isinstance(count, int)), None)
+    return next((count for count in counts if type(count) is int), None)  # not True
 
 
 def _part(value: Any, name: str) -> Any:
@@ -243,11 +265,24 @@ def _provider_of(asked: Any) -> str | None:
 
 @contextmanager
 def _span(
-    tracer: trace.Tracer, name: str, kind: SpanKind, attributes: Mapping[str, Any]
+    tracer: trace.Tracer,
+    name: str,
+    kind: SpanKind,
+    attributes: Mapping[str, Any],
+    parent: context.Context | None = None,
 ) -> Generator[Span]:
-    """A span that is current meanwhile; an error is told by its type alone."""
+    """A span that is current meanwhile; an error is told by its type alone.
+
+    Args:
+        tracer: makes it.
+        name: of the span.
+        kind: of the span.
+        attributes: of the span; those that are `None` are left out.
+        parent: the context with its parent; `None` for the current one.
+    """
     with tracer.start_as_current_span(
         name,
+        context=parent,
         kind=kind,
         attributes=_present(attributes),
         record_exception=False,

@@ -16,11 +16,13 @@ from typing import Any, ClassVar
 from context_compression.conversation.messages import is_object
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
+from context_compression.display.quantities import whole_number
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
-from context_compression.session import Session
+from context_compression.session import NO_LINE, Session
 from context_compression.session.threads import in_thread
 from context_compression.store.search.query import Query
+from context_compression.store.short_refs import bare_ref
 
 RESTORE = "context_restore"
 DESCRIPTION = (
@@ -34,7 +36,7 @@ SCHEMA: dict[str, Any] = {
         "lines": {"type": "string", "description": "only these lines: 10-40"},
         "pattern": {"type": "string", "description": "only lines with this regular expression"},
         "start": {"type": "integer", "description": "characters to skip: for the next page"},
-        "query": {"type": "string", "description": "words to search for, without ref"},
+        "query": {"type": "string", "description": "words to search for; with ref, only its lines"},
     },
 }
 PAGE = 8_000
@@ -116,52 +118,74 @@ def answered(session: Session, arguments: Mapping[str, Any] | str | None) -> str
         StoreError: the arguments are not those of the schema, or cannot be met.
     """
     given = _checked(arguments)
-    query = given.pop("query", None)
     if "ref" in given:
         return restored(session, **given)
-    if query is None:
+    for name in ("lines", "start"):
+        if given.pop(name, None):
+            raise StoreError(f"{name} goes only with ref. Pass a ref, or leave out {name}.")
+    if not given:
         raise StoreError(
             "Pass ref, to bring back the text that a note names, or query, to search all texts "
             "that were moved out."
         )
-    return found(session, query)
+    return found(session, **given)
 
 
 def restored(
-    session: Session, ref: str, lines: str | None = None, pattern: str | None = None, start: int = 0
+    session: Session,
+    ref: str,
+    lines: str | None = None,
+    pattern: str | None = None,
+    start: int = 0,
+    query: str | None = None,
 ) -> str:
     """A page of the original under a ref, quoted.
 
     Raises:
-        StoreError: the ref is unknown, or the range or pattern is impossible.
+        StoreError: the ref is unknown, the range or pattern is impossible, or there is no such
+            line or page.
     """
-    text = session.restore(ref, lines=_span(lines), pattern=pattern or None, note=False)
-    start = min(max(0, start), len(text))
+    if query and pattern:
+        raise StoreError("With ref, pass query or pattern, not both.")
+    if query and bare_ref(query).lower() != bare_ref(ref).lower():
+        pattern = Query.read(query).any_term
+    text = session.restore(ref, lines=_span(lines), pattern=pattern, note=False)
+    full = session.log.full_ref(ref) or ref
+    if pattern and text == NO_LINE:  # matching lines begin with their numbers
+        raise StoreError(
+            f"No line of ref {full} matches {one_line(query or pattern)!r:.80}. Pass another "
+            f"{'query' if query else 'pattern'}, or leave it out."
+        )
+    if start >= max(1, len(text)):
+        raise StoreError(
+            f"start={start} is past the end: there are {how_many(len(text), 'character')}."
+        )
+    start = max(0, start)
     page = text[start : start + PAGE]
     stop = start + len(page)
-    if full := session.log.full_ref(ref):
-        with suppress(StoreUnwritable):  # a store that cannot be written can still be read
-            session.note_restored(full, page)
-    header = f"ref {ref}, characters {start + 1:,}-{stop:,} of {len(text):,}"
+    with suppress(StoreUnwritable):  # a store that cannot be written can still be read
+        session.note_restored(full, page)
+    header = f"ref {full}, characters {min(start + 1, stop):,}-{stop:,} of {len(text):,}"
     if stop < len(text):
         header += f"; next page: start={stop}"
     return f"{header}\n{fenced(page)}"
 
 
-def found(session: Session, query: str) -> str:
+def found(session: Session, query: str = "", pattern: str | None = None) -> str:
     """The archived texts that a search finds, each with its ref and its best lines, quoted.
 
     Raises:
-        StoreError: the query has no words.
+        StoreError: the query has no words, or the pattern is invalid.
     """
-    if Query.read(query).empty:
+    if not pattern and Query.read(query).empty:
         raise StoreError(
             f"The query {one_line(query)!r:.80} has no words to search for. Pass words or names, "
             'or "a phrase".'
         )
-    result = session.store.search(query, session=session.id, limit=HITS)
+    result = session.store.search(query, pattern=pattern, session=session.id, limit=HITS)
     if not result.hits:
-        return f"No hits for {one_line(query)!r:.80}. To find more, pass fewer or shorter words."
+        sought = one_line(query or pattern or "")
+        return f"No hits for {sought!r:.80}. To find more, pass fewer or shorter words."
     hits = [
         f"ref {hit.ref}, {one_line(hit.what)}\n"
         + fenced("\n".join(f"{n}: {line}" if hit.numbered else line for n, line in hit.lines))
@@ -190,14 +214,24 @@ def _checked(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
         raise StoreError(
             f"{one_line(unknown[0])} is no argument; allowed: {', '.join(properties)}."
         )
-    given = {name: value for name, value in values.items() if value not in (None, "")}
-    for name, value in given.items():
-        kind = int if properties[name]["type"] == "integer" else str
-        if isinstance(value, bool) or not isinstance(value, kind):
-            raise StoreError(
-                f"{name} must be of type {properties[name]['type']}, not {value!r:.40}."
-            )
-    return given
+    return {
+        name: _of_type(properties[name]["type"], value, name)
+        for name, value in values.items()
+        if value not in (None, "")
+    }
+
+
+def _of_type(kind: str, value: Any, name: str) -> Any:
+    """A value as its type in the schema says; models and clients write 7 as `"7"` or `7.0`."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if kind == "integer" and isinstance(value, str):
+        value = value if (number := whole_number(value)) is None else number
+    if kind == "string" and type(value) is int:
+        value = str(value)
+    if type(value) is not {"integer": int, "string": str}[kind]:
+        raise StoreError(f"{name} must be of type {kind}, not {value!r:.40}.")
+    return value
 
 
 def _span(lines: str | None) -> tuple[int, int] | None:

@@ -137,8 +137,10 @@ def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
         return [part for part in value if part not in (None, "")]
     if value == "":
         return value
-    if type(value) is int and about.get("type") == "string" and "enum" not in about:
-        return str(value)
+    if about.get("type") == "string" and "enum" not in about:
+        if isinstance(value, float) and value.is_integer():  # some clients send 7 as 7.0
+            return str(int(value))
+        return str(value) if type(value) is int else value
     if isinstance(value, str) and about.get("type") in ("array", "object"):
         try:
             unpacked: Any = json.loads(value)

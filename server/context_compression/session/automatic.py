@@ -10,7 +10,7 @@ from context_compression.errors import BudgetTooSmall, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session.compressing import Compressor, Need
 from context_compression.session.fitting import Fitted, Fitting, check_list
-from context_compression.session.pacing import Event, Pace
+from context_compression.session.pacing import Announcer, Event, Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.threads import acquired, in_thread, same_signature_as
 from context_compression.session.triggers import Error, after_refusal, before_request
@@ -28,14 +28,22 @@ class AutomaticConversation(RecordedConversation):
 
     Attributes:
         summarizer: writes summaries; with `None`, no model is called.
-        on_event: called at the start and the end of every compression.
     """
 
     summarizer: Summarizer | None
-    on_event: Callable[[Event], object]
+    _announce: Announcer
     _pace: Pace
     _fitting: Fitting
     _background: "Background | None" = None
+
+    @property
+    def on_event(self) -> Callable[[Event], object]:
+        """Called at the start and the end of every compression; an error of it is logged."""
+        return self._announce.on_event
+
+    @on_event.setter
+    def on_event(self, function: Callable[[Event], object]) -> None:
+        self._announce = Announcer(function)
 
     def record(self, *messages: Mapping[str, Any]) -> None:
         """Add messages to the conversation; they are on disk when this returns.
@@ -241,4 +249,4 @@ class AutomaticConversation(RecordedConversation):
         return self._compressor_of(alone(self.summarizer) if alone else self.summarizer)
 
     def _compressor_of(self, summarizer: Summarizer | None) -> Compressor:
-        return Compressor(self, self._pace, summarizer, self.on_event)
+        return Compressor(self, self._pace, summarizer, self._announce)

@@ -72,6 +72,7 @@ class Background:
     def __init__(self) -> None:
         self._starts = Pace()
         self._lock = RLock()
+        self._outlives_loops = False
 
     def __del__(self) -> None:
         """Nobody needs the preparation any more."""
@@ -89,9 +90,19 @@ class Background:
             replace(compressor, summarizer=None).run(now)
 
     async def arun(self, compressor: Compressor, need: Need) -> None:
-        """`run` for an event loop, in which the rest is a task."""
+        """`run` for an event loop, in which the rest is a task.
+
+        Where each request has an event loop of its own, it is a thread from the second one on: a
+        task ends with its loop.
+        """
         loop = running_loop()  # another framework than asyncio has none
-        start = partial(Preparation.in_loop, loop=loop) if loop else Preparation.in_thread
+
+        def start(preparation: Preparation) -> None:
+            if loop and not self._outlives_loops:
+                preparation.in_loop(loop)
+            else:
+                preparation.in_thread()
+
         if now := await in_thread(partial(self._step, compressor, need, start)):
             await replace(compressor, summarizer=None).arun(now)
 
@@ -125,7 +136,9 @@ class Background:
             if due and used > latest(settings) and not needs_summary:
                 self.discard()
                 return due
-            if self._last and self._last.is_elsewhere:
+            if self._last and self._last.is_orphaned:
+                self._outlives_loops = True
+            if self._last and (self._last.is_elsewhere or self._last.is_orphaned):
                 self._starts.tried(0)
             has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
             if has_grown and (due or used >= early(settings)):

@@ -3,12 +3,14 @@
 `Event` announces the start and the end of a compression.
 """
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from threading import Condition, get_ident
 from typing import Literal, TypeAlias
 
+logger = logging.getLogger(__name__)
 Reason: TypeAlias = Literal["threshold", "overflow", "thinking", "manual", "background"]
 GROWTH = 1.05
 """Factor by which a view must have grown since a compression before the next automatic one.
@@ -58,6 +60,28 @@ class Event:
     session: str = ""
     strategy: str = ""
     files_removed: tuple[str, ...] = ()
+
+
+class Announcer:
+    """Calls `on_event`, which cannot stop a compression: its first error is logged.
+
+    Attributes:
+        on_event: the function.
+    """
+
+    def __init__(self, on_event: Callable[[Event], object]) -> None:
+        self.on_event = on_event
+        self._has_failed = False
+
+    def __call__(self, event: Event) -> None:
+        """Announce an event."""
+        try:
+            self.on_event(event)
+        except Exception as error:
+            if not self._has_failed:
+                why = str(error) or type(error).__name__
+                logger.warning("session %s: on_event failed: %s", event.session, why)
+            self._has_failed = True
 
 
 class Pace:

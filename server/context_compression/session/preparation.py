@@ -5,6 +5,7 @@ It reads the view of its start, and writes nothing.
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -15,6 +16,7 @@ from typing import Any
 from context_compression.compression.result import Result
 from context_compression.compression.run import Executor, acompress, at_once
 from context_compression.compression.target import NO_SUMMARY
+from context_compression.listening import Compaction, heard, variables_here
 from context_compression.session.compressing import Compressor, end_event
 from context_compression.session.pacing import Event
 from context_compression.session.requests import request_beside
@@ -53,11 +55,14 @@ class Preparation:
         self.result: Result | None = None
         self.problem: str | None = None
         self.is_elsewhere = False
+        self._conversation = weakref.ref(conversation)
+        self._model, self._beginner = conversation.model, variables_here()
         self._log, self._summarizer = conversation.log, compressor.summarizer
         self._request = request_beside(conversation, state, **options)
         self._on_event = compressor.on_event
         self._started = Event("start", "background", tokens, session=conversation.id)
         self._ended, self._is_cancelled = Flag(), False
+        self._is_guest, self._is_interrupted = False, False  # in an event loop of the caller
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -69,8 +74,17 @@ class Preparation:
     @property
     def is_running(self) -> bool:
         """Whether it has not ended. It ends with its event loop at the latest."""
-        is_over = self._loop is not None and self._loop.is_closed()
-        return not self._ended.is_set() and not is_over
+        return not self._ended.is_set() and not self._is_in_closed_loop
+
+    @property
+    def is_orphaned(self) -> bool:
+        """Whether its caller's event loop ended before it did."""
+        left = self._is_guest and self._is_in_closed_loop and not self._ended.is_set()
+        return self._is_interrupted or left
+
+    @property
+    def _is_in_closed_loop(self) -> bool:
+        return self._loop is not None and self._loop.is_closed()
 
     def fits(self, state: State) -> bool:
         """Whether the view still begins with the messages that it covers."""
@@ -82,7 +96,7 @@ class Preparation:
 
     def in_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run it in a task of an event loop; may be called from any thread."""
-        self._loop = loop
+        self._loop, self._is_guest = loop, True
         loop.call_soon_threadsafe(self._create_task, loop)
 
     def cancel(self) -> None:
@@ -99,14 +113,21 @@ class Preparation:
 
     def _run_in_thread(self) -> None:
         try:
-            with suppress(asyncio.CancelledError):
-                asyncio.run(self._run(at_once))
+            asyncio.run(self._run(at_once))
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # of a task of the summarizer
+            self._fail(error)
         finally:
             self._ended.set()
 
     def _create_task(self, loop: asyncio.AbstractEventLoop) -> None:
         self._task = loop.create_task(self._run(in_thread))
-        self._task.add_done_callback(lambda _: self._ended.set())
+        self._task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._is_interrupted = task.cancelled()
+        self._ended.set()
 
     async def _run(self, execute: Executor) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
@@ -122,7 +143,7 @@ class Preparation:
         except asyncio.CancelledError:
             if not self._is_cancelled:  # the event loop ends
                 raise
-        except Exception as error:  # of the store, or of `on_event`
+        except Exception as error:  # of the store
             self._fail(error)
 
     async def _prepare(self, execute: Executor) -> Event:
@@ -131,11 +152,16 @@ class Preparation:
         aborted = replace(self._started, kind="end", tokens_after=tokens, aborted=True)
         self._on_event(self._started)
         try:
-            result = await acompress(self._request, self._summarizer, execute)
+            with heard(self._compaction()) as end:
+                result = await acompress(self._request, self._summarizer, execute)
+                end(result)
+        except asyncio.CancelledError:
+            self._on_event(replace(aborted, error="cancelled"))
+            raise
         except Exception as error:
             return replace(aborted, error=self._fail(error))
-        except BaseException:
-            self._on_event(replace(aborted, error="cancelled"))
+        except BaseException as error:
+            self._on_event(replace(aborted, error=self._fail(error)))
             raise
         self.problem = next((n for n in result.notes if n.startswith(NO_SUMMARY)), None)
         if result.changed and not self._is_cancelled:
@@ -144,9 +170,14 @@ class Preparation:
         end = replace(end_event(self._started, result), first_kept=None)  # not recorded yet
         return replace(end, error=self.problem, aborted=failed)
 
-    def _fail(self, error: Exception) -> str:
+    def _compaction(self) -> Compaction:
+        """What listeners hear of; nobody keeps it, because it would keep the session alive."""
+        return Compaction("background", self._conversation(), self._model, self._beginner)
+
+    def _fail(self, error: BaseException) -> str:
         """Note an error, which the log tells now, and `status` until the next preparation."""
-        self.problem = str(error) or type(error).__name__
+        said = str(error) if isinstance(error, Exception) else repr(error)
+        self.problem = said or type(error).__name__
         logger.warning("session %s, in the background: %s", self._started.session, self.problem)
         return self.problem
 

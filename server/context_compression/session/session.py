@@ -50,7 +50,7 @@ class Session(AutomaticConversation):
         counter: counts tokens instead of our counter: takes a text, returns a number of tokens.
         summarizer: writes summaries; by default the model that `settings` name, if they name one;
             `None`: no model.
-        on_event: called at the start and the end of every compression.
+        on_event: called at the start and the end of every compression; an error of it is logged.
         background: whether compressions that become due are made beside the agent's work. From 85 %
             of the threshold on, the next one is prepared: in a thread, or with `aprepare` and
             `afit` in a task of the event loop. It is written by the request before which it is due.

@@ -21,7 +21,7 @@ from context_compression.store.backend import (
 )
 from context_compression.store.events import hashes_of_originals, messages_in, refs_in
 from context_compression.store.names import checked_name
-from context_compression.store.short_refs import SHORT_REF, complete_ref
+from context_compression.store.short_refs import SHORT_REF, bare_ref, complete_ref
 from context_compression.store.verification import lost_refs
 
 RESERVED = ("session", "originals")
@@ -202,6 +202,7 @@ class SessionLog:
         Raises:
             UnknownRef: several refs begin with these digits.
         """
+        ref = bare_ref(ref)
         return complete_ref(ref, self.about(ref) or self.refs())
 
     def original(self, ref: str, places: Iterable[Mapping[str, Any]] = ()) -> Any:

@@ -16,6 +16,7 @@ from context_compression.store.hits import SearchResult
 from context_compression.store.location import PLACE, store_folder_for
 from context_compression.store.log import SessionLog
 from context_compression.store.places import backend_at, is_database
+from context_compression.store.short_refs import bare_ref
 from context_compression.store.summaries import problems as summary_problems
 from context_compression.store.summaries import usable_part, without_repeats
 
@@ -294,7 +295,7 @@ class Store:
             UnknownRef: several refs begin with these digits, or two sessions archived different
                 originals under the ref, which does not happen by chance.
         """
-        return self.backend.owner(ref, self._log)
+        return self.backend.owner(bare_ref(ref), self._log)
 
     def search(
         self,

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from context_compression.testing.scripted_api import (
     Body,
     Delivery,
+    Page,
     Refusal,
     Request,
     ScriptedAPI,
@@ -24,9 +25,9 @@ from context_compression.testing.scripted_api import (
 )
 
 __all__ = [
-    "Answer", "Body", "ChatAPI", "Entry", "Refusal", "Request", "dropped", "empty", "failed",
-    "filtered", "not_supported", "rate_limited", "refused", "slow", "too_long", "tool_call",
-    "truncated",
+    "Answer", "Body", "ChatAPI", "Entry", "Page", "Refusal", "Request", "dropped", "empty",
+    "failed", "filtered", "not_supported", "rate_limited", "refused", "slow", "too_long",
+    "tool_call", "truncated",
 ]  # fmt: skip
 
 
@@ -49,9 +50,9 @@ class Answer(Delivery):
     usage: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
 
 
-Entry: TypeAlias = str | Callable[[Body], str | Answer | Refusal] | Answer | Refusal
+Entry: TypeAlias = str | Callable[[Body], str | Answer | Refusal] | Answer | Refusal | Page | Body
 """A string is the text of an answer; a function makes an entry of another kind from the request's
-body.
+body; an object is sent as it is, with the status 200.
 """
 
 # every field can be set: `slow(first_after=2)`, `dropped(stop_after=0)`

@@ -45,6 +45,19 @@ class Refusal:
         return {"type": "error", "error": error}
 
 
+@dataclass(frozen=True)
+class Page:
+    """A page with the status 200 instead of a message, as proxies send it.
+
+    Attributes:
+        text: of the page.
+        kind: its content type.
+    """
+
+    text: str
+    kind: str = "text/html"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
     """How an answer is delivered.
@@ -54,12 +67,14 @@ class Delivery:
         each_after: seconds before each further event.
         stop_after: number of events after which the connection breaks; 0 is before the headers.
         error: an event sent in the stream before the connection breaks.
+        streamed: whether it is streamed if the request asks for that.
     """
 
     first_after: float = 0
     each_after: float = 0
     stop_after: int | None = None
     error: Refusal | None = None
+    streamed: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ class ScriptedAPI(ABC):
 
     def __init__(
         self,
-        script: Sequence[str | Delivery | Refusal | Callable[[Body], Any]],
+        script: Sequence[str | Delivery | Refusal | Page | Body | Callable[[Body], Any]],
         *,
         api_key: str | None = None,
     ) -> None:
@@ -163,6 +178,8 @@ class _Exchange(BaseHTTPRequestHandler):
             match reply:
                 case Refusal():
                     self._at_once(reply.status, self.api.error(reply), reply.headers)
+                case Page():
+                    self._send(200, reply.kind, reply.text)
                 case _ if is_object(reply):
                     self._at_once(200, reply)
                 case _:
@@ -170,8 +187,8 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _answer(self, answer: Any, body: Body) -> None:
         how = answer if isinstance(answer, Delivery) else Delivery()
-        streamed = bool(body.get("stream"))
-        for number, event in enumerate(self.api.events(answer, body)):
+        streamed = bool(body.get("stream")) and how.streamed
+        for number, event in enumerate(self.api.events(answer, body | {"stream": streamed})):
             if number == how.stop_after:
                 return self._event(self.api.error(how.error)) if how.error else None
             if self.api.closing.wait(how.each_after if number else how.first_after):
@@ -188,9 +205,13 @@ class _Exchange(BaseHTTPRequestHandler):
     def _at_once(
         self, status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> None:
-        content = json.dumps(body).encode()
-        length = {"content-length": str(len(content))}
-        self._begin(status, "application/json", length | dict(headers or {}))
+        self._send(status, "application/json", json.dumps(body), headers)
+
+    def _send(
+        self, status: int, kind: str, text: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        content = text.encode()
+        self._begin(status, kind, {"content-length": str(len(content)), **(headers or {})})
         self.wfile.write(content)
 
     def _begin(self, status: int, kind: str, headers: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ from context_compression.summaries.summarizer import Summarizer, SummaryReply, S
 from context_compression.testing import chat_api, messages_api
 from context_compression.testing.chat_api import ChatAPI
 from context_compression.testing.messages_api import MessagesAPI
-from context_compression.testing.scripted_api import Refusal
+from context_compression.testing.scripted_api import Page, Refusal
 
 pytestmark = pytest.mark.anyio
 
@@ -269,6 +269,62 @@ async def test_what_is_missing_is_named(
         await kind.summarizer(model, environ=given).summarize(REQUEST)
 
     assert not raised.value.retryable
+
+
+async def test_a_server_that_does_not_stream_still_gives_a_summary(kind: Kind):
+    entry = kind.fakes.Answer(SUMMARY, usage=kind.usage(900, 12), streamed=False)
+    with kind.api([entry]) as api:
+        reply = await kind.summarize(api)
+
+    assert len(api.requests) == 1
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == (SUMMARY, 900, 12)
+
+
+async def test_an_answer_at_once_that_was_cut_off_is_no_summary(kind: Kind):
+    with kind.api([kind.fakes.truncated(streamed=False)]) as api:
+        error = await kind.failure(api)
+
+    assert "cut off at max_tokens" in str(error)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "type": "error",
+            "error": {"type": "server_error", "message": f"The queue of {KEY} is full"},
+        },
+        {"detail": f"The queue of {KEY} is full"},
+        {"error": f"The queue of {KEY} is full"},
+    ],
+    ids=repr,
+)
+async def test_an_error_with_the_status_of_success_is_quoted(kind: Kind, said: dict[str, Any]):
+    with kind.api([said]) as api:
+        error = await kind.failure(api)
+
+    assert '"The queue of [key] is full"' in str(error)
+    assert error.retryable
+    assert len(api.requests) == 3
+
+
+async def test_a_web_page_is_quoted_and_not_asked_for_again(kind: Kind):
+    page = Page(f"<!DOCTYPE html>\n<html><title>Log in</title>{KEY}</html>")
+    with kind.api([page]) as api:
+        error = await kind.failure(api)
+
+    assert "answered with a web page" in str(error)
+    assert "<title>Log in</title>[key]" in str(error)
+    assert not error.retryable
+    assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize("text", ["{not JSON", "[1, 2]", "queue full"])
+async def test_what_is_no_answer_is_quoted(kind: Kind, text: str):
+    with kind.api([Page(text, "application/json")]) as api:
+        error = await kind.failure(api)
+
+    assert f'sent this instead of a summary: "{text}"' in str(error)
 
 
 @pytest.mark.parametrize(("kind", "entry"), PASSING.values(), ids=PASSING)

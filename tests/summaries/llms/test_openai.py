@@ -3,6 +3,7 @@
 `test_every_summarizer.py` has the rules of all summarizers that call a model.
 """
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +24,7 @@ from context_compression.testing.chat_api import (
     Answer,
     ChatAPI,
     Entry,
+    Page,
     Refusal,
     filtered,
     not_supported,
@@ -117,6 +119,28 @@ THOUGHTS = {
     "Magistral": f"[THINK]Let me see.[/THINK]{SUMMARY}",
     "nothing in them": f"<think>\n\n</think>\n\n{SUMMARY}",
     "thought": f"<thought>Hm.</thought>\n{SUMMARY}",
+    "Seed-OSS": f"<seed:think>Hm.</seed:think>{SUMMARY}",
+    "Kimi": f"◁think▷Hm.◁/think▷\n{SUMMARY}",
+    "Gemma": f"<|channel>thought\nHm.<channel|>{SUMMARY}",
+    "Cohere": f"<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>{SUMMARY}<|END_RESPONSE|>",
+    "OpenThinker": (
+        "<|begin_of_thought|>\nHm.\n<|end_of_thought|>\n\n<|begin_of_solution|>\n"
+        f"{SUMMARY}\n<|end_of_solution|>"
+    ),
+    "gpt-oss": (
+        "<|channel|>analysis<|message|>We must <b>…<|end|><|start|>assistant<|channel|>final"
+        f"<|message|>{SUMMARY}<|return|>"
+    ),
+    "gpt-oss, without the end": f"<|channel|>final<|message|>{SUMMARY}",
+    "gpt-oss, without the beginning": (
+        f"analysis<|message|>We must…<|end|><|start|>assistant<|channel|>final<|message|>{SUMMARY}"
+    ),
+    "gpt-oss, twice": (
+        "<|channel|>analysis<|message|>We…<|end|><|start|>assistant<|channel|>commentary<|message|>"
+        f"Now…<|end|><|start|>assistant<|channel|>final<|message|>{SUMMARY}"
+    ),
+    "gpt-oss, without marks": f"analysisWe must be brief.assistantfinal{SUMMARY}",
+    "two of them": f"<think>\n</think>\n<thinking>Hm.</thinking>\n{SUMMARY}",
     "none": SUMMARY,
 }
 
@@ -138,18 +162,104 @@ async def test_thoughts_beside_the_answer_are_left_out():
 
 
 async def test_a_summary_may_speak_of_thoughts():
-    text = "## Goal\nStrip `<think>` and `</think>`:\n<think>a</think> is left out."
+    text = (
+        "## Goal\nStrip `<think>` and `</think>`:\n<think>a</think> is left out, and so is\n"
+        "<|channel|>analysis<|message|>b<|channel|>final<|message|>.\nanalysisC, assistantfinal."
+    )
     with ChatAPI([text]) as api:
         reply = await summarize(api)
 
     assert reply.text == text
 
 
-async def test_thoughts_without_an_answer_are_nothing():
-    with ChatAPI(["<think>I should begin with"]) as api:
+async def test_a_summary_after_thoughts_may_speak_of_them():
+    text = f"{SUMMARY}\nThe parser fails at\n</think>\nand at <|end|>"
+    with ChatAPI([f"<think>Hm.</think>{text}"]) as api:
+        reply = await summarize(api)
+
+    assert reply.text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>I should begin with", "[THINK]I should", "◁think▷I should", "<seed:think>I",
+        "<|channel|>analysis<|message|>I should", "<|channel>thought\nI should",
+    ],
+)  # fmt: skip
+async def test_thoughts_without_an_answer_are_nothing(text: str):
+    with ChatAPI([text]) as api:
         error = await failure(api)
 
     assert "answered with nothing" in str(error)
+
+
+@pytest.mark.parametrize(
+    "reason", ["stop", "STOP", "end_turn", "stop_sequence", "eos_token", "end", "COMPLETE", ""]
+)
+async def test_servers_spell_the_end_of_an_answer_in_different_ways(reason: str):
+    with ChatAPI([Answer(SUMMARY, finish_reason=reason)]) as api:
+        reply = await summarize(api)
+
+    assert reply.text == SUMMARY
+    assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"),
+    [
+        ("MAX_TOKENS", "cut off"), ("model_length", "cut off"), ("SAFETY", "refused"),
+        ("content-filter", "refused"), ("tool_use", "a tool call"),
+        ("network_error", "no finished answer (network_error)"),
+    ],
+)  # fmt: skip
+async def test_servers_spell_a_failure_in_different_ways(reason: str, says: str):
+    with ChatAPI([Answer(SUMMARY, finish_reason=reason)]) as api:
+        error = await failure(api)
+
+    assert says in str(error)
+
+
+async def test_an_empty_reason_after_which_the_text_goes_on_is_no_end():
+    """A server that gives an empty reason in each chunk, and whose stream breaks off."""
+    parts = [{"role": "assistant", "content": ""}, {"content": "## Goal"}]
+    chunks = [{"choices": [{"delta": part, "finish_reason": ""}]} for part in parts]
+    text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    with ChatAPI([Page(text, "text/event-stream")]) as api:
+        error = await failure(api)
+
+    assert "ended in the middle" in str(error)
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/json", "text/event-stream; charset=utf-8"]
+)
+async def test_a_stream_may_have_another_content_type(kind: str):
+    chunks: list[Any] = [{"delta": {"content": SUMMARY}}, {"delta": {}, "finish_reason": "stop"}]
+    text = "".join(f"data: {json.dumps({'choices': [chunk]})}\n\n" for chunk in chunks)
+    with ChatAPI([Page(text, kind)]) as api:
+        reply = await summarize(api)
+
+    assert reply.text == SUMMARY
+
+
+@pytest.mark.parametrize("choices", [[], None])
+async def test_a_whole_answer_without_choices_is_nothing(choices: Any):
+    with ChatAPI([{"object": "chat.completion", "choices": choices}]) as api:
+        error = await failure(api)
+
+    assert "answered with nothing" in str(error)
+
+
+async def test_without_streaming_an_error_and_a_page_are_quoted_too():
+    script = [not_supported("stream"), {"error": {"message": "queue full"}}, Page("<html>")]
+    with ChatAPI(script) as api:
+        error = await failure(api)
+        assert 'answered with a web page: "<html>"' in str(error)
+
+    with ChatAPI(script[:2]) as api:
+        error = await failure(api)
+        assert '"queue full"' in str(error)
 
 
 PARTS: list[dict[str, Any]] = [

@@ -23,18 +23,12 @@ from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, search
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
 from context_compression.store.search.query import Query
-from context_compression.store.short_refs import too_short_note
+from context_compression.store.short_refs import bare_ref, too_short_note
 from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named in the error for an unknown ref
-NAMED_REF = re.compile(r"\bref\W{1,3}([0-9a-f]{4,64})\b", re.IGNORECASE)
-"""A ref copied together with its mark: `[… 9 lines; ref c3f91a20b77d]`."""
-REF_FILE = re.compile(rf"(?:^|[/\\])({REF})\.txt\s*$")
-"""The file of an offloaded text, named by its ref."""
 REF_QUERY = re.compile(rf"(?:ref\W{{1,3}})?({REF})(?:\.txt)?", re.IGNORECASE)
 """A query that is just a ref."""
-LONGEST_MARK = 600
-"""How many characters of a mark are searched for a ref."""
 
 
 class RestoreArguments(Arguments):
@@ -61,9 +55,9 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
     if not arguments.ref and (ref := await _as_ref(call, query)):
         arguments, query = arguments.model_copy(update={"ref": ref}), ""
     if arguments.ref and query and arguments.pattern is None:  # words of that original
-        same = query.lower() == arguments.ref.strip().lower()
-        any_word = None if same else _any_word(query)
-        arguments, query = arguments.model_copy(update={"pattern": any_word}), ""
+        same = bare_ref(query).lower() == bare_ref(arguments.ref).lower()
+        any_term = None if same else Query.read(query).any_term
+        arguments, query = arguments.model_copy(update={"pattern": any_term}), ""
     pattern = arguments.pattern
     if bool(arguments.ref) == bool(query or (pattern and not arguments.ref)):
         raise ToolError(
@@ -106,12 +100,6 @@ async def _as_ref(call: Call, query: str) -> str | None:
     return ref if log else None
 
 
-def _any_word(query: str) -> str | None:
-    """A pattern for the lines that have any name or word of a query; `None` if it has none."""
-    terms = Query.read(query).terms
-    return f"(?i){'|'.join(map(re.escape, terms))}" if terms else None
-
-
 def restored(
     store: Store,
     ref: str,
@@ -129,8 +117,7 @@ def restored(
         first: a session in which the ref is looked up before all others.
         most: characters of the page.
     """
-    match = NAMED_REF.search(ref[:LONGEST_MARK]) or REF_FILE.search(ref)
-    ref = match[1] if match else ref.strip()
+    ref = bare_ref(ref)
     lines, pattern = _line_range(arguments.lines), arguments.pattern
     preferred = store.session(first) if first else None
     log = preferred if preferred and preferred.full_ref(ref) else store.locate(ref)

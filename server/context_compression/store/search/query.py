@@ -116,6 +116,11 @@ class Query:
         return self.names + self.words
 
     @property
+    def any_term(self) -> str | None:
+        """A pattern for the lines that have any name or word; `None` if there is none."""
+        return f"(?i){'|'.join(map(re.escape, self.terms))}" if self.terms else None
+
+    @property
     def exact_names(self) -> tuple[str, ...]:
         """The names that a hit should contain exactly as written.
 

@@ -29,6 +29,7 @@ from context_compression.summaries.llms.failures import (
     unfinished,
 )
 from context_compression.summaries.llms.prices import Price
+from context_compression.summaries.llms.unstreamed import whole_answer
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 if TYPE_CHECKING:
@@ -116,13 +117,17 @@ class AnthropicSummarizer:
 async def _call(client: Any, model: str, request: SummaryRequest) -> SummaryReply | Failure:
     """One call. It is streamed: proxies may time out before a long answer is complete."""
     try:
+        anthropic = await imported("anthropic")
         async with client.messages.stream(
             model=model,
             max_tokens=request.max_tokens,
             system=request.system,
             messages=[{"role": "user", "content": request.prompt}],
         ) as stream:
-            message = await stream.get_final_message()
+            if whole := await whole_answer(stream, "content", anthropic.APIError):
+                message = anthropic.types.Message.model_validate(whole)
+            else:
+                message = await stream.get_final_message()
     except Exception as error:  # in a stream, the SDK does not wrap errors of httpx2
         return explained(error, client, model, ANTHROPIC)
     reply = _reply(message)

@@ -3,7 +3,6 @@
 Servers leave out or add parts of it, so each part is read on its own.
 """
 
-import re
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
@@ -15,15 +14,19 @@ from context_compression.summaries.llms.failures import (
     refused,
     unfinished,
 )
+from context_compression.summaries.llms.thoughts import without_thoughts
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
-THOUGHTS = re.compile(
-    r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)"  # Qwen, DeepSeek and others
-    r"|\s*\[THINK\].*?(?:\[/THINK\]|\Z)"  # Magistral
-    r"|(?:(?!<think).)*?^</think>[ \t]*$",  # templates of DeepSeek write the first tag themselves
-    re.S | re.M,
-)
-"""Thoughts at the beginning of an answer, where a server does not separate them itself."""
+ENDS = {
+    "stop": ("stop", "end_turn", "stop_sequence", "eos_token", "eos", "end", "complete"),
+    "length": ("length", "max_tokens", "model_length", "max_output_tokens"),
+    "filter": ("content_filter", "refusal", "safety", "guardrail_intervened"),
+    "tool": ("tool_calls", "function_call", "tool_use"),
+}
+"""Reasons why an answer ended, in lower case. OpenAI's are the first of each; servers before other
+models pass on those of Anthropic, Gemini, Cohere, Mistral, Bedrock and text-generation-inference.
+"""
+END_OF = {reason: end for end, reasons in ENDS.items() for reason in reasons}
 CHARACTERS_A_TOKEN = 10
 """A text has fewer characters to a token than this; if it seems to have more, it was not all read.
 """
@@ -36,29 +39,31 @@ class ChatAnswer:
         self._texts: list[str] = []
         self._refusals: list[str] = []
         self._reason: str | None = None
+        self._is_at_end = False
         self._model: str | None = None
         self._usage: Any = None
 
-    def take(self, part: Any) -> None:
-        """Add a chunk of a stream, or a complete answer."""
-        self._model = getattr(part, "model", None) or self._model
-        self._usage = getattr(part, "usage", None) or self._usage  # some send it in each chunk
-        choices: list[Any] = getattr(part, "choices", None) or []
+    def take(self, part: Any, *, whole: bool = False) -> None:
+        """Add a chunk of a stream, or the whole answer."""
+        self._is_at_end = whole or self._is_at_end
+        self._model = _part(part, "model") or self._model
+        self._usage = _part(part, "usage") or self._usage  # some send it in each chunk
+        choices: list[Any] = _part(part, "choices") or []
         for choice in choices[:1]:
-            message = getattr(choice, "delta", None) or getattr(choice, "message", None)
-            self._texts.append(_text_of(getattr(message, "content", None)))
-            self._refusals.append(getattr(message, "refusal", None) or "")
-            self._reason = getattr(choice, "finish_reason", None) or self._reason
+            message = _part(choice, "delta") or _part(choice, "message")
+            reason = _part(choice, "finish_reason")
+            text = _text_of(_part(message, "content"))
+            self._texts.append(text)
+            self._refusals.append(_part(message, "refusal") or "")
+            self._reason = reason or self._reason
+            self._is_at_end = whole or (reason == "" and not text)
 
     @property
     def reply(self) -> SummaryReply:
         """The text without thoughts, and the tokens of the call."""
         details = _part(self._usage, "prompt_tokens_details")
-        text = "".join(self._texts).strip()
-        if thoughts := THOUGHTS.match(text):
-            text = text[thoughts.end() :].strip()
         return SummaryReply(
-            text,
+            without_thoughts("".join(self._texts)),
             model=self._model,
             input_tokens=_tokens(self._usage, "prompt_tokens"),
             output_tokens=_tokens(self._usage, "completion_tokens"),
@@ -79,7 +84,7 @@ class ChatAnswer:
             )
         if any(self._refusals):
             return refused(model)
-        match self._reason:
+        match self._end:
             case "length" if not reply.text and self._usage and not reply.output_tokens:
                 return Failure(
                     f"The request leaves {model} no room for an answer.",
@@ -88,14 +93,25 @@ class ChatAnswer:
                 )
             case "length":
                 return cut_off(model)
-            case "content_filter":
+            case "filter":
                 return refused(model)
             case "stop":
                 return None if reply.text else empty(model)
-            case "tool_calls" | "function_call":
+            case "tool":
                 return called_a_tool(model)
-            case reason:
-                return unfinished(model, reason)
+            case _:
+                return unfinished(model, self._reason)
+
+    @property
+    def _end(self) -> str | None:
+        """Why it ended, as `ENDS` names it; `None` if it did not, or for another reason.
+
+        Some servers give no reason. What came as a whole is complete then, and so is a stream whose
+        last chunk gives an empty one.
+        """
+        if self._reason is None and self._is_at_end:
+            return "stop"
+        return END_OF.get(str(self._reason).lower().replace("-", "_"))
 
 
 def _text_of(content: Any) -> str:

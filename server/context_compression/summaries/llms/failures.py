@@ -36,6 +36,7 @@ Source: docs.anthropic.com/en/api/errors. OpenAI-compatible servers mostly send 
 """
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Codes of OpenAI for an account without credit; the status is 429, but waiting does not help."""
+PAGE = re.compile(r"\s*<(?:!doctype|html)\b", re.I)
 FILTERED = frozenset({"content_filter", "content_policy_violation"})
 """Codes for a request that a content filter refused: Azure's and LiteLLM's."""
 
@@ -135,6 +136,10 @@ def _answered_with(error: Any, client: Any, model: str, provider: Provider) -> F
     """The failure for an error that the provider sent."""
     headers = getattr(getattr(error, "response", None), "headers", {})
     status, codes = _status(error), {getattr(error, name, None) for name in ("code", "type")}
+    is_inside = getattr(error, "status_code", 200) < 400  # of an answer, so the status says nothing
+    if is_inside and isinstance(error.body, str) and PAGE.match(error.body):
+        text = f'{host_of(client)} answered with a web page: "{detail(error, client)}".'
+        return Failure(f"{text} {provider.model_advice}", retryable=False)
     if is_overflow(error):
         text = f"The request is too long for {model}: {detail(error, client)}"
         return Failure(text, retryable=False, too_long=True)
@@ -154,6 +159,8 @@ def _answered_with(error: Any, client: Any, model: str, provider: Provider) -> F
             text = "The provider's rate limit is reached (429)."
         case 529:
             text = "The provider is overloaded (529)."
+        case _ if status >= 500 and is_inside:
+            text = f'The provider sent this instead of a summary: "{detail(error, client)}".'
         case _ if status >= 500:
             text = f"The provider failed ({status})."
         case _:
@@ -184,7 +191,8 @@ def detail(error: Any, client: Any) -> str:
         said = said.get(name, said) if is_object(said) else said
     if is_array(said):  # FastAPI: one object for each wrong field
         said = "; ".join(str(each.get("msg")) for each in said if is_object(each))
-    text = said if isinstance(said, str) and said else "no reason given"
+    text = " ".join(said.split()) if isinstance(said, str) else ""
+    text = text or "no reason given"
     for secret in (getattr(client, name, None) for name in ("api_key", "auth_token")):
         if isinstance(secret, str) and secret:
             text = text.replace(secret, "[key]")

@@ -23,6 +23,7 @@ from context_compression.summaries.llms.chat_answer import ChatAnswer
 from context_compression.summaries.llms.chat_options import ChatOptions
 from context_compression.summaries.llms.failures import Failure, Provider, explained, host_of
 from context_compression.summaries.llms.prices import Price
+from context_compression.summaries.llms.unstreamed import whole_answer
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 BASE_URL = "https://api.openai.com/v1"
@@ -147,10 +148,16 @@ async def _answer(client: Any, arguments: dict[str, Any]) -> ChatAnswer:
     """The complete answer to a request."""
     answer = ChatAnswer()
     got = await client.chat.completions.create(**arguments)
+    error = (await imported("openai")).APIError
     if not arguments.get("stream"):
-        answer.take(got)
+        if isinstance(got, str) or getattr(got, "error", None):
+            raise error("no answer", None, body=getattr(got, "error", got))
+        answer.take(got, whole=True)
         return answer
     async with got:
-        async for chunk in got:
-            answer.take(chunk)
+        if whole := await whole_answer(got, "choices", error):
+            answer.take(whole, whole=True)
+        else:
+            async for chunk in got:
+                answer.take(chunk)
     return answer
