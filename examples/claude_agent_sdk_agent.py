@@ -28,7 +28,7 @@ async def main() -> None:
     async for message in query(prompt="Run the tests. Why do they fail?", options=options):
         if isinstance(message, ResultMessage):
             print(message.result)
-            print("archived:", len(compression.session(message.session_id).state().refs))
+            print("archived:", len(compression.session_of(message.session_id).state().refs))
 
 
 if __name__ == "__main__":

@@ -34,4 +34,4 @@ def read_log(build: int) -> str:
 if __name__ == "__main__":
     result = agent.run_sync("Read the logs of the builds 1 to 20. What is wrong?")
     print(result.output)
-    print(compression.session(result.conversation_id).status().usage)
+    print(compression.session_of(result.conversation_id).status().usage)

@@ -87,6 +87,7 @@ def test_each_thread_agent_and_run_has_a_session_of_its_own(facts: dict[str, Any
     assert len(runs) == 2
     assert threads[:2] == ["langchain-one", "langchain-two"]
     assert threads[2].startswith("langchain.one-boss-")
+    assert all(facts["named"])  # `session_of` finds those with archived texts
     assert facts["a ref of another thread"].startswith("Error: Nothing is archived under")
 
 

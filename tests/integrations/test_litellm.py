@@ -16,6 +16,12 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return LITELLM.run("litellm_proxy.py", "ours", folder=tmp_path_factory.mktemp("proxy"))
 
 
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the callback does without a running proxy."""
+    return LITELLM.run("litellm_kinds.py", folder=tmp_path_factory.mktemp("kinds"))
+
+
 @pytest.fixture
 def special(seen: dict[str, Any]) -> dict[str, Any]:
     """What happened in requests of other kinds."""
@@ -88,6 +94,23 @@ def test_the_tool_is_offered_only_where_it_can_be_answered(special: dict[str, An
 
 def test_a_message_of_an_unknown_kind_is_passed(special: dict[str, Any]):
     assert special["unknown"] == ["user", "assistant", "critic", "user"]
+
+
+def test_the_blocks_of_the_page_run(tmp_path: Path):
+    page = ROOT / "docs" / "frameworks" / "litellm.md"
+
+    ran = LITELLM.run("example_run.py", str(page), folder=tmp_path)
+
+    assert len(ran["sizes"]) == 1
+
+
+def test_the_session_of_a_request_can_be_had_by_who_sent_it(facts: dict[str, Any]):
+    assert facts["fitted"] == facts["session_of"]
+    assert facts["of_another_key"] != facts["session_of"]
+
+
+def test_without_the_packages_of_the_proxy_the_adapter_names_its_extra(facts: dict[str, Any]):
+    assert 'pip install ".[litellm]"' in facts["without_proxy"]
 
 
 def test_the_example_runs_as_it_stands(tmp_path: Path):

@@ -82,6 +82,38 @@ def test_a_history_on_the_server_of_openai_is_left_alone(facts: dict[str, Any]):
     assert facts["on_server"]
 
 
+@pytest.mark.parametrize("way", ["delete", "prune", "expire", "clear"])
+def test_a_deletion_takes_the_history_of_the_sdk_along(facts: dict[str, Any], way: str):
+    history = facts["histories"][way]
+
+    assert history["modes"] == {"events.jsonl": "600", "history.sqlite3": "600"}
+    assert history["problems"] == []
+    assert history["before"] == [f"What {way} must not leave."]
+    assert history["left"] == []
+    assert history["after"] == []
+    assert history["begun_again"] == history["before"]
+
+
+def test_no_history_is_opened_in_a_store_of_someone_else(facts: dict[str, Any]):
+    assert "may come from someone else" in facts["not_ours"]
+
+
+def test_without_a_folder_the_session_says_what_to_pass(facts: dict[str, Any]):
+    assert "Pass a session of the SDK that keeps it: session('thread-7'" in facts["no_folder"]
+
+
+def test_the_session_of_a_conversation_can_be_had(facts: dict[str, Any]):
+    assert facts["session_of"]
+
+
+def test_the_blocks_of_the_page_run(tmp_path: Path):
+    page = ROOT / "docs" / "frameworks" / "openai-agents.md"
+
+    ran = OPENAI_AGENTS.run("example_run.py", str(page), folder=tmp_path)
+
+    assert len(ran["sizes"]) == 2
+
+
 def test_the_example_runs_as_it_stands(tmp_path: Path):
     example = ROOT / "examples" / "openai_agents_agent.py"
 

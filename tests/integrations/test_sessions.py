@@ -3,7 +3,7 @@
 import gc
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from weakref import ref
 
 import pytest
@@ -17,6 +17,7 @@ from context_compression.integrations.sessions import (
     Sessions,
     session_name,
 )
+from context_compression.store.location import FOLDER, PLACE, TENANT
 from context_compression.store.names import FILE_NAME
 from context_compression.testing import said_by_user
 
@@ -74,6 +75,47 @@ def test_the_model_of_the_next_request_counts_where_the_program_named_none(tmp_p
     named = Sessions("b", store=tmp_path, model="gpt-5", settings={"token_budget": 7_000})
     session = named.open("a", model="claude-haiku-4-5", window=90_000)
     assert (session.model, session.settings.token_budget) == ("gpt-5", 7_000)
+
+
+def test_without_a_store_an_adapter_takes_the_one_that_the_command_would_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "src").mkdir()
+    monkeypatch.chdir(project / "src")
+    for name in (PLACE, FOLDER, TENANT):
+        monkeypatch.delenv(name, raising=False)
+
+    assert Sessions("langchain").store.name == str(project / ".compression")
+    monkeypatch.setenv(FOLDER, str(tmp_path / "folder"))
+    assert Sessions("langchain").store.name == str(tmp_path / "folder")
+    monkeypatch.setenv(PLACE, str(tmp_path / "place"))
+    assert Sessions("langchain").store.name == str(tmp_path / "place")
+    monkeypatch.setenv(TENANT, "acme")
+    assert Sessions("langchain").store.name == str(tmp_path / "place" / "tenants" / "acme")
+    assert Sessions("langchain", store=tmp_path / "passed").store.name == str(tmp_path / "passed")
+
+
+class ContextCompression:
+    """An adapter with an option of its own."""
+
+    def __init__(self, *, conversation_id: str = "", **options: Unpack[SessionOptions]) -> None:
+        self.conversation_id = conversation_id
+        self.sessions = Sessions.of(self, "langchain", options)
+
+
+@pytest.mark.parametrize(
+    ("mistyped", "near"), [("stor", "store"), ("conversationid", "conversation_id")]
+)
+def test_a_mistyped_option_is_answered_with_the_class_and_the_nearest_name(
+    mistyped: str, near: str
+) -> None:
+    wrong: Any = {mistyped: "x"}
+
+    said = f"ContextCompression has no option '{mistyped}'; did you mean {near}[?] Options: conv"
+    with pytest.raises(TypeError, match=said):
+        ContextCompression(**wrong)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ class ContextCompression(ContextProvider):
         **options: Unpack[SessionOptions],
     ) -> None:
         super().__init__(source_id)
-        self.sessions = Sessions("agent-framework", **options)
+        self.sessions = Sessions.of(self, "agent-framework", options)
 
     def session_of(self, agent: SupportsAgentRun, session: AgentSession) -> Session:
         """The session of an agent in an `AgentSession`."""

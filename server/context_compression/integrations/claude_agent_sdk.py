@@ -20,6 +20,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
@@ -34,6 +35,8 @@ from context_compression.hosts.claude_code.install_plugin import FOLDER
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
 from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.tokens.usage import for_model
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
@@ -53,26 +56,38 @@ class ContextCompression:
 
     Each session of Claude Code has a session of ours with the same id.
 
+    Claude Code has its own model, counts by itself and writes its own summaries. So of the options
+    of the other adapters, `model`, `counter` and `summarizer` have no meaning here.
+
     Args:
-        store: the path of a store's folder; by default the `.compression` of the project.
-        settings: some settings, such as `offload_min_tokens`.
+        store: a `Store`, the path of its folder, or the address of a database; by default the store
+            that the command would use here.
+        settings: a `Settings`, or some of its values, such as `offload_min_tokens`.
 
     Raises:
         InvalidSettings: an unknown name or an impossible value.
     """
 
     def __init__(
-        self, store: str | Path | None = None, *, settings: Mapping[str, Any] | None = None
+        self,
+        store: Store | str | Path | None = None,
+        *,
+        settings: Settings | Mapping[str, Any] | None = None,
     ) -> None:
-        Settings.checked(settings or {})  # an error is raised here, not in a hook
-        place = None if store is None else str(store)
-        self._workspace = Workspace.here(store=place, **(settings or {}))
+        given = for_model(settings, None)  # an error is raised here, not in a hook
+        place = store.backend.folder if isinstance(store, Store) else store
+        here = Workspace.here(
+            store=str(place) if place else None, **given.model_dump(exclude_unset=True)
+        )
+        self._workspace = replace(here, store=store) if isinstance(store, Store) else here
 
-    def session(self, id: str) -> Session:
+    def session_of(self, id: str) -> Session:
         """The session of a session of Claude Code, by its id, as `ResultMessage` has it."""
         workspace = self._workspace
         settings = workspace.settings()
         return Session(workspace.store, folder_name(id), settings=settings, summarizer=None)
+
+    session = session_of
 
     def hooks(self) -> dict[Any, list[HookMatcher]]:
         """Hooks that archive large results, and everything before Claude Code summarises it."""
@@ -94,7 +109,7 @@ class ContextCompression:
             id = arguments.pop(SESSION, None)
             if not isinstance(id, str):
                 raise StoreError("Our hooks are missing: pass ClaudeAgentOptions(hooks=…), too.")
-            text = await restore_tool(self.session(id)).aanswer(arguments)
+            text = await restore_tool(self.session_of(id)).aanswer(arguments)
             return {"content": [{"type": "text", "text": text}]}
 
         return {SERVER: create_sdk_mcp_server(SERVER, tools=[restore])}

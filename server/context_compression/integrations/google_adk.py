@@ -44,7 +44,7 @@ class ContextCompression(BasePlugin):
         **options: Unpack[SessionOptions],
     ) -> None:
         super().__init__(name)
-        self.sessions = Sessions("google-adk", **options)
+        self.sessions = Sessions.of(self, "google-adk", options)
 
     def session_of(self, context: CallbackContext) -> Session:
         """The session of the agent that a callback or a tool call is for."""

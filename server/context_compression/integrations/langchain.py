@@ -18,7 +18,7 @@ from context_compression.errors import InvalidSettings
 from context_compression.extras import extra
 from context_compression.integrations.langchain_messages import translation
 from context_compression.integrations.sessions import SessionOptions, Sessions
-from context_compression.integrations.translation import afit, fit
+from context_compression.integrations.translation import afit, arecovering, fit, recovering
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
 
@@ -60,7 +60,7 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
 
     Attributes:
         tools: the tool `context_restore`.
-        sessions: the sessions, by `session_id`.
+        sessions: the sessions, by the id that `session_id` gives.
     """
 
     state_schema = RunState
@@ -70,7 +70,7 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
     ) -> None:
         super().__init__()
         self._name = name
-        self.sessions = Sessions("langchain", **options)
+        self.sessions = Sessions.of(self, "langchain", options)
         self.tools = [
             StructuredTool.from_function(
                 self._restored, name=RESTORE, description=DESCRIPTION, args_schema=dict(SCHEMA)
@@ -83,6 +83,13 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
         """The name of the middleware."""
         return self._name
 
+    def session_of(self, thread: str, agent: str | None = None) -> Session:
+        """The session of a thread, and of the agent with this name in it, if agents have names.
+
+        For a sub-agent, or in a node: `sessions[session_id(config, state)]`.
+        """
+        return self.sessions[_name(thread, [agent] if agent else [])]
+
     def before_agent(self, state: RunState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Name the run, for the case that it has no thread."""
         return {RUN: uuid4().hex}
@@ -94,16 +101,11 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
         session, beside = self._about(request)
         history = request.messages
 
-        def answered() -> ModelResponse[Any]:
+        def asked() -> ModelResponse[Any]:
             view: list[Any] = fit(session, history, translation(history), **beside)
             return handler(request.override(messages=view))
 
-        try:
-            return answered()
-        except Exception as error:
-            if session.recover(error) is None:
-                raise
-            return answered()
+        return recovering(session, asked)
 
     async def awrap_model_call(
         self,
@@ -114,16 +116,11 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
         session, beside = self._about(request)
         history = request.messages
 
-        async def answered() -> ModelResponse[Any]:
+        async def asked() -> ModelResponse[Any]:
             view: list[Any] = await afit(session, history, translation(history), **beside)
             return await handler(request.override(messages=view))
 
-        try:
-            return await answered()
-        except Exception as error:
-            if await session.arecover(error) is None:
-                raise
-            return await answered()
+        return await arecovering(session, asked)
 
     def fit(
         self,
@@ -211,5 +208,8 @@ def session_id(config: Mapping[str, Any], state: Any = None) -> str:
         )
     agent = config.get("metadata", {}).get("lc_agent_name")
     *parents, _ = str(configurable.get("checkpoint_ns", "")).split("|")
-    place = [name for name in (agent, *parents) if name]
-    return json.dumps([str(thread), *place]) if place else str(thread)
+    return _name(str(thread), [name for name in (agent, *parents) if name])
+
+
+def _name(thread: str, place: Sequence[str]) -> str:
+    return json.dumps([thread, *place]) if place else thread

@@ -13,9 +13,8 @@ The client need not know of it: the model's calls of `context_restore` do not re
 
 import json
 import logging
-import os
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextvars import ContextVar
 from functools import partial
 from hashlib import sha256
@@ -49,8 +48,7 @@ from context_compression.session import Session
 from context_compression.session.following import first_messages
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
-from context_compression.store import Store
-from context_compression.workspace.folders import home_folder, working_folder
+from context_compression.workspace import Workspace
 
 with extra("litellm"):
     from litellm.integrations.custom_logger import CustomLogger
@@ -83,9 +81,26 @@ class ContextCompression(CustomLogger):
 
     def __init__(self, **options: Unpack[SessionOptions]) -> None:
         super().__init__()
-        self.sessions = Sessions("litellm", **options)
+        self.sessions = Sessions.of(self, "litellm", options)
         self._marked: OrderedDict[str, tuple[str, Api]] = OrderedDict()
         self._lock = Lock()
+
+    def session_of(self, user_api_key_dict: Any, data: Mapping[str, Any]) -> Session:
+        """The session of a request: never one of another key, user, team or organisation.
+
+        Args:
+            user_api_key_dict: who sent it, as LiteLLM tells each of its callbacks.
+            data: the request.
+        """
+        messages = data.get("messages") or data.get("input") or []
+        names = ("api_key", "user_id", "team_id", "org_id", "end_user_id")
+        owner = json.dumps([getattr(user_api_key_dict, name, None) for name in names])
+        tenant = sha256(owner.encode()).hexdigest()[:32]
+        model = models(str(data.get("model")))[0]
+        if given := session_id(data):
+            return self.sessions.of_history(f"{tenant}/id/{given}", messages, model)
+        id = first_call(messages) or ref_of(first_messages(messages))
+        return self.sessions.open(f"{tenant}/{id}", model=model)
 
     @property
     def server_fulfilled_tool_names(self) -> frozenset[str]:
@@ -109,7 +124,7 @@ class ContextCompression(CustomLogger):
         )
         _has_own.set(others != tools)
         try:
-            session = await in_thread(partial(self._session, user_api_key_dict, data, messages))
+            session = await in_thread(partial(self.session_of, user_api_key_dict, data))
         except Exception as error:  # such as a store that must not be used
             why = one_line(str(error) or type(error).__name__)
             logger.warning("a request is sent as it came: %s", why)
@@ -173,17 +188,6 @@ class ContextCompression(CustomLogger):
         patch = AgenticLoopRequestPatch(messages=[*messages, *added], tools=offered)
         return AgenticLoopPlan(run_agentic_loop=True, request_patch=patch)
 
-    def _session(self, who: Any, data: Mapping[str, Any], messages: Sequence[Any]) -> Session:
-        """The session of a request: never one of another key, user, team or organisation."""
-        names = ("api_key", "user_id", "team_id", "org_id", "end_user_id")
-        owner = json.dumps([getattr(who, name, None) for name in names])
-        tenant = sha256(owner.encode()).hexdigest()[:32]
-        model = models(str(data.get("model")))[0]
-        if given := session_id(data):
-            return self.sessions.of_history(f"{tenant}/id/{given}", messages, model)
-        id = first_call(messages) or ref_of(first_messages(messages))
-        return self.sessions.open(f"{tenant}/{id}", model=model)
-
     def _tool(self, session: str) -> RestoreTool:
         """Our tool for a session, by its name."""
         return restore_tool(self.sessions.named(session))
@@ -208,6 +212,6 @@ def __getattr__(name: str) -> Any:
     """`proxy_handler_instance`, with the store and the settings that the environment names."""
     if name != "proxy_handler_instance":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    store = Store.find(working_folder(), home=home_folder(), environ=os.environ)
+    store = Workspace.here().store
     handler = ContextCompression(store=store, settings=Settings.load(store))
     return globals().setdefault(name, handler)

@@ -17,6 +17,7 @@ from context_compression.loops.restoring import RESTORE
 with extra("litellm"):
     from litellm import get_llm_provider
     from litellm.exceptions import BadRequestError
+    from litellm.proxy import proxy_server  # its router is made later
     from litellm.types.utils import LlmProviders
     from litellm.utils import ProviderConfigManager
 
@@ -63,9 +64,8 @@ def first_call(messages: Sequence[Any]) -> str | None:
 
 def models(name: str) -> list[str]:
     """The providers' names of a model, by its name in the configuration of the proxy."""
-    from litellm.proxy.proxy_server import llm_router
-
-    deployments = llm_router.get_model_list(model_name=name) if llm_router else None
+    router = proxy_server.llm_router
+    deployments = router.get_model_list(model_name=name) if router else None
     models = [each["litellm_params"]["model"] for each in deployments or ()]
     return [model for model in models if "*" not in model] or [name]
 

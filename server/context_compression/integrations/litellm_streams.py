@@ -16,7 +16,8 @@ from context_compression.integrations.litellm_calls import CHAT, as_dict, name_o
 from context_compression.loops.restoring import RESTORE, RestoreTool
 
 with extra("litellm"):
-    from litellm import stream_chunk_builder
+    from litellm import acompletion, stream_chunk_builder
+    from litellm.proxy import proxy_server
 
 OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
 """The fields of a request that belong to one call of a provider."""
@@ -61,12 +62,10 @@ async def continued(
 
 async def _next(request: Mapping[str, Any], messages: list[Any], *, last: bool) -> Any:
     """The stream that continues a request; the last one without our tool."""
-    from litellm import acompletion
-    from litellm.proxy.proxy_server import llm_router
-
     kept = {key: value for key, value in request.items() if key not in OF_ONE_CALL}
     tools = [tool for tool in request["tools"] if not last or name_of(tool) != RESTORE]
-    complete = llm_router.acompletion if llm_router else acompletion
+    router = proxy_server.llm_router
+    complete = router.acompletion if router else acompletion
     return await complete(**{**kept, "messages": messages, "tools": tools})
 
 

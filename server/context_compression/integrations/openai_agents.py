@@ -18,22 +18,25 @@ from inspect import unwrap
 from typing import Any, Unpack
 
 from context_compression.extras import extra
-from context_compression.integrations.sessions import MOST_OPEN, SessionOptions, Sessions
+from context_compression.integrations.openai_agents_history import HistoryFile
+from context_compression.integrations.sessions import (
+    MOST_OPEN,
+    SessionOptions,
+    Sessions,
+    session_name,
+)
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
-from context_compression.store.root_folder import make_folder
 
 with extra("openai-agents"):
-    from agents import Agent, FunctionTool, Handoff, SQLiteSession, Tool, handoff
+    from agents import Agent, FunctionTool, Handoff, Tool, handoff
     from agents import Session as AgentsSession
     from agents.memory import SessionABC, SessionSettings
     from agents.run_config import CallModelData, ModelInputData
     from agents.tool_context import ToolContext
 
 FRAMEWORK = "openai-agents"
-HISTORY = f"{FRAMEWORK}.sqlite3"
-"""The file in the store with the histories of sessions, as the SDK writes them."""
 SCHEMA_NAMES = ("inputSchema", "input_schema")
 """What mcp 1 and mcp 2 call the schema of a tool."""
 NO_FILTER = (
@@ -68,7 +71,7 @@ class ContextCompression:
     """
 
     def __init__(self, **options: Unpack[SessionOptions]) -> None:
-        self.sessions = Sessions(FRAMEWORK, **options)
+        self.sessions = Sessions.of(self, FRAMEWORK, options)
         self._given: OrderedDict[str, Given] = OrderedDict()
 
     def filter(self, id: str) -> "InputFilter":
@@ -84,12 +87,19 @@ class ContextCompression:
 
         Args:
             id: of the conversation, as for `filter`.
-            history: the SDK's session that keeps all items; by default one in the store.
+            history: the SDK's session that keeps all items; by default a file beside what our
+                session keeps, which is deleted together with it.
+
+        Raises:
+            StoreError: no `history` is passed, and the store is no folder.
         """
         if history is None:
-            folder = make_folder(self.sessions.store.folder)
-            history = SQLiteSession(id, folder / HISTORY)
+            history = HistoryFile(id, self.sessions.store, session_name(FRAMEWORK, id))
         return CompressedSession(self.filter(id), history)
+
+    def session_of(self, id: str) -> Session:
+        """Our session of a conversation; `InputFilter.session_of` has that of an agent in it."""
+        return self.sessions[id]
 
     @cached_property
     def tool(self) -> FunctionTool:

@@ -41,17 +41,19 @@ class ContextCompression(AbstractCapability[Any]):
     id: str | None = "context-compression"  # an agent has one; that of a run replaces it
 
     def __init__(self, **options: Unpack[SessionOptions]) -> None:
-        self._sessions = Sessions("pydantic-ai", **options)
+        self.sessions = Sessions.of(self, "pydantic-ai", options)
 
-    def session(self, conversation: str | None) -> Session:
+    def session_of(self, conversation: str | None) -> Session:
         """The session of a conversation, by `result.conversation_id`."""
-        return self._sessions[conversation]
+        return self.sessions[conversation]
+
+    session = session_of
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """The toolset with `context_restore`."""
 
         def restore(context: RunContext[Any], **arguments: Any) -> str:
-            return restore_tool(self.session(context.conversation_id)).answer(arguments)
+            return restore_tool(self.session_of(context.conversation_id)).answer(arguments)
 
         tool = Tool.from_schema(
             restore, RestoreTool.name, RestoreTool.description, dict(RestoreTool.schema),
@@ -67,7 +69,7 @@ class ContextCompression(AbstractCapability[Any]):
         parameters, model = request_context.model_request_parameters, request_context.model
         window = getattr(model, "context_window", None)  # older versions do not know it
         view = await afit(
-            self._sessions.open(ctx.conversation_id, model=model.model_name, window=window),
+            self.sessions.open(ctx.conversation_id, model=model.model_name, window=window),
             history.messages,
             Translation[ModelMessage](history.read, history.write),
             system=InstructionPart.join(parameters.instruction_parts or []) or "",

@@ -1,9 +1,11 @@
 """The sessions of one adapter: one for each agent or thread, by the framework's own id."""
 
+import difflib
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypedDict
@@ -18,6 +20,7 @@ from context_compression.store.names import FILE_NAME
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.tokens import TextCounter
 from context_compression.tokens.usage import for_model
+from context_compression.workspace import Workspace
 
 MOST_OPEN = 64
 """How many sessions stay in memory; one used again later is read from the store."""
@@ -27,14 +30,15 @@ class SessionOptions(TypedDict, total=False):
     """What every adapter takes about its sessions.
 
     Attributes:
-        store: a `Store`, or the path of its folder; by default `.compression`.
+        store: a `Store`, the path of its folder, or the address of a database; by default the
+            store that the command would use here, with the tenant that the environment names.
         settings: a `Settings`, or some of its values.
         model: the model whose tokens and window count; by default the one that is asked.
         counter: counts tokens instead of our counter.
         summarizer: writes summaries; by default the model that the settings name.
     """
 
-    store: Store | str | Path
+    store: Store | str | Path | None
     settings: Settings | Mapping[str, Any] | None
     model: str | None
     counter: TextCounter | None
@@ -53,18 +57,21 @@ class Sessions:
 
     Raises:
         InvalidSettings: an unknown name or an impossible value; no summarizer.
+        StoreError: the store's place is impossible.
     """
 
     def __init__(
         self,
         framework: str,
         *,
-        store: Store | str | Path = ".compression",
+        store: Store | str | Path | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
         model: str | None = None,
         counter: TextCounter | None = None,
         summarizer: Writer = BY_SETTINGS,
     ) -> None:
+        if store is None:
+            store = Workspace.here().store
         self.store = store if isinstance(store, Store) else Store(store)
         self._framework = framework
         settings = for_model(settings, None)  # an error is raised here, not in a request
@@ -74,6 +81,25 @@ class Sessions:
         }  # fmt: skip
         self._open: OrderedDict[str, tuple[Any, Session]] = OrderedDict()
         self._lock = Lock()
+
+    @classmethod
+    def of(cls, adapter: object, framework: str, options: SessionOptions) -> "Sessions":
+        """The sessions of an adapter, with the options that its caller passed beside its own.
+
+        Raises:
+            TypeError: there is no such option; the message names the adapter's class.
+        """
+        own = signature(type(adapter).__init__).parameters.values()
+        known = [each.name for each in own if each.kind is not each.VAR_KEYWORD][1:]  # not `self`
+        known += SessionOptions.__annotations__
+        for name in options.keys() - known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise TypeError(
+                f"{type(adapter).__name__} has no option {name!r}{hint} "
+                f"Options: {', '.join(known)}."
+            )
+        return cls(framework, **options)
 
     def __getitem__(self, id: object) -> Session:
         """The session of an id of the framework; the same object as long as it is in use."""

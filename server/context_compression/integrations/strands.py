@@ -54,7 +54,7 @@ class ContextCompression(ConversationManager):
         **options: Unpack[SessionOptions],
     ) -> None:
         super().__init__()
-        self.sessions = Sessions("strands", **options)
+        self.sessions = Sessions.of(self, "strands", options)
         self._conversation_id = conversation_id
         self._ids: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
 

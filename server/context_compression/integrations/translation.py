@@ -6,13 +6,14 @@ A message that did not change comes back as the very object, with all that it ca
 that `read` does not know is passed through as it is, and `session.status()` warns of its kind.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from context_compression.session import Session
 
 Message = TypeVar("Message")
+Response = TypeVar("Response")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,26 @@ async def afit(
     """`fit` for an event loop."""
     given = _read(messages, translation)
     return _written(await session.afit(given, **beside), given, messages, translation)
+
+
+def recovering(session: Session, ask: Callable[[], Response]) -> Response:
+    """What `ask` returns, which fits a request and sends it; asks once more if it was too long."""
+    try:
+        return ask()
+    except Exception as error:
+        if session.recover(error) is None:
+            raise
+        return ask()
+
+
+async def arecovering(session: Session, ask: Callable[[], Awaitable[Response]]) -> Response:
+    """`recovering` for an event loop."""
+    try:
+        return await ask()
+    except Exception as error:
+        if await session.arecover(error) is None:
+            raise
+        return await ask()
 
 
 def parts_of(content: Any) -> Sequence[dict[str, Any]]:

@@ -91,6 +91,8 @@ class FileBackend:
             from context_compression.store.search import index_file  # imports sqlite3
 
             index_file.remove(self.folder)  # its author may also have made a journal for it
+            for id in session_folders(self.folder):
+                self.session(id).remove_journals()
             self._known.trust(self.folder)
 
     def session(self, id: str) -> SessionFiles:

@@ -7,8 +7,8 @@ folder can be deleted.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from context_compression.store import files
 from context_compression.store.backend import COMPRESSING, Events
 from context_compression.store.events import refs_in
 from context_compression.store.json_lines import LineFile
+from context_compression.store.location import JOURNAL_ENDINGS
 from context_compression.store.names import checked_name
 from context_compression.store.ref_list import noting, remove
 from context_compression.store.root_folder import holding, make_folder
@@ -63,6 +64,27 @@ class SessionFolder:
             except OSError as error:
                 warnings.append(f"{path} could not be removed: {error.strerror or error}")
         return removed, warnings
+
+    @contextmanager
+    def database(self, name: str) -> Generator[Path]:
+        """The path of an SQLite database here that a framework writes, while nobody else writes.
+
+        It is made with mode 0600, which SQLite gives to the journals beside it, too.
+        """
+        with self._writing():
+            path = make_folder(self.root, "sessions", self.id) / name
+            with files.writing(path):
+                if not os.path.lexists(path):
+                    self.remove_journals()
+                flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+                os.close(os.open(path, flags, 0o600))
+            yield path
+
+    def remove_journals(self) -> None:
+        """Remove the journals of databases in the folder: SQLite would follow what they say."""
+        with files.writing(self.folder):
+            for path in [path for end in JOURNAL_ENDINGS for path in self.folder.glob(f"*{end}")]:
+                path.unlink()
 
     def remove(self, timeout: float, before: Callable[[], object]) -> None:
         """Delete everything in the folder while both locks are held; see `Backend.remove`."""

@@ -2,7 +2,6 @@
 # The framework is installed in an environment of its own.
 """Agents with a fake model: `ours` or `own` over 100 tool steps, or all the `rest`."""
 
-import ast
 import asyncio
 import json
 import logging
@@ -275,10 +274,7 @@ async def documented():
     page = (ROOT / "docs" / "frameworks" / "agent-framework.md").read_text("utf-8")
     names = {"client": Fake(AgentRun(steps=1)), "tools": [logs]}
     for block in re.findall(r"(?s)```python\n(.*?)```", page):
-        code = compile(block, "page", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        running = eval(code, names)
-        if running is not None:
-            await running
+        await asyncio.to_thread(exec, block, names)  # a block runs an event loop of its own
     alone = await names["agent"].run("?")
     return {
         "answer": await example["ask"](fake, "Why?"), "largest": fake.run.largest,

@@ -18,6 +18,7 @@ from typing import Any
 from agent_runs import log
 from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_server, query, tool
 
+from context_compression import Settings, Store
 from context_compression.integrations.claude_agent_sdk import ContextCompression, plugin_path
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
@@ -154,6 +155,14 @@ async def missing() -> dict[str, Any]:
     return {"hooks": without.seen[1][-200:], "store": log(1) in blocked.seen[1]}
 
 
+def passed() -> list[Any]:
+    """A store and settings that a program made itself, and those of their session."""
+    store = Store("passed")
+    ours = ContextCompression(store, settings=Settings(offload_min_tokens=77))
+    session = ours.session_of("id")
+    return [session.store is store, session.settings.offload_min_tokens, ours.session("id").id]
+
+
 def blocks() -> int:
     """How many blocks the page of this framework has; each runs."""
     found = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE.read_text("utf-8"))
@@ -178,4 +187,5 @@ async def main() -> dict[str, Any]:
 
 
 Path("blocked").write_text("a file, no folder", "utf-8")
-print(json.dumps({**asyncio.run(main()), "example": example(), "blocks": blocks()}))
+report = asyncio.run(main())
+print(json.dumps({**report, "example": example(), "blocks": blocks(), "passed": passed()}))

@@ -2,21 +2,26 @@
 # The framework is installed in an environment of its own.
 """Runs an example as it stands, before a fake provider of OpenAI's two APIs on loopback.
 
-The first argument: its file. The model reads the logs of 20 builds, and answers.
+The first argument: its file; the model reads the logs of 20 builds, and answers. Or a page, whose
+blocks run one after the other; there the model answers at once.
 """
 
 import contextlib
 import io
 import json
 import os
+import re
 import runpy
 import sys
 from http.server import ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 from agent_providers import APIS, Upstream
 from agent_runs import Call
 
+FILE = Path(sys.argv[1])
+IS_PAGE = FILE.suffix == ".md"
 sizes = []
 
 
@@ -27,8 +32,21 @@ def answer(path, request):
     assert calls == results
     sizes.append(len(json.dumps(request[api.field])))
     number = len(sizes)
-    call = Call(f"c{number}", "read_log", {"build": number}) if number <= 20 else None
+    call = (
+        Call(f"c{number}", "read_log", {"build": number}) if number <= 20 and not IS_PAGE else None
+    )
     return "application/json", json.dumps(api.response(call)).encode()
+
+
+def run_page():
+    """The blocks of a page, with what it takes as given."""
+    names = {"mine": [], "messages": [{"role": "user", "content": "Why is the build red?"}]}
+    with contextlib.suppress(ImportError):
+        from agents import function_tool
+
+        names["read_log"] = function_tool(lambda build: "red", name_override="read_log")
+    for block in re.findall(r"(?ms)^```python\n(.*?)^```", FILE.read_text("utf-8")):
+        exec(block, names)
 
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
@@ -41,5 +59,5 @@ os.environ |= {
 }  # fmt: skip
 printed = io.StringIO()
 with contextlib.redirect_stdout(printed):
-    runpy.run_path(sys.argv[1], run_name="__main__")
+    run_page() if IS_PAGE else runpy.run_path(str(FILE), run_name="__main__")
 print(json.dumps({"sizes": sizes, "printed": printed.getvalue()}))

@@ -93,7 +93,7 @@ began = time.perf_counter()
 state = agent.invoke({"messages": [HumanMessage(TASK)]}, {"configurable": {"thread_id": "build"}})
 seconds = (time.perf_counter() - began) / RUN.requests
 logs_read = {*map(log, range(RUN.steps))}
-report = RUN.report(compression.sessions["build"]) | {
+report = RUN.report(compression.session_of("build")) | {
     "method": "trim_messages" if HOW == "trim" else type(middleware).__name__,
     "seconds": seconds,
     "whole": sum(m.content in logs_read for m in state["messages"] if m.type == "tool"),

@@ -261,7 +261,10 @@ def apart():
             {"messages": [HumanMessage("Hi.")]}
         )
     FACTS["sessions"] = sorted(compression.sessions.store.sessions())
-    [ref, *_] = compression.sessions["one"].status().refs
+    FACTS["named"] = [
+        len(compression.session_of("one", agent).status().refs) for agent in (None, "boss")
+    ]
+    [ref, *_] = compression.session_of("one").status().refs
     model = Scripted(answers=[calling(RESTORE, ref=ref), AIMessage("Done.")])
     agent = create_agent(model, [logs], middleware=[compression])
     state = agent.invoke({"messages": [HumanMessage("Hi.")]})

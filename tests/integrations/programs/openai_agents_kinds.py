@@ -6,6 +6,12 @@ import asyncio
 import functools
 import itertools
 import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 from agent_runs import TASK, WINDOW, log
@@ -19,7 +25,10 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
+from context_compression import Store
+from context_compression.errors import NotOurs, StoreError
 from context_compression.integrations.openai_agents import ContextCompression
+from context_compression.integrations.openai_agents_history import HistoryFile
 
 set_tracing_disabled(True)
 compression = ContextCompression(settings={"token_budget": WINDOW})
@@ -184,7 +193,61 @@ async def with_server():
     return ours.session_of("A").tools
 
 
+async def history_of(way):
+    """The history of a conversation without a run: its files, and what a deletion leaves of it."""
+    session, text = compression.session(way), f"What {way} must not leave."
+    items = [{"role": "user", "content": text}]
+    await session.add_items(items)
+    store, id = compression.sessions.store, compression.session_of(way).id
+    folder = store.folder / "sessions" / id
+    facts = {
+        "modes": {path.name: f"{path.stat().st_mode & 0o777:o}" for path in folder.iterdir()},
+        "problems": store.verify(),
+        "before": [item["content"] for item in await session.history.get_items()],
+    }
+    later = time.time() + 1_000
+    if way == "delete":
+        command = [sys.executable, "-m", "context_compression", "archive", "delete", id, "--yes"]
+        await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
+    elif way == "clear":
+        await session.clear_session()
+    elif way == "prune":
+        store.prune(500, now=later)
+    else:
+        store.expire(500, now=later)
+    files = [path for path in store.folder.rglob("*") if path.is_file()]
+    left = [
+        str(path) for path in files if text.encode() in path.read_bytes() or folder in path.parents
+    ]
+    after = await session.history.get_items()
+    await session.add_items(items)
+    again = [item["content"] for item in await session.history.get_items()]
+    return {**facts, "left": left, "after": after, "begun_again": again}
+
+
+async def not_ours():
+    """What is said of a history in a store that came with a copy."""
+    await compression.session("copied").add_items(KINDS[:1])
+    shutil.copytree(compression.sessions.store.folder, "copy/.compression")
+    store = Store.of_user("copy/.compression", Path.home())
+    try:
+        return await ContextCompression(store=store).session("copied").get_items()
+    except NotOurs as error:
+        return str(error)
+
+
+def no_folder():
+    """What is said where the store is a database."""
+    store = Store(SimpleNamespace(folder=None, name="postgresql://db.example.com/archive"))
+    try:
+        return HistoryFile("thread-7", store, "openai-agents-thread-7").session_id
+    except StoreError as error:
+        return str(error)
+
+
 async def main():
+    os.umask(0o022)
+    histories = {way: await history_of(way) for way in ("delete", "prune", "expire", "clear")}
     ways = ("async", "sync", "streamed")
     read = await asyncio.gather(*(reading(f"reading-{how}", how) for how in ways))
     runs = dict(zip(ways, read, strict=True))
@@ -196,6 +259,10 @@ async def main():
         return await ours(data)
 
     print(json.dumps({
+        "histories": histories,
+        "not_ours": await not_ours(),
+        "no_folder": no_folder(),
+        "session_of": compression.session_of("a") is compression.filter("a").session_of(),
         "passed": await passed(),
         "equal": [run[0] == [r.replace("reading-async", f"reading-{how}") for r in requests]
                   for how, run in runs.items()],

@@ -67,7 +67,7 @@ def logs(n: int) -> str:
 started = time.perf_counter()
 result = agent.run_sync(TASK, usage_limits=UsageLimits(request_limit=None))
 seconds = time.perf_counter() - started
-session = compression.session(result.conversation_id)
+session = compression.session_of(result.conversation_id)
 report = run.report(session)
 report |= {"seconds": seconds / run.requests, "history": len(result.all_messages())}
 report["method"] = "ProcessHistory, newest 40"

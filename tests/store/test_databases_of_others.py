@@ -1,0 +1,102 @@
+"""A database that a framework writes in the folder of a session is as private, and as mortal."""
+
+import os
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from context_compression import Session
+from context_compression.errors import StoreError
+from context_compression.store import Store
+from context_compression.testing import said_by_user
+
+NAME = "history.sqlite3"
+HELLO = "The word is okapi."
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Generator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / ".compression")
+    store.session("s").append({"type": "history", "created_at": "2026-11-21T12:00:00Z"})
+    return store
+
+
+def write(store: Store) -> set[str]:
+    """Write in the database of the session `s`; the modes of its files meanwhile."""
+    with (
+        store.files.session("s").database(NAME) as path,
+        closing(sqlite3.connect(path)) as database,
+    ):
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE IF NOT EXISTS items (text)")
+        database.execute("INSERT INTO items VALUES (?)", [HELLO])
+        database.commit()
+        return {f"{each.name} {each.stat().st_mode & 0o777:o}" for each in path.parent.iterdir()}
+
+
+def test_the_database_and_its_journals_are_private(store: Store) -> None:
+    modes = write(store)
+
+    assert modes == {
+        "events.jsonl 600", f"{NAME} 600", f"{NAME}-wal 600", f"{NAME}-shm 600",
+    }  # fmt: skip
+
+
+def test_whatever_walks_the_sessions_passes_it_by(store: Store) -> None:
+    write(store)
+
+    assert store.verify() == []
+    assert store.sessions() == ["s"]
+    assert store.sizes(["s"])["s"] > 4_096
+    assert store.search("okapi").hits == ()
+    assert store.prunable(0).left_over == ()
+    session = Session(store, "s")
+    assert session.status().warnings == []
+    assert session.fit([said_by_user("Hello.", "openai")]) == [said_by_user("Hello.", "openai")]
+
+
+def test_it_goes_with_its_session(store: Store) -> None:
+    write(store)
+
+    store.delete("s")
+
+    left = [path for path in store.folder.rglob("*") if path.is_file()]
+    assert not any(HELLO.encode() in path.read_bytes() for path in left)
+
+
+def test_a_journal_without_its_database_is_not_followed(store: Store) -> None:
+    journal = store.session("s").folder / f"{NAME}-journal"
+    journal.write_bytes(b"put here by somebody")
+
+    write(store)
+
+    assert not journal.exists()
+
+
+def test_a_link_in_its_place_is_not_followed(store: Store, tmp_path: Path) -> None:
+    (store.session("s").folder / NAME).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(StoreError, match="cannot be written"):
+        write(store)
+
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_store_is_trusted_without_the_journals_in_it(store: Store, tmp_path: Path) -> None:
+    write(store)
+    journal = store.session("s").folder / f"{NAME}-journal"
+    journal.write_bytes(b"put here by somebody")
+
+    Store.of_user(store.folder, tmp_path / "home").files.trust()
+
+    assert not journal.exists()
