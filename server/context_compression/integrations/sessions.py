@@ -27,7 +27,7 @@ class SessionOptions(TypedDict, total=False):
     """What every adapter takes about its sessions.
 
     Attributes:
-        store: a `Store`, or the path of its folder; by default `.compression`.
+        store: a `Store`, or its folder or address; by default `.compression`.
         settings: a `Settings`, or some of its values.
         model: the model whose tokens and window count; by default the one that is asked.
         counter: counts tokens instead of our counter.
