@@ -42,7 +42,7 @@ unasked = click.option("--yes", is_flag=True, help="Do not ask for confirmation.
         ("archive", "what takes how much space"),
         ("archive delete 3f9a", "delete one session"),
         ("archive prune --older-than 90d", "free space: delete old sessions"),
-        ("archive expire 30d", "keep a rule: delete all that is older"),
+        ("archive expire 30d", "meet a retention rule: delete all that is older"),
     ),
 )
 @as_json
@@ -147,10 +147,10 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
 
 
 @archive.command(
-    short_help="Keep a rule: delete every session that is too old.",
+    short_help="Meet a retention rule: delete every session that is too old.",
     epilog=examples(
         ("archive expire 30d", "ask, then delete"),
-        ("--tenant acme archive expire 30d --yes", "as a job that runs every day"),
+        ("--tenant acme archive expire 30d --yes", "for one tenant, as a job that runs every day"),
     ),
 )
 @click.argument("age", metavar="AGE")
@@ -158,7 +158,7 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
-    """Keep a rule on how long data may stay: delete each session without a write for AGE.
+    """Meet a retention rule: delete each session without a write for AGE.
 
     AGE is a time such as 12h, 30d or 8w. Unlike `archive prune`, this also deletes sessions that
     others refer to, whose refs then restore nothing, and it does not list them first. It works for
