@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from pytest_examples import EvalExample, find_examples
 
-from context_compression import Session, Store
+import context_compression
+from context_compression import Session, Store, errors
 from context_compression.doctor.checks import OTHERS
 from context_compression.hosts.configurations import HOSTS
 from context_compression.hosts.current import HOSTS as LIVE
@@ -128,6 +129,38 @@ def test_the_example_of_a_checksum_is_one(tmp_path: Path) -> None:
     *_, line = (log.folder / "events.jsonl").read_text("utf-8").splitlines()
 
     assert line in page("storage.md")
+
+
+def test_the_reference_lists_every_name_of_the_package() -> None:
+    text = page("reference/index.md")
+    listed = re.findall(r"\w+", text.partition("import (")[2].partition(")")[0])
+
+    assert sorted(listed) == sorted(context_compression.__all__)
+    assert [name for name in listed if name.islower() and f"`{name}`" not in text] == []
+
+
+def test_the_tree_of_errors_has_each_of_them_below_its_base() -> None:
+    tree: dict[str, str] = {}
+    above: dict[int, str] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.match(r"(    [│ ]*(?:[├└]── )?)([A-Z]\w+)", line):
+            above[len(found[1])] = found[2]
+            tree[found[2]] = above.get(len(found[1]) - 4, "")
+    kinds = [each for each in vars(errors).values() if isinstance(each, type)]
+    own = [each for each in kinds if each.__module__ == errors.__name__]
+
+    assert tree.pop("ContextCompressionError") == ""
+    assert tree == {
+        e.__name__: e.__bases__[0].__name__ for e in own if e is not errors.ContextCompressionError
+    }
+
+
+def test_each_adapter_has_its_classes_in_the_reference() -> None:
+    text = page("reference/adapters.md")
+
+    for adapter in (DOCS / "frameworks").glob("*.md"):
+        module = adapter.stem.replace("-", "_")
+        assert f"integrations.{module}." in text or f"(../frameworks/{adapter.name}#" in text
 
 
 def test_the_table_of_layers_is_that_of_the_contract() -> None:

@@ -14,6 +14,7 @@
     ├── ExportError            a session cannot be written for a host
     ├── SummaryError           a summarizer returned no summary
     ├── SetupError             a host's configuration cannot be read or changed
+    ├── MissingExtra           a package of an extra is not installed
     ├── ServerUnavailable      the package `mcp` is older than the server needs
     ├── Unforeseen             any other exception, reported in plain words
     └── StoreError             a problem with the folder `.compression/`, or with the database
@@ -21,7 +22,7 @@
         │   └── StoreNotDurable    it was written, but a power cut may undo that
         ├── StoreUnreachable   its database or its objects are away
         ├── StoreTooNew        a newer version wrote it
-        ├── StoreDamaged       a file in it cannot be read
+        ├── StoreDamaged       something in it cannot be read
         ├── NotOurs            it belongs to another user
         ├── UnknownRef         nothing is archived under this ref
         ├── NothingToUndo      no compression can be undone
@@ -172,11 +173,11 @@ class Unforeseen(ContextCompressionError):
 
 
 class StoreError(ContextCompressionError):
-    """A problem with the `.compression/` folder."""
+    """A problem with the store."""
 
 
 class StoreUnwritable(StoreError):
-    """The folder cannot be written. Nothing was changed."""
+    """The store cannot be written. Nothing was changed."""
 
 
 class StoreNotDurable(StoreUnwritable):
@@ -188,11 +189,11 @@ class StoreUnreachable(StoreError):
 
 
 class StoreTooNew(StoreError):
-    """A newer version of context-compression wrote a file in the folder."""
+    """A newer version of context-compression wrote a file of the store, or made its tables."""
 
 
 class StoreDamaged(StoreError):
-    """A file in the folder cannot be read."""
+    """Something in the store cannot be read."""
 
 
 class NotOurs(StoreError):

@@ -204,6 +204,7 @@ class Settings(Value):
         config: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] | None = None,
         arguments: Mapping[str, Any] | None = None,
+        origin: str = "config.json",
     ) -> Self:
         """Settings from their layers; a later layer overrides an earlier one.
 
@@ -211,15 +212,15 @@ class Settings(Value):
             config: the content of `config.json`; it may not set `GUARDED` settings.
             environ: the process environment; `CONTEXT_COMPRESSION_<NAME>` and `ALIASES` count.
             arguments: the settings of this call.
+            origin: what errors call the place of `config`.
 
         Raises:
             InvalidSettings: a name is unknown or a value not allowed; names the nearest valid one.
         """
         values, given = _for_config(config or {}), _named(arguments or {})
-        origins = dict.fromkeys(values, "config.json")
-        environ = environ or {}
-        for name, variable in variables(environ).items():
-            values[name] = _parsed(name, environ[variable])
+        origins = dict.fromkeys(values, origin)
+        for name, variable in variables(environ or {}).items():
+            values[name] = _parsed(name, (environ or {})[variable])
             origins[name] = f"the environment variable {variable}"
         return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
 
@@ -258,13 +259,13 @@ def setting_name(name: str) -> str:
     """The name of a setting in snake_case, for a name in camelCase or of another tool.
 
     Raises:
-        InvalidSettings: no setting has this name; the message names the nearest ones.
+        InvalidSettings: no setting has this name; the message names the nearest ones, or all.
     """
     if (own := own_name(name)) in NAMES:
         return own
     near = difflib.get_close_matches(own, NAMES, 2, 0.5)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "."
-    raise InvalidSettings(f"Unknown setting {name[:SHOWN]!r}{hint} Settings: {', '.join(NAMES)}.")
+    hint = f"; did you mean {' or '.join(near)}?" if near else f". Settings: {', '.join(NAMES)}."
+    raise InvalidSettings(f"Unknown setting {name[:SHOWN]!r}{hint}")
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -273,12 +274,11 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _for_config(values: Mapping[str, Any]) -> dict[str, Any]:
     named = _named(values)
-    for name in GUARDED:
-        if name in named:
-            raise InvalidSettings(
-                f"{name} cannot be set in config.json. Set the environment variable "
-                f"CONTEXT_COMPRESSION_{name.upper()} or use the command line."
-            )
+    for name in (each for each in GUARDED if each in named):
+        raise InvalidSettings(
+            f"{name} cannot be set in the settings of a store. Set the environment variable "
+            f"CONTEXT_COMPRESSION_{name.upper()} or use the command line."
+        )
     return named
 
 

@@ -329,7 +329,7 @@ def test_a_server_whose_stdin_is_closed_says_so(desk: Desk) -> None:
 def test_the_list_of_commands_says_each_in_full(desk: Desk) -> None:
     said = desk.does("-h").stdout.decode() + desk.does("archive", "-h").stdout.decode()
 
-    for word in ("archive", "trust", "delete", "prune"):
+    for word in ("archive", "trust", "delete", "prune", "expire"):
         [line] = [line for line in said.splitlines() if line.startswith(f"  {word} ")]
         assert line.endswith(".")
         assert not line.endswith("...")

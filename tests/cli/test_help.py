@@ -51,12 +51,12 @@ def test_the_help_of_every_command_ends_with_examples_that_it_understands():
 
 def understood(group: click.Command, arguments: list[str]) -> None:
     """Fails unless these are commands, options and arguments that exist."""
-    if isinstance(group, click.Group) and arguments and not arguments[0].startswith("-"):
-        assert arguments[0] in group.commands
-        understood(group.commands[arguments[0]], arguments[1:])
+    context = click.Context(group, resilient_parsing=True)
+    _, rest, _ = group.make_parser(context).parse_args([*arguments])
+    if isinstance(group, click.Group) and rest:
+        assert rest[0] in group.commands
+        understood(group.commands[rest[0]], rest[1:])
     else:
-        context = click.Context(group, resilient_parsing=True)
-        _, rest, _ = group.make_parser(context).parse_args([*arguments])
         assert rest == []
 
 

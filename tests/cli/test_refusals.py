@@ -215,7 +215,7 @@ def test_something_that_cannot_be_restored(
     [
         (["keep_recnt=5"], "did you mean keep_recent"),
         (["trigger_threshold=80"], 'write 0.8 or "80 %"'),
-        (["allowed_paths=/"], "cannot be set in config.json"),
+        (["allowed_paths=/"], "cannot be set in the settings of a store"),
         (["--reset", "keep_recnt"], "did you mean keep_recent"),
         (["keep_recnt"], "did you mean keep_recent"),
     ],
@@ -226,6 +226,13 @@ def test_a_setting_that_cannot_be(desk: Desk, arguments: Sequence[str], said: st
 
     assert said in told
     assert not desk.store.exists()
+
+
+@pytest.mark.parametrize("arguments", [(), ("keep_recent=5",)])
+def test_a_variable_that_cannot_be_is_told_once(desk: Desk, arguments: tuple[str, ...]):
+    told = refused(desk.run("config", *arguments, env={"SYNAPSE_COMPACT_RETRY_COUNT": "x"}))
+
+    assert told.count("SYNAPSE_COMPACT_RETRY_COUNT") == 1
 
 
 COMMANDS = (

@@ -344,6 +344,14 @@ def test_where_numbers_cannot_be_kept_the_sessions_are_still_listed(
     assert "warning: the numbers cannot be kept" in done.stderr
 
 
+def test_a_recorded_session_is_called_so(home: Path, run: Run):
+    Path("chat.json").write_text(json.dumps(conversation()), encoding="utf-8")
+    run("compress", "chat.json", "--target-tokens", "6000")
+    run("sessions")
+
+    assert run("status", "1").stderr.startswith("1 is the recorded session chat: ")
+
+
 def test_a_number_of_another_store_says_where_it_is(
     home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ):

@@ -76,7 +76,7 @@ def test_a_project_file_alone_asks_no_model(desk: Desk):
     assert api.requests == []
     assert refused.returncode == 2
     assert b"Name one with --summary-model" in refused.stderr
-    assert b"config.json alone" in done.stderr
+    assert b"store's settings alone" in done.stderr
 
 
 def test_a_configured_summary_that_nobody_can_write_is_told_and_another_way_taken(desk: Desk):

@@ -205,11 +205,11 @@ async def test_it_says_where_nothing_compresses_by_itself(workspace: Workspace) 
 @pytest.mark.parametrize(
     ("environ", "values", "said"),
     [
-        ({}, {"summary_model": "m"}, "it is named in config.json alone"),
+        ({}, {"summary_model": "m"}, "it is named in the store's settings alone"),
         (
             {},
             {"summarizer": "anthropic"},
-            "asked: none is named; summarizer is set in config.json al",
+            "asked: none is named; summarizer is set in the store's s",
         ),
         ({}, {"summary_model": "m", "summarizer": "none"}, "because summarizer = none"),
         ({"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m"}, {"max_turns": 7}, "neither ANTHROPIC_API_KEY"),

@@ -19,17 +19,20 @@ from mcp_door import ask, everything_in, workspace_in
 
 from context_compression import Session
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server import call, create_server, serve_http
+from context_compression.mcp_server import call, serve_http
 from context_compression.mcp_server.request_timeout import RequestTimeout
 from context_compression.mcp_server.serving import (
     MAX_BODY,
-    http_app,
+    HttpOptions,
+    gate_of,
     http_config,
 )
 from context_compression.mcp_server.serving import (
     TOKEN as VARIABLE,
 )
 from context_compression.mcp_server.web import gate
+from context_compression.mcp_server.web.health import Health
+from context_compression.mcp_server.web.tenant_tokens import SingleToken
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
@@ -45,7 +48,8 @@ JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "applic
 async def url(workspace: Workspace) -> AsyncIterator[str]:
     """The address of a running server."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(http_config(http_app(create_server(workspace), "127.0.0.1", TOKEN)))
+    app = gate_of(workspace, HttpOptions(), SingleToken(TOKEN), Health())
+    server = uvicorn.Server(http_config(app))
     async with anyio.create_task_group() as running:
         running.start_soon(server.serve, [listening])
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"

@@ -221,7 +221,7 @@ async def test_a_project_file_alone_never_reaches_the_network(
     assert api.requests == []
     assert not any(tool.annotations and tool.annotations.open_world_hint for tool in tools)
     assert not answer.failed
-    assert any("config.json alone" in warning for warning in answer.facts["warnings"])
+    assert any("settings alone" in warning for warning in answer.facts["warnings"])
 
 
 @pytest.mark.parametrize("by_user", [{}, {"CONTEXT_COMPRESSION_SUMMARIZER": "none"}])

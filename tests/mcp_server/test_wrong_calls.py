@@ -13,7 +13,7 @@ from mcp_door import answer_of, ask, connected, refusal, workspace_in
 from context_compression.mcp_server.arguments import validated
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.config import ConfigArguments
-from context_compression.settings import Settings
+from context_compression.settings import GUARDED, NAMES, Settings
 from context_compression.testing import conversation
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,22 @@ async def test_a_misspelled_argument_is_answered_with_the_nearest(client: Client
     said = await refusal(client, "context_compress", conversaton="a", stratgy="auto")
 
     assert "'conversaton' (did you mean conversation?), 'stratgy' (did you mean strategy?)" in said
-    assert "Accepted: conversation, messages, strategy," in said
+    assert "Accepted" not in said
+
+
+async def test_an_argument_like_no_other_is_answered_with_all_there_are(client: Client) -> None:
+    compress = await refusal(client, "context_compress", xyzzy=1, stratgy="auto")
+    config = await refusal(client, "context_config", xyzzy=1)
+
+    assert "'xyzzy', 'stratgy' (did you mean strategy?). Accepted: conversation, " in compress
+    accepted = config.partition("Accepted: ")[2].rstrip(".").split(", ")
+    assert {*accepted} == {*NAMES, "reset"}.difference(GUARDED)
+
+
+async def test_a_setting_that_is_no_argument_is_answered_with_where_it_goes(client: Client) -> None:
+    said = await refusal(client, "context_compress", maxTurns=3)
+
+    assert said.endswith("""'max_turns' (pass settings={"max_turns": 3}).""")
 
 
 async def test_a_wrong_value_is_answered_with_what_it_may_be(client: Client) -> None:

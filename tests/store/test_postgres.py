@@ -1,5 +1,6 @@
 """What only a store in PostgreSQL has: one copy for a tenant, objects, encryption, policies."""
 
+import re
 import secrets
 from datetime import timedelta
 from pathlib import Path
@@ -7,10 +8,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 from postgres import Server
 from pytest import MonkeyPatch
 
 from context_compression import Session, Store, compress, restore_tool
+from context_compression.cli import main
 from context_compression.errors import InvalidSettings, StoreDamaged, StoreError
 from context_compression.store.objects import objects_at
 from context_compression.store.originals import file_name
@@ -207,7 +210,27 @@ def test_a_bad_key_or_place_for_objects_is_told_when_the_store_is_opened(
 
 def test_the_address_that_people_see_has_no_user_and_no_password(postgres_server: Server) -> None:
     store = Store(postgres_server.url)
+    session = Session(store.of_tenant("acme"), "build")
 
-    for shown in (store.name, repr(store), store.place_of_settings):
+    for shown in (store.name, repr(store), repr(session), store.place_of_settings):
         assert postgres_server.password not in shown
         assert "worker" not in shown
+    assert repr(store) == f"<Store {store.name}>"
+    assert repr(session) == f"<Session build in {store.name}, tenant acme>"
+
+
+def test_the_command_says_whose_store_in_a_database_it_looked_at(
+    postgres_server: Server, tenant: str, tmp_path: Path, monkeypatch: MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CONTEXT_COMPRESSION_STORE", postgres_server.url)
+    monkeypatch.setenv("CONTEXT_COMPRESSION_TENANT", tenant)
+    Session(Store(postgres_server.url).of_tenant(tenant), "build").record(LONG)
+
+    archive, config = (
+        CliRunner().invoke(main, words).output for words in (["archive"], ["config", "max_turns=7"])
+    )
+
+    assert archive.splitlines()[0].endswith(f"/archive, tenant {tenant}")
+    assert re.search(r"(?m)^max_turns +7 +the store +", config)

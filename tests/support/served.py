@@ -9,7 +9,12 @@ import uvicorn
 from mcp.server import MCPServer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from context_compression.mcp_server.serving import http_app, http_config
+from context_compression.mcp_server.serving import http_config
+from context_compression.mcp_server.web.gate import MAX_BODY, Gate
+from context_compression.mcp_server.web.health import Health
+from context_compression.mcp_server.web.names import allowed_names
+from context_compression.mcp_server.web.tenant_tokens import SingleToken
+from context_compression.mcp_server.web.tenants import TenantServers
 
 TOKEN = "a-token-for-tests"
 
@@ -17,9 +22,12 @@ TOKEN = "a-token-for-tests"
 @asynccontextmanager
 async def served(server: MCPServer) -> AsyncGenerator[str]:
     """The address at which a server answers, as with `serve --http` but for the token."""
-    app = http_app(server, "127.0.0.1", TOKEN)
+    app = server.streamable_http_app(
+        transport_security=allowed_names("127.0.0.1"), max_request_body_size=MAX_BODY
+    )
+    gate = Gate(SingleToken(TOKEN), TenantServers(lambda _: app, lasting=True), Health())
     listening = socket.create_server(("127.0.0.1", 0))
-    web = uvicorn.Server(http_config(_with_token(app)))
+    web = uvicorn.Server(http_config(_with_token(gate)))
     async with anyio.create_task_group() as running:
         running.start_soon(web.serve, [listening])
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"

@@ -41,13 +41,14 @@ unasked = click.option("--yes", is_flag=True, help="Do not ask for confirmation.
     epilog=examples(
         ("archive", "what takes how much space"),
         ("archive delete 3f9a", "delete one session"),
-        ("archive prune --older-than 90d", "delete old sessions"),
+        ("archive prune --older-than 90d", "free space: delete old sessions"),
+        ("archive expire 30d", "meet a retention rule: delete all that is older"),
     ),
 )
 @as_json
 @click.pass_context
 def archive(ctx: click.Context, as_json: bool) -> None:
-    """List the archived sessions and the space they take; `delete` and `prune` free space."""
+    """List the archived sessions and the space they take. The commands below delete them."""
     if ctx.invoked_subcommand is not None:
         if as_json:
             raise click.UsageError(
@@ -102,6 +103,7 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
 
 
 @archive.command(
+    short_help="Free space: delete old sessions that no other one refers to.",
     epilog=examples(
         ("archive prune --older-than 90d", "list what is old, ask, then delete"),
     ),
@@ -113,10 +115,10 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
-    """Delete old sessions, and files that interrupted work left behind.
+    """Free space: delete old sessions, and files that interrupted work left behind.
 
     First list what would be deleted, then ask. A session that another one refers to is never
-    deleted, nor is the session of the current conversation.
+    deleted, nor is the session of the current conversation. `archive expire` deletes these, too.
     """
     seconds = seconds_in(older_than, "--older-than")
     workspace = options.workspace()
@@ -145,10 +147,10 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
 
 
 @archive.command(
-    short_help="Delete all sessions that a rule does not allow to keep.",
+    short_help="Meet a retention rule: delete every session that is too old.",
     epilog=examples(
         ("archive expire 30d", "ask, then delete"),
-        ("archive expire 30d --yes", "as a job that runs every day"),
+        ("--tenant acme archive expire 30d --yes", "for one tenant, as a job that runs every day"),
     ),
 )
 @click.argument("age", metavar="AGE")
@@ -156,10 +158,12 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
-    """Delete each session without a write for AGE (12h, 30d, 8w), also one that others refer to.
+    """Meet a retention rule: delete each session without a write for AGE.
 
-    Nothing of it can be restored afterwards. A session in which a process works at this moment is
-    kept until the next time.
+    AGE is a time such as 12h, 30d or 8w. Unlike `archive prune`, this also deletes sessions that
+    others refer to, whose refs then restore nothing, and it does not list them first. It works for
+    one tenant, so each can have a rule of its own. A session in which a process works at this
+    moment is kept until the next time.
     """
     seconds = seconds_in(age, "AGE")
     store = options.workspace().store

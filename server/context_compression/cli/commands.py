@@ -3,7 +3,6 @@
 import json
 import signal
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -49,6 +48,7 @@ from context_compression.settings import (
     variables,
 )
 from context_compression.shell import completing
+from context_compression.workspace import Workspace
 
 SHOWN_ON_SCREEN = 600
 """How many characters of each summary a terminal shows if there are several."""
@@ -146,7 +146,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 @as_json
 @click.pass_obj
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
-    """Show settings, or change them in config.json of the store: `config keep_recent=5`."""
+    """Show settings, or change those that the store keeps: `config keep_recent=5`."""
     from context_compression.doctor.checks import check_variables
 
     workspace = options.workspace()
@@ -162,29 +162,30 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         Settings.layered(environ=workspace.environ)
         kept = Settings.checked(workspace.store.update_config(change))
         changed = {*changes, *(name for name in map(own_name, reset) if name in NAMES)}
-        _warn_of_overrides(changed, kept, workspace.environ)
+        _warn_of_overrides(changed, kept, workspace)
         shown |= changed
+    settings = workspace.settings()  # an invalid variable ends the command here
     for finding in check_variables(workspace.environ):
         if finding.ok is False:
             say(f"warning: {finding.says}. {finding.mend}")
-    settings = workspace.settings()
     for doubt in workspace.doubts():
         say(doubt)
     if as_json:
         write_json(settings.model_dump(mode="json"))
     else:
-        origins = text_output.origins(workspace.store.read_config(), workspace.environ)
+        origins = dict.fromkeys(workspace.store.read_config(), workspace.settings_origin)
+        origins |= variables(workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
         show(*text_output.config(settings, origins, shown or NAMES))
 
 
-def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:
+def _warn_of_overrides(changed: set[str], kept: Settings, workspace: Workspace) -> None:
     """Warns about changed settings that the environment overrides."""
-    values = kept.model_dump(mode="json")
-    for name, variable in variables(environ).items():
+    values, kept_in = kept.model_dump(mode="json"), workspace.settings_origin
+    for name, variable in variables(workspace.environ).items():
         if name in changed:
             value = one_line(json.dumps(values[name], ensure_ascii=False))
-            say(f"warning: {name} is {value} in config.json now, but {variable} overrides it")
+            say(f"warning: {name} is {value} in {kept_in} now, but {variable} overrides it")
 
 
 @click.command(

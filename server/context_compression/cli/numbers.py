@@ -12,11 +12,14 @@ from context_compression.cli.terminal import say
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import in_words
 from context_compression.doors.conversations import SHORTEST_ID
-from context_compression.doors.listing import Listing
+from context_compression.doors.listing import RECORDED, Listing
 from context_compression.errors import ContextCompressionError
 from context_compression.shell import completing
 from context_compression.shell.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.store.files import replace_file, to_json
+from context_compression.store.location import PLACE
+from context_compression.store.places import is_database
+from context_compression.workspace.workspace import TENANT
 
 LONGEST_TITLE = 60
 MOST_DIGITS = 9  # of a number; a longer one is a name
@@ -67,10 +70,7 @@ def name_of(given: str, options: Options) -> str:
             return given
         raise Refused(_unknown(given, len(listed)))
     if session.store and session.store != store.name:
-        raise Refused(
-            f"Session {given}, {session.id}, is recorded in another store. Add `--store "
-            f"{session.store}` before the name of the command."
-        )
+        raise Refused(f"Session {given}, {session.id}, {_elsewhere(session.store)}")
     say(f"{given} is {described(session)}")
     return session.name
 
@@ -78,7 +78,9 @@ def name_of(given: str, options: Options) -> str:
 def described(session: NumberedSession) -> str:
     """A session in a few words, for the user to recognise it."""
     title = in_words(session.title, LONGEST_TITLE)
-    return f"the session {session.id} of {session.host}" + (f": {title}" if title else "")
+    by_us = session.host == RECORDED
+    what = f"recorded session {session.id}" if by_us else f"session {session.id} of {session.host}"
+    return f"the {what}" + (f": {title}" if title else "")
 
 
 def remember(listing: Listing, store: str) -> None:
@@ -102,6 +104,12 @@ def remember(listing: Listing, store: str) -> None:
         replace_file(path, to_json({"version": 1, "sessions": sessions}) + b"\n")
     except (OSError, ContextCompressionError) as error:
         say(f"warning: the numbers cannot be kept for other commands: {error}")
+
+
+def _elsewhere(store: str) -> str:
+    if is_database(store):
+        return f"is recorded in {store}. Name it with {PLACE} and {TENANT}."
+    return f"is recorded in another store. Add `--store {store}` before the name of the command."
 
 
 def _unknown(given: str, listed: int) -> str:

@@ -14,7 +14,7 @@ from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.hosts.compaction_words import in_words
 from context_compression.session import Status
-from context_compression.settings import Settings, variables
+from context_compression.settings import Settings
 from context_compression.workspace.own_sessions import KEPT_IN
 
 LISTED = 8  # refs
@@ -266,11 +266,6 @@ def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]
     due = f"compression is due from {tokens:,} tokens on: {reason}"
     table = Table([("setting", "value", "from", "meaning"), *rows], left=4, prose=True)
     return [table, *(["", due] if "token_budget" in shown else [])]
-
-
-def origins(config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """The settings that are not defaults, with their origin."""
-    return dict.fromkeys(config, "config.json") | variables(environ)
 
 
 def _value(value: Any) -> str:

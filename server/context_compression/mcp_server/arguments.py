@@ -7,7 +7,7 @@ bounds; the answer to a value out of bounds states the bounds.
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from context_compression.conversation.formats.foreign import refusal
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.display.quantities import WHOLE
-from context_compression.settings import GUARDED, SHOWN, Value, snake_case
+from context_compression.settings import GUARDED, NAMES, SHOWN, Value, snake_case
 
 LISTED = 3  # wrong arguments named in one answer
 KEPT = ("type", "description", "enum", "items")  # of a JSON schema
@@ -41,6 +41,8 @@ class Arguments(Value):
 
     unlisted: ClassVar[frozenset[str]] = frozenset()
     """Arguments that are recognized but not in the schema."""
+    tolerated: ClassVar[frozenset[str]] = frozenset()
+    """Of these, the ones that no answer names: they are there for calls that guess."""
 
     @classmethod
     def known(cls) -> dict[str, dict[str, Any]]:
@@ -74,7 +76,9 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
         if not is_empty(meant := _unpacked(value, about), about):
             named[snake] = meant
     if unknown := [name for name in named if name not in known]:
-        raise ToolError(_unknown({name: named[name] for name in unknown}, known))
+        unnamed = {*GUARDED, *model.tolerated}
+        accepted = [name for name in known if name not in unnamed]
+        raise ToolError(_unknown({name: named[name] for name in unknown}, accepted))
     try:
         return model.model_validate(named)
     except ValidationError as problem:
@@ -152,16 +156,23 @@ def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
     return value
 
 
-def _unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    hints: list[str] = []
-    for name, value in list(given.items())[:LISTED]:
-        inside = [n for n in value if snake_case(n) in known] if is_object(value) else []
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else ""
-        hint = f"pass {', '.join(inside[:LISTED])} without it" if inside else hint
-        hints.append(f"{name[:SHOWN]!r}" + (f" ({hint})" if hint else ""))
-    accepted = ", ".join(name for name in known if name not in GUARDED)
-    return f"Unknown argument {', '.join(hints)}. Accepted: {accepted}."
+def _unknown(given: Mapping[str, Any], accepted: Sequence[str]) -> str:
+    """Unknown arguments, each with what may be meant; all accepted ones if that is not known."""
+    hints = {name: _meant(name, value, accepted) for name, value in [*given.items()][:LISTED]}
+    named = [f"{name[:SHOWN]!r}" + (f" ({hint})" if hint else "") for name, hint in hints.items()]
+    every = "" if all(hints.values()) else f" Accepted: {', '.join(accepted)}."
+    return f"Unknown argument {', '.join(named)}.{every}"
+
+
+def _meant(name: str, value: Any, accepted: Sequence[str]) -> str:
+    """What may be meant by an unknown argument; "" if nothing is near."""
+    if is_object(value) and (inside := [n for n in value if snake_case(n) in accepted]):
+        return f"pass {', '.join(inside[:LISTED])} without it"
+    if name in NAMES and name not in GUARDED and "settings" in accepted:
+        written = json.dumps({name: value}, ensure_ascii=False, default=str)
+        return f"pass settings={written}" if len(written) <= SHOWN else f"pass {name} in settings"
+    near = difflib.get_close_matches(name, accepted, 1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def _explained(error: ErrorDetails, given: Mapping[str, Any], known: Mapping[str, Any]) -> str:

@@ -180,12 +180,6 @@ def http_config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def http_app(server: MCPServer, host: str, token: str) -> ASGIApp:
-    """The ASGI application of one server behind one token."""
-    app = _mcp_app(server, allowed_names(host), stateless=False)
-    return Gate(SingleToken(token), TenantServers(lambda _: app, lasting=True), Health())
-
-
 def _servers(
     workspace: Workspace, names: TransportSecuritySettings, *, tenants: bool
 ) -> TenantServers:
@@ -196,15 +190,11 @@ def _servers(
 
     def make(tenant: str) -> Starlette:
         own = workspace if tenant == WHOLE_STORE else workspace.of_tenant(tenant)
-        return _mcp_app(create_server(own), names, stateless=tenants)
+        return create_server(own).streamable_http_app(
+            transport_security=names, max_request_body_size=MAX_BODY, stateless_http=tenants
+        )
 
     return TenantServers(make, lasting=not tenants)
-
-
-def _mcp_app(server: MCPServer, names: TransportSecuritySettings, *, stateless: bool) -> Starlette:
-    return server.streamable_http_app(
-        transport_security=names, max_request_body_size=MAX_BODY, stateless_http=stateless
-    )
 
 
 def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[Tokens, str]:

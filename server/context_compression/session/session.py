@@ -41,7 +41,7 @@ class Session(AutomaticConversation):
     The async version of a method has an `a` before its name: `aprepare` for `prepare`.
 
     Args:
-        store: a `Store`, or the path of its folder.
+        store: a `Store`, or its folder or address.
         id: names the session: letters, digits, `.`, `_`, `-`.
         settings: a `Settings`, or some of its values.
         model: the model whose tokens and window count.
@@ -82,6 +82,9 @@ class Session(AutomaticConversation):
             from context_compression.session.background import Background  # it imports sockets
 
             self._background = Background()
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} in {self.store.name}>"
 
     def __enter__(self) -> Self:
         """The session itself."""

@@ -165,5 +165,5 @@ def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
 
 def _reads_the_store(call: ToolCall, session: RecordedConversation) -> bool:
     """Whether the call reads our store, which restores an original on purpose."""
-    store = session.store.name
+    store = session.store.backend.name
     return any(store in text or FOLDER in text for text in strings_in(call.arguments))

@@ -45,6 +45,10 @@ class Store:
         """
         self.backend = backend_at(place) if isinstance(place, str | Path) else place
         self._logs: dict[str, SessionLog] = {}
+        self._tenant = ""
+
+    def __repr__(self) -> str:
+        return f"<Store {self.name}>"
 
     @classmethod
     def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
@@ -68,8 +72,9 @@ class Store:
 
     @property
     def name(self) -> str:
-        """What people are shown for the store, such as its path."""
-        return self.backend.name
+        """What people are shown for the store: its path, or its address without secrets."""
+        whose = f", tenant {self._tenant}" if self._tenant and not self.backend.folder else ""
+        return f"{self.backend.name}{whose}"
 
     @property
     def files(self) -> FileBackend:
@@ -84,11 +89,7 @@ class Store:
 
     @property
     def folder(self) -> Path:
-        """The folder of the store.
-
-        Raises:
-            StoreError: it is kept somewhere else.
-        """
+        """The folder of the store; raises what `files` raises."""
         return self.files.folder
 
     @property
@@ -132,7 +133,9 @@ class Store:
         Raises:
             StoreError: the name has other characters than A-Z a-z 0-9 . _ -, or too many.
         """
-        return Store(self.backend.of_tenant(tenant))
+        store = Store(self.backend.of_tenant(tenant))
+        store._tenant = tenant
+        return store
 
     def prompt(self, name: str) -> str | None:
         """The user's instruction for summaries of this name.
@@ -169,10 +172,9 @@ class Store:
             StoreTooNew: a newer version wrote it.
         """
         with self.backend.lock("store", WRITING):
-            config = self.read_config()
             if reason := self.not_applied:
                 raise NotOurs(f"{reason} Nothing was changed.")
-            values = change(config)
+            values = change(self.read_config())
             self.backend.write_document(CONFIG, values)
         return values
 

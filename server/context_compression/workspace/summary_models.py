@@ -72,16 +72,16 @@ class SummaryModels:
                 return None
             by = "it is named" if settings.summary_model else "none is named; summarizer is set"
             return (
-                f"{by} in config.json alone, and a project's own file may not send the "
-                "conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in the environment, "
+                f"{by} in the store's settings alone, and those may not send the conversation "
+                "anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in the environment, "
                 "or name a model on the command line with --summary-model."
             )
         if settings.provider not in (None, named):
             return (
-                f"summarizer = {settings.summarizer} is set in config.json alone, and a project's "
-                f"own file may not choose who gets the conversation; you named {named}. Set "
+                f"summarizer = {settings.summarizer} is set in the store's settings alone, and "
+                f"those may not choose who gets the conversation; you named {named}. Set "
                 f"CONTEXT_COMPRESSION_SUMMARIZER={settings.summarizer} in the environment, or "
-                "remove it from config.json."
+                "run `context-compression config --reset summarizer`."
             )
         if settings.summarizer == "auto" and (missing := no_credentials(named, self.environ)):
             other = " For a server like OpenAI's, set CONTEXT_COMPRESSION_SUMMARIZER=openai."

@@ -121,7 +121,13 @@ class Workspace:
             StoreError: `config.json` cannot be read.
         """
         given = {**self.overrides, **(arguments or {})}
-        return Settings.layered(self.store.read_config(), self.environ, given)
+        config = self.store.read_config()
+        return Settings.layered(config, self.environ, given, self.settings_origin)
+
+    @property
+    def settings_origin(self) -> str:
+        """What people are shown as the origin of a setting that the store keeps."""
+        return "config.json" if self.store.backend.folder else "the store"
 
     def summarizer(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None

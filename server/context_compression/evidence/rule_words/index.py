@@ -73,11 +73,6 @@ class Index:
             for opened in openings(word):
                 self._phrases.setdefault(key_of(opened), []).append(Phrase(use, opened, end))
 
-    @property
-    def all_keys(self) -> Sequence[Key]:
-        """The keys of all phrases."""
-        return [*self._phrases]
-
     def keys(self, word: str) -> Sequence[Key]:
         """The keys of the phrases that may begin with a word of a text."""
         keys = [(word, True), *((word[:n], False) for n in range(1, PREFIX + 1))]

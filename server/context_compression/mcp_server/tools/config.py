@@ -46,7 +46,8 @@ class ConfigArguments(Arguments):
     """The arguments of `context_config`: every setting by its name, and `reset`."""
 
     model_config = ConfigDict(extra="allow")
-    unlisted = frozenset({*NAMES, "settings", *NAMED_BY, "value"}).difference(LISTED)
+    tolerated = frozenset({"settings", *NAMED_BY, "value"})
+    unlisted = tolerated.union(NAMES).difference(LISTED)
 
     reset: tuple[str, ...] = ()
     """names, or all"""
@@ -154,12 +155,12 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
         for name, default in defaults.items()
         if before.get(name, default) != after.get(name, default)
     }
-    overriding = _overriding(workspace)
+    overriding, kept_in = _overriding(workspace), workspace.settings_origin
     changed = {name: step for name, step in steps.items() if name not in overriding}
     asked = {*steps, *values, *map(own_name, reset)}
     said = [f"{n}: {inline(step['from'])} → {inline(step['to'])}" for n, step in changed.items()]
     said += [
-        f"{name} is {inline(_shortened(after.get(name, defaults[name])))} in config.json now, but "
+        f"{name} is {inline(_shortened(after.get(name, defaults[name])))} in {kept_in} now, but "
         f"{what} overrides it"
         for name, what in overriding.items()
         if name in asked
@@ -175,7 +176,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
 
 
 def _overriding(workspace: Workspace) -> dict[str, str]:
-    """For each setting that `config.json` does not decide, what decides it."""
+    """For each setting that the store does not decide, what decides it."""
     on_command_line = dict.fromkeys(map(setting_name, workspace.overrides), "the command line")
     return {**variables(workspace.environ), **on_command_line}
 
@@ -212,7 +213,7 @@ def _shortened(value: Any) -> Any:
 def _origins(workspace: Workspace, config: Mapping[str, Any]) -> dict[str, str]:
     """Where each setting's value comes from."""
     layers: tuple[tuple[str, Iterable[str]], ...] = (
-        ("config.json", map(setting_name, config)),
+        (workspace.settings_origin, map(setting_name, config)),
         ("environment", Settings.layered(environ=workspace.environ).model_fields_set),
         ("command line", map(setting_name, workspace.overrides)),
     )
