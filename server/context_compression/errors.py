@@ -21,6 +21,7 @@
         ├── StoreUnwritable    it cannot be written: permissions, a full disk
         │   └── StoreNotDurable    it was written, but a power cut may undo that
         ├── StoreUnreachable   its database or its objects are away
+        │   └── ObjectsLeft    sessions were deleted, and objects of theirs were not
         ├── StoreTooNew        a newer version wrote it
         ├── StoreDamaged       something in it cannot be read
         ├── NotOurs            it belongs to another user
@@ -186,6 +187,18 @@ class StoreNotDurable(StoreUnwritable):
 
 class StoreUnreachable(StoreError):
     """The database, or the storage of objects, does not answer. Nothing was changed."""
+
+
+class ObjectsLeft(StoreUnreachable):
+    """Sessions were deleted, and large messages of theirs are still in the storage of objects.
+
+    Attributes:
+        deleted: the ids of the sessions, as far as they are known here.
+    """
+
+    def __init__(self, message: str, deleted: Sequence[str] = ()) -> None:
+        self.deleted = [*deleted]
+        super().__init__(message)
 
 
 class StoreTooNew(StoreError):

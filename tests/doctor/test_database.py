@@ -2,6 +2,7 @@
 
 from postgres import Server
 
+from context_compression import Store
 from context_compression.doctor.checks import check_database, check_variables
 from context_compression.store.location import PLACE
 
@@ -9,10 +10,14 @@ from context_compression.store.location import PLACE
 def test_a_database_is_found_and_a_role_that_the_policies_do_not_bind_is_told(
     postgres_server: Server,
 ) -> None:
-    [found] = check_database(postgres_server.url)
+    Store(postgres_server.url).sessions()  # makes the tables
+    [found] = check_database(postgres_server.guest())
     assert (found.check, found.ok) == ("store", True)
     assert found.says.startswith(f"postgresql://127.0.0.1:{postgres_server.port}/archive, ")
 
+    _, tenants = check_database(postgres_server.url)
+    assert (tenants.check, tenants.ok) == ("tenants", None)
+    assert "the role owns the tables" in tenants.says
     _, tenants = check_database(postgres_server.admin)
     assert (tenants.check, tenants.ok) == ("tenants", None)
     assert "the role is a superuser" in tenants.says

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import traceback
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,89 @@ def test_a_url_is_refused_and_its_password_is_not_repeated(
     assert [*home.iterdir()] == []
 
 
-@pytest.mark.parametrize("drive", ["C:/work", "C:\\work", "notes: today", "./a:/b"])
-def test_a_path_that_only_looks_a_little_like_a_url_is_a_folder(drive: str) -> None:
-    assert Store(drive).folder == Path(drive)
+SECRET = "u:a-password@h/db"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"<postgresql://{SECRET}>", f"jdbc:postgresql://{SECRET}", f"postgresql:{SECRET}",
+        f"postgresql:/{SECRET}", f"postgresql//{SECRET}", f"postgresql:\\\\{SECRET}",
+        f"postgresql:\\/\\/{SECRET}", f"\ufeffpostgresql://{SECRET}", f"PLACE=postgresql://{SECRET}",
+        f"postgresql+psycopg2://{SECRET}", f"postgresql ://{SECRET}", f"postgresql://{SECRET}>\0",
+        SECRET, f" {SECRET}\n", f"//{SECRET}", "u:a/a-password@h/db", ":a-password@h",
+        "host=h port=1 password=a-password dbname=x", "host=h dbname=x", "password = a-password",
+        "Server=h;Uid=u;Pwd=a-password", "sqlite:x.db", "postgresql%3A%2F%2Fu%3Aa-password%40h",
+        f"mysql:{SECRET}", f"postgresql://{SECRET}\0",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["CONTEXT_COMPRESSION_STORE", "CONTEXT_COMPRESSION_DIR"])
+def test_an_address_that_is_a_little_wrong_is_refused_and_not_repeated(
+    address: str, name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+
+    for opening in (
+        lambda: Store(address),
+        lambda: Session(address, "a"),
+        lambda: compress([{"role": "user", "content": "Hi."}], store=address),
+        lambda: Store.find(home, home=home, environ={name: address}),
+    ):
+        with pytest.raises(StoreError) as told:
+            opening()
+        shown = "".join(traceback.format_exception(told.value.with_traceback(None)))
+        assert "a-password" not in shown
+        assert "address" in shown or "URL" in shown
+    assert [*home.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("address", "mend"),
+    [
+        (
+            Path("postgresql://u:a-password@h/db"),
+            "with two slashes; pass it as a str, because a Pa",
+        ),
+        ("postgresql:/u:a-password@h/db", "with two slashes"),
+        ("postgresql+psycopg2://u:a-password@h/db", r"without \+psycopg2"),
+        (Path("postgresql://u:a-password@h/db").absolute(), "with nothing before or after it"),
+        ("jdbc:postgresql://u:a-password@h/db", "with nothing before or after it"),
+    ],
+)
+def test_it_is_told_how_an_address_is_written(address: str | Path, mend: str) -> None:
+    with pytest.raises(StoreError, match=mend):
+        Store(address)
+
+
+def test_an_address_in_the_variable_for_a_folder_is_told_the_other_variable(home: Path) -> None:
+    environ = {"CONTEXT_COMPRESSION_DIR": "postgresql://u:a-password@h/db"}
+
+    with pytest.raises(StoreError, match="Give the address in CONTEXT_COMPRESSION_STORE") as told:
+        Store.find(home, home=home, environ=environ)
+    assert "a-password" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "C:/work", "C:\\work", "C:\\Users\\me@work\\a", "notes: today", "./a:/b", "a:b",
+        "day=2026-01-01",
+        "my folder", "a=b c=d", "user=alice", "~/archive", "archive@2", "git@host:repo", "postgres",
+        "postgres/data", "postgresql-data", "2026:11:26", "for me: mail@home",
+        "/data/user=alice/host=web", "/runs/12:30/me@host", "/a:b@c/d", "/images/postgres:16/x",
+    ],
+)  # fmt: skip
+def test_a_path_that_only_looks_a_little_like_an_address_is_a_folder(name: str) -> None:
+    assert Store(name).folder == Path(name)
+    assert Store(Path(name)).folder == Path(name)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["postgresql://h/db", "POSTGRESQL://h/db", " postgresql://h/db", "postgresql://h/db\r\n",
+     '"postgresql://h/db"', "'PostgreSQL://h/db' "],
+)  # fmt: skip
+def test_an_address_may_have_white_space_and_quotes_around_it(written: str, home: Path) -> None:
+    found = Store.find(home, home=home, environ={"CONTEXT_COMPRESSION_STORE": written})
+
+    assert found.name == Store(written).name == "postgresql://h/db"

@@ -14,7 +14,15 @@ from pytest import MonkeyPatch
 
 from context_compression import Session, Store, compress, restore_tool
 from context_compression.cli import main
-from context_compression.errors import InvalidSettings, StoreDamaged, StoreError
+from context_compression.conversation.refs import digest_of
+from context_compression.errors import (
+    InvalidSettings,
+    ObjectsLeft,
+    StoreDamaged,
+    StoreError,
+    StoreUnwritable,
+    UnknownRef,
+)
 from context_compression.store.objects import objects_at
 from context_compression.store.originals import file_name
 from context_compression.store.postgres import contents
@@ -22,10 +30,12 @@ from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.rows import Rows
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation
+from context_compression.testing.backend_samples import archived
 
 SMALL = {"token_budget": 6_000, "keep_recent_tokens": 500, "offload_min_tokens": 100}
 NOON = "2026-11-21T12:00:00Z"
 NAME = file_name(NOON, 1)
+EVENT = {"type": "message", "message": {"role": "user", "content": "hello"}}
 LONG = {"role": "user", "content": "a word of a secret " * 5_000}
 
 
@@ -118,7 +128,8 @@ def test_objects_that_a_killed_writer_left_are_swept_when_they_are_old(
 
     assert backend.sweep() == 0
     monkeypatch.setattr(contents, "SETTLED", timedelta(hours=-1))
-    assert PostgresBackend(postgres_server.url, tenant).sweep() == 0
+    with pytest.raises(ObjectsLeft, match="1 object could not be deleted: CONTEXT_COMPRESSION_OBJ"):
+        PostgresBackend(postgres_server.url, tenant).sweep()
     assert backend.sweep() == 1
 
     assert {*objects.names()} == {kept, of_another}
@@ -193,6 +204,55 @@ def test_what_was_written_before_there_was_a_key_and_under_an_older_one_is_read(
         backend.write_originals("s", file_name(NOON, number), [LONG], NOON)
         for before in range(number + 1):
             assert backend.read_originals("s", file_name(NOON, before)) == [LONG]
+
+
+def test_who_has_no_key_adds_nothing_readable_to_what_is_sealed(
+    postgres_server: Server, tenant: str
+) -> None:
+    seal = Seal([b"k" * 32])
+    PostgresBackend(postgres_server.url, tenant).append("s", "events", [EVENT], NOON)
+    PostgresBackend(postgres_server.url, tenant, seal=seal).write_document("config", {"a": 1})
+    without = PostgresBackend(postgres_server.url, tenant)
+
+    for write in (
+        lambda: without.append("s", "events", [EVENT], NOON),
+        lambda: without.write_originals("s", NAME, [LONG], NOON),
+        lambda: without.add_summary({"session": "s", "content": "secret"}),
+        lambda: without.write_document("prompts", {"summary": "secret"}),
+    ):
+        with pytest.raises(StoreUnwritable, match="encrypted, and CONTEXT_COMPRESSION_KEY is not"):
+            write()
+    assert without.rows("s", "events").items == [EVENT]
+    assert [*without.summaries()] == [*without.originals("s")] == []
+    without.remove("s", 0, lambda: None)
+    another = without.of_tenant(f"{tenant}-other")
+    another.append("s", "events", [EVENT], NOON)
+    PostgresBackend(postgres_server.url, tenant, seal=seal).append("s", "events", [EVENT], NOON)
+
+
+def test_two_originals_under_one_ref_are_told_and_one_under_two_keys_is_not(
+    postgres_server: Server, tenant: str
+) -> None:
+    old, new = b"o" * 32, b"n" * 32
+    message = {"role": "user", "content": "one"}
+    [ref], event = archived("one")["refs"], archived("one")
+    for session, seal in (("a", None), ("b", Seal([old])), ("c", Seal([new, old]))):
+        backend = PostgresBackend(postgres_server.url, tenant, seal=seal)
+        backend.write_originals(session, NAME, [message], NOON)
+        backend.append(session, "events", [event], NOON)
+    store = Store(PostgresBackend(postgres_server.url, tenant, seal=Seal([new, old])))
+
+    hashes = [row[6] for row in rows_of(postgres_server, tenant, "refs")]
+    assert len({*hashes}) == 3
+    assert [each for each in hashes if each.startswith(ref)] == [digest_of(message)]
+    located = store.locate(ref)
+    assert located is not None
+    assert located.id == "c"
+
+    event["refs"][ref]["sha256"] = "0" * 64
+    store.backend.append("d", "events", [event], NOON)
+    with pytest.raises(UnknownRef, match="stands for different things"):
+        store.locate(ref)
 
 
 def test_a_bad_key_or_place_for_objects_is_told_when_the_store_is_opened(

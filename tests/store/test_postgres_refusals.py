@@ -129,6 +129,8 @@ def test_an_agent_goes_on_without_its_database_and_is_told(
         "postgresql://worker:12/s3cr?t@localhost/archive",
         "postgresql://worker:%ZZs3cr@localhost/archive",
         "postgresql://worker:s3cr/t",
+        "postgresql://worker:s3cr@localhost/arch\0ive",
+        "postgresql://worker:s3cr%E4t@localhost/archive",
     ],
 )
 def test_an_address_in_which_a_password_was_not_encoded_is_refused_unquoted(address: str) -> None:
@@ -140,6 +142,55 @@ def test_an_address_in_which_a_password_was_not_encoded_is_refused_unquoted(addr
     assert "s3cr" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert "ProgrammingError" not in shown
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ("sslmode=require", "does not support SSL"),
+        ("service=nowhere", 'service "nowhere" not found'),
+        ("target_session_attrs=read-only", "is not read-only"),
+        ("target_session_attrs=standby", "is not in hot standby mode"),
+        ("sslmode=nonsense", "invalid sslmode value"),
+        ("require_auth=md5", "server requested SASL"),
+        ("channel_binding=require", "channel binding required"),
+        ("options=-c%20nonsense%3D1", 'unrecognized configuration parameter "nonsense"'),
+    ],
+)
+def test_a_parameter_with_which_nobody_gets_in_is_no_server_that_is_away(
+    postgres_server: Server, parameter: str, words: str
+) -> None:
+    with pytest.raises(StoreUnwritable, match=rf"refused: .*{words}"):
+        Store(f"{postgres_server.url}?{parameter}").sessions()
+
+
+def test_a_host_whose_name_has_words_of_a_refusal_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(database, "PROBE_SECONDS", 0)
+
+    with pytest.raises(StoreUnreachable, match=r"postgresql://certificate\.invalid/x does not"):
+        Store("postgresql://certificate.invalid/x").sessions()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "shown"),
+    [
+        ("[::1]:5432", "[::1]:5432"),
+        ("[fe80::1]", "[fe80::1]"),
+        ("a:1,b:2", "a:1,b:2"),
+        ("a,b", "a,b"),
+        ("a,b:2", "a,b:2"),
+        ("[::1]:1,b.example", "[::1]:1,b.example"),
+    ],
+)
+def test_hosts_are_shown_each_with_its_port(hosts: str, shown: str) -> None:
+    assert Store(f"postgresql://u:s3cr@{hosts}/db").name == f"postgresql://{shown}/db"
+
+
+def test_no_attribute_of_a_backend_is_its_address() -> None:
+    backend = PostgresBackend("postgresql://u:s3cr@h/db")
+
+    assert "s3cr" not in f"{vars(backend)} {vars(backend.of_tenant('other'))}"
 
 
 def test_no_error_log_or_name_shows_a_password(

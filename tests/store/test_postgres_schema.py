@@ -12,7 +12,8 @@ import pytest
 from postgres import DATABASE, ROLE, Server
 
 from context_compression import Store
-from context_compression.errors import StoreError, StoreTooNew, StoreUnwritable
+from context_compression.doctor.checks import check_database
+from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnwritable
 from context_compression.store.postgres import schema
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.connections import TenantConnection
@@ -22,11 +23,11 @@ KILL = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 
 
 
 @contextmanager
-def database(server: Server) -> Generator[str]:
+def database(server: Server, options: str = "") -> Generator[str]:
     """The address of a new database, which is dropped in the end."""
     name = f"d{secrets.token_hex(6)}"
     with psycopg.connect(server.admin, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} OWNER {ROLE}".encode())
+        admin.execute(f"CREATE DATABASE {name} OWNER {ROLE} {options}".encode())
         try:
             yield server.url.replace(f"/{DATABASE}", f"/{name}")
         finally:
@@ -134,3 +135,53 @@ def test_a_role_that_may_create_nothing_works_where_the_tables_are(postgres_serv
         assert len(store.session("s").events().items) == 2
         assert store.verify() == []
         as_admin(postgres_server, url, f"DROP OWNED BY {guest}", f"DROP ROLE {guest}")
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_of_another_encoding_is_refused(postgres_server: Server, encoding: str) -> None:
+    options = f"TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'"
+    with database(postgres_server, options) as url:
+        [found] = check_database(url)
+
+        with pytest.raises(
+            StoreUnwritable, match=f"has the encoding {encoding}, .* ENCODING 'UTF8"
+        ):
+            fresh(url).session("s").append(MESSAGE)
+        assert (found.ok, encoding in found.says) == (False, True)
+        assert tables(postgres_server, url) == 0
+        PostgresBackend(url).database.close()
+
+
+def test_an_address_cannot_set_another_encoding_for_what_is_sent(postgres_server: Server) -> None:
+    with database(postgres_server) as url:
+        store = Store(f"{url}?client_encoding=latin1")
+        store.session("s").append({"type": "note", "text": "我们"})
+
+        assert store.search("anything").hits == ()
+        assert store.session("s").events().items == [{"type": "note", "text": "我们"}]
+        assert isinstance(store.backend, PostgresBackend)
+        store.backend.database.close()
+
+
+def test_tables_without_a_version_are_told(postgres_server: Server) -> None:
+    with database(postgres_server) as url:
+        Store(url).session("s").append(MESSAGE)
+        as_admin(postgres_server, url, f"DELETE FROM {schema.NAME}.schema_version")
+
+        with pytest.raises(StoreDamaged, match="schema_version has 0 rows instead of one"):
+            fresh(url).session("s").append(MESSAGE)
+        PostgresBackend(url).database.close()
+
+
+def test_only_the_owner_of_the_tables_changes_their_version(postgres_server: Server) -> None:
+    Store(postgres_server.url).sessions()
+    change = f"UPDATE {schema.NAME}.schema_version SET version = 0".encode()
+
+    with (
+        psycopg.connect(postgres_server.guest()) as worker,
+        pytest.raises(psycopg.errors.InsufficientPrivilege, match="only the owner of schema_versi"),
+    ):
+        worker.execute(change)
+    with psycopg.connect(postgres_server.url) as owner:
+        owner.execute(change)
+        owner.rollback()

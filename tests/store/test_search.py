@@ -426,6 +426,7 @@ def test_limits_say_which_tool_which_path_and_whether_it_failed(store: Store) ->
         *step(2, "Grep", {"pattern": "zebra"}, "docs/zebra.md: zebra"),
         *step(3, "Bash", {"command": "make again"}, "building the zebra"),
         *step(4, "Bash", {"command": "x"}, "no luck", failed=True),
+        *step(5, "工具'\"", {}, "a zebra drawn"),
         assistant("The zebra is built."),
     )
 
@@ -437,6 +438,7 @@ def test_limits_say_which_tool_which_path_and_whether_it_failed(store: Store) ->
     assert len(store.search("tool:bash error: zebra").hits) == 1
     assert outputs("error:") == {"exit code 2", "no luck"}
     assert outputs("tool:gre zebra") == {"docs/zebra.md: zebra"}
+    assert outputs("tool:工具'\" zebra") == outputs("tool:工 zebra") == {"a zebra drawn"}
     assert outputs("path:zebra.md") == {"docs/zebra.md: zebra"}
     assert outputs("path:zebra tool:bash") == set()
     assert outputs("tool:Bash") == {"exit code 2", "building the zebra", "no luck"}

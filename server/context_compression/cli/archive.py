@@ -1,6 +1,6 @@
 """`archive`: lists the sessions and their sizes; `archive delete`, `prune` and `expire`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +16,7 @@ from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
 from context_compression.display.plurals import how_many
 from context_compression.doors.conversations import CURRENT, Conversations
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, ObjectsLeft
 from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
 from context_compression.shell import completing
@@ -29,6 +29,7 @@ QUIET_DAYS = 90
 DAY = 86_400
 UNITS = ("KB", "MB", "GB")
 HEAD = ("session", "host", "last written", "messages", "size", "index")
+PROBLEM = 1
 NOTHING_DELETED = "Nothing was deleted."
 ADD_YES = f"Add --yes. {NOTHING_DELETED}"
 
@@ -94,12 +95,13 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     if not confirmed(f"Delete {id}?", yes, otherwise=ADD_YES):
         say(NOTHING_DELETED)
         return
-    store.delete(id, timeout=0)
+    left = _objects_left(lambda: store.delete(id, timeout=0))
     pruning.remove_empty_index(store)
     if as_json:
         write_json({"deleted": [id], "bytes": size, "refs": refs, "referred_to_by": others})
     else:
         show(f"Deleted {id}, {in_units(size)}.")
+    _end(left)
 
 
 @archive.command(
@@ -131,19 +133,23 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
         files = how_many(len(prunable.left_over), "file")
         say(f"and {files} that interrupted work left behind")
     sessions = how_many(len(prunable.sessions), "session")
-    deleted: tuple[str, ...] | None = None
+    deleted: list[str] | None = None
+    left: ObjectsLeft | None = None
     if not (prunable.sessions or prunable.left_over):
         say(f"Nothing is older than {older_than} and unused; nothing was deleted.")
     elif not confirmed(f"Delete {sessions}, {in_units(prunable.bytes)}?", yes, otherwise=ADD_YES):
         say(NOTHING_DELETED)
     else:
-        deleted = store.prune(seconds, keep=keep).sessions
+        gone: list[str] = []
+        left = _objects_left(lambda: gone.extend(store.prune(seconds, keep=keep).sessions))
+        deleted = left.deleted if left else gone
     if as_json:
         write_json(_pruned(prunable, deleted or ()))
     elif deleted is not None:
         show(f"Deleted {how_many(len(deleted), 'session')}.")
     if deleted is not None and (in_use := sorted({*prunable.sessions} - {*deleted})):
         say(f"warning: {', '.join(in_use)} in use, not deleted. Run prune again later.")
+    _end(left)
 
 
 @archive.command(
@@ -172,13 +178,31 @@ def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
     ):
         say(NOTHING_DELETED)
         return
+    deleted: list[str] = []
     with working("deleting what is too old"):
-        deleted = store.expire(seconds)
+        left = _objects_left(lambda: deleted.extend(store.expire(seconds)))
+    deleted = left.deleted if left else deleted
     if as_json:
         write_json({"deleted": deleted})
     else:
         show(f"Deleted {how_many(len(deleted), 'session')}.")
-    store.backend.sweep()
+    _end(left or _objects_left(store.backend.sweep))
+
+
+def _objects_left(delete: Callable[[], object]) -> ObjectsLeft | None:
+    """Why a deletion left objects where they are; `None` if it did not."""
+    try:
+        delete()
+    except ObjectsLeft as error:
+        return error
+    return None
+
+
+def _end(left: ObjectsLeft | None) -> None:
+    """End with the exit code of a problem if objects are left, and say what to do."""
+    if left:
+        say(f"warning: {left}")
+        raise SystemExit(PROBLEM)
 
 
 def current(workspace: Workspace) -> list[str]:

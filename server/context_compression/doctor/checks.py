@@ -98,8 +98,7 @@ def check_database(url: str, tenant: str | None = None) -> Iterator[Finding]:
     from context_compression.store.postgres.backend import PostgresBackend  # it needs an extra
 
     if isinstance(store.backend, PostgresBackend) and (why := store.backend.unguarded()):
-        state = f"{why}, so the policies of the database do not keep tenants apart"
-        yield Finding("tenants", None, f"{state}; a role of its own would do")
+        yield Finding("tenants", None, f"{why}; a role of its own would do")
 
 
 def check_search() -> Iterator[Finding]:

@@ -228,6 +228,9 @@ class Backend(Protocol):
             session: its id.
             timeout: seconds to wait for a running compression before `StoreError` is raised.
             before: called while nobody else can write; if it raises, nothing is deleted.
+
+        Raises:
+            ObjectsLeft: it was deleted, but not all that is kept of it in other places.
         """
         ...
 
@@ -268,7 +271,11 @@ class Backend(Protocol):
         ...
 
     def prompt(self, name: str) -> str | None:
-        """The user's instruction for summaries of a name; `None` if there is none."""
+        """The user's instruction for summaries of a name; `None` if there is none.
+
+        It is the file `prompts/<name>.md` of the folder. An engine without a folder has it in the
+        document `prompts`.
+        """
         ...
 
     @property
@@ -280,6 +287,9 @@ class Backend(Protocol):
         """Delete what killed writers left in other places than the engine's own; how much it was.
 
         What was written in the last hour stays, because its writer may not be done.
+
+        Raises:
+            ObjectsLeft: something could not be deleted.
         """
         ...
 

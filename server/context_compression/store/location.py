@@ -30,25 +30,85 @@ BACK = ("gitdir", "commondir")
 """Files in git's folder for a linked worktree. They name the worktree's `.git` and the repository.
 """
 
-URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+DATABASE = re.compile(r"postgres(?:ql)?://", re.I)
+"""Matches the beginning of a database's address."""
+FORM = "postgresql://USER:PASSWORD@HOST:5432/DATABASE"
+_AROUND = " \t\r\n\"'"
+"""What a file of secrets or a shell leaves around an address."""
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """Matches the beginning of a URL, also of one that a `Path` took for a path: `postgresql:/host`.
 A scheme has two letters at least, so a drive such as `C:/` is none."""
+_POSTGRES = re.compile(r"postgres(?:ql)?(\+\w+)?:", re.I)
+_SCHEME = (
+    r"(?:jdbc|odbc|postgres|postgresql|mysql|mariadb|sqlite|rediss?|mongodb|mssql|oracle|"
+    r"cockroachdb|https?|file)(?:\+\w+)?"
+)
+_ANY_ADDRESS = re.compile(rf"://|[/\\]{_SCHEME}:[/\\]", re.I)
+"""Matches what no path holds, unless an address was made absolute as if it were one."""
+_ABSOLUTE = re.compile(r"[/\\](?![/\\])|[A-Za-z]:[/\\]")
+_ADDRESS = re.compile(
+    rf"{_SCHEME}(?::|//|\\\\|%3A)"
+    r"|[^\s/\\:@]*:(?![\s/\\])[^@]*@[^\s/\\@]"  # user:password@host
+    r"|.*[/\\][^\s/\\:@]*:[^\s/\\@]+@[^\s/\\@]"  # the same, behind what was a scheme
+    r"|.*(?<![\w-])(?:ssl)?(?:password|passwd|pwd)\s*="  # of libpq, of ODBC, of a URL's query
+    r"|(?:host|hostaddr|port|user|dbname|service)\s*=.*\s(?:host|hostaddr|port|user|dbname)\s*=",
+    re.I | re.S,
+)
+"""Matches a relative path that is an address rather. `notes: today`, `a:b` and `day=1` are none."""
+
+
+def database_address(place: str | Path) -> str | None:
+    """The address of a database that is named as a store; `None` if the place is another one.
+
+    White space and quotes around it are left out, and its scheme is in lower case.
+    """
+    bare = place.strip(_AROUND) if isinstance(place, str) else ""
+    scheme = DATABASE.match(bare)
+    return scheme[0].lower() + bare[scheme.end() :] if scheme else None
 
 
 def folder_named(place: str | Path) -> Path:
     """The folder that a program or a user names as a store.
 
     Raises:
-        StoreError: the name is a URL, which may hold a password, or has a NUL character.
+        StoreError: the name has a NUL character, or looks like an address. That may hold a
+            password, so the error does not repeat it.
     """
+    if why := _why_no_folder(place):
+        raise StoreError(why)
     if "\0" in str(place):
         raise StoreError(f"{str(place)!r} holds a NUL character, which no folder's name may hold.")
-    if url := URL.match(str(place)):
-        raise StoreError(
+    return Path(place)
+
+
+def _why_no_folder(place: str | Path) -> str:
+    """Why a place is rather an address; "" if it may be a folder."""
+    bare = str(place).strip(f"{_AROUND}<>")
+    looks = _ANY_ADDRESS.search(bare) or _URL.match(bare)
+    if not looks and (_ABSOLUTE.match(bare) or not _ADDRESS.match(bare)):
+        return ""
+    if database_address(str(place)):
+        return (
+            "This is the address of a database, and here only a folder can be named. Give the "
+            f"address in {PLACE}, with --store or to Store(…)."
+        )
+    url, postgres = _URL.match(bare), _POSTGRES.match(bare)
+    if url and not postgres:
+        return (
             f"A store is a folder or postgresql://…, and this is a URL: {url[1]}://… Pass the path "
             "of a folder; if its name looks like a URL, the absolute path."
         )
-    return Path(place)
+    if postgres and postgres[1]:
+        mend = f"without {postgres[1]}"
+    elif url and "://" not in bare:
+        mend = "with two slashes; pass it as a str, because a Path keeps one of them"
+    else:
+        mend = "with nothing before or after it"
+    return (
+        f"This looks like the address of a database. Write it in the form {FORM}, {mend}. It is "
+        "not repeated here, because it may hold a password. For a folder of such a name, pass the "
+        "absolute path."
+    )
 
 
 def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
@@ -71,7 +131,7 @@ def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> 
         environ: the environment variables.
 
     Raises:
-        StoreError: the value is a URL.
+        StoreError: the value is an address.
     """
     start, home = start.resolve(), home.resolve()
     if named := environ.get(PLACE) or environ.get(FOLDER):

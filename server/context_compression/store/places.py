@@ -5,22 +5,21 @@
 """
 
 import os
-import re
 from pathlib import Path
 
 from context_compression.extras import extra
 from context_compression.store.backend import Backend
 from context_compression.store.file_backend import FileBackend
+from context_compression.store.location import database_address
 from context_compression.store.objects import objects_at
 from context_compression.store.sealing import seal_from
 
 OBJECTS = "CONTEXT_COMPRESSION_OBJECTS"
-DATABASE = re.compile(r"postgres(ql)?://")
 
 
 def is_database(place: str | Path) -> bool:
     """Whether a place is the address of a database, `postgresql://…`."""
-    return isinstance(place, str) and DATABASE.match(place) is not None
+    return database_address(place) is not None
 
 
 def backend_at(place: str | Path, home: Path | None = None) -> Backend:
@@ -31,17 +30,17 @@ def backend_at(place: str | Path, home: Path | None = None) -> Backend:
         home: see `FileBackend`; a database is always trusted.
 
     Raises:
-        StoreError: another kind of URL, an address that PostgreSQL does not know, or a NUL.
+        StoreError: an address of another kind, one that PostgreSQL does not know, or a NUL.
         InvalidSettings: a variable for a database's store cannot be right.
         MissingExtra: the place is a database, and a package for it is not installed.
     """
-    if not is_database(place):
+    if (address := database_address(place)) is None:
         return FileBackend(place, home)
     with extra("postgres"):
         from context_compression.store.postgres.backend import PostgresBackend
     objects = os.environ.get(OBJECTS)
     return PostgresBackend(
-        str(place),
+        address,
         seal=seal_from(os.environ),
         objects=objects_at(objects) if objects else None,
     )

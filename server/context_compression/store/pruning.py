@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from context_compression.errors import StoreError
+from context_compression.errors import ObjectsLeft, StoreError
 from context_compression.store.backend import LOCK_SECONDS, Backend, Stamp
 from context_compression.store.disk_usage import size_of
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS
@@ -87,10 +87,17 @@ def prune(
     """Delete old sessions and leftovers, see `Store.prune`."""
     candidates = prunable(store, older_than, keep, now)
     gone: list[str] = []
+    left: ObjectsLeft | None = None
     for id in candidates.sessions:
-        with suppress(StoreError):  # another process works in it, or it cannot be removed
+        try:
             store.delete(id, timeout=0, if_stamp=store.session(id).stamp)
-            gone.append(id)
+        except ObjectsLeft as error:
+            left = error
+        except StoreError:  # another process works in it, or it cannot be removed
+            continue
+        gone.append(id)
+    if left:
+        raise ObjectsLeft(str(left), gone)
     removed = [path for path in candidates.left_over if _removed(path)]
     remove_empty_index(store)
     kept = {id: by for id, by in candidates.kept.items() if id not in gone}
@@ -101,17 +108,22 @@ def expire(store: PrunableStore, older_than: float, now: float | None = None) ->
     """Delete all sessions that are too old to be kept, see `Store.expire`."""
     now = time.time() if now is None else now
     gone: list[str] = []
+    left: ObjectsLeft | None = None
     for id in reversed(store.sessions()):
         stamp = store.session(id).stamp
         if stamp and now - stamp[1] / 1e9 < older_than:
             break  # all others were written later
         try:
             store.delete(id, timeout=0, if_stamp=stamp)
+        except ObjectsLeft as error:
+            left = error
         except StoreError as error:
             if type(error) is not StoreError:  # not only that another process works in it
                 raise
-        else:
-            gone.append(id)
+            continue
+        gone.append(id)
+    if left:
+        raise ObjectsLeft(str(left), gone)
     return gone
 
 

@@ -233,6 +233,7 @@ class Store:
 
         Raises:
             StoreError: another process works in the session, or wrote to it; nothing was deleted.
+            ObjectsLeft: it was deleted, but large messages of it are still where the objects are.
         """
         log = self.session(id)
 
@@ -240,8 +241,10 @@ class Store:
             if if_stamp is not None and log.stamp != if_stamp:
                 raise StoreError(f"Something was recorded in {id} meanwhile; it was not deleted.")
 
-        log.remove(timeout, unchanged)
-        self._logs.pop(id, None)
+        try:
+            log.remove(timeout, unchanged)
+        finally:
+            self._logs.pop(id, None)
 
     def forget(self, id: str) -> None:
         """Free the memory that a session takes; it is read again when it is used."""

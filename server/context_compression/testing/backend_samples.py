@@ -47,6 +47,15 @@ def archived(*texts: str, n: int = 1) -> dict[str, Any]:
     return {**about, "refs": refs}
 
 
+def lock_or_refusal(make: Make, name: str) -> type[BaseException] | None:
+    """Takes a lock that is free at once; returns the class of the error if it is not."""
+    try:
+        with make().lock(name, "somebody works", 0):
+            return None
+    except ContextCompressionError as error:
+        return type(error)
+
+
 @contextmanager
 def refused(kind: type[ContextCompressionError]) -> Generator[None]:
     """Raises `AssertionError` if no error of this kind is raised inside."""

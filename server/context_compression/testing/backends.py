@@ -29,6 +29,7 @@ from context_compression.testing.shared_backends import (
     a_deleted_session_is_gone,
     a_lock_is_held_by_one,
     a_search_finds_what_was_archived,
+    a_search_has_pages,
     digits_that_could_be_refs_are_known,
     many_writers_lose_nothing_and_double_nothing,
     summaries_come_back_the_newest_first,
@@ -117,6 +118,7 @@ def originals_are_written_once(make: Make) -> None:
     assert [reader.read_original("s", NAME, at) for at in range(len(messages))] == messages
     [record] = reader.rows("s", "events").items
     assert (record["type"], record["file"]) == ("originals", NAME)
+    assert record["created_at"] == NOON
     assert reader.read_originals("s", NAME, record["sha256"]) == messages
     assert reader.problems("s") == []
 
@@ -132,6 +134,49 @@ def originals_that_are_missing_or_not_those_of_the_hash_are_told(make: Make) -> 
     for position in (-1, 1):
         with refused(StoreDamaged):
             backend.read_original("s", NAME, position)
+
+
+def problems_are_told(make: Make) -> None:
+    """Such as originals that an event names and that are not there."""
+    lost = {"type": "originals", "created_at": NOON, "file": NAME, "sha256": "0" * 64}
+    backend = make()
+    backend.append("s", "events", [said("one")], NOON)
+    assert make().problems("s") == []
+    backend.append("s", "events", [lost], NOON)
+    assert any(NAME in problem for problem in make().problems("s"))
+
+
+def what_is_kept_has_a_size(make: Make) -> None:
+    """Of each session and of the whole store, in bytes."""
+    backend = make()
+    backend.append("s", "events", [said("one")], NOON)
+    one = make().size("s")
+    backend.write_originals("s", NAME, ["two" * 100], NOON)
+    reader = make()
+    assert 0 < one < one + 300 <= reader.size("s") <= reader.size()
+    sizes = reader.sizes(["s", "other"])
+    assert sizes["s"] >= reader.size("s")
+    assert sizes["other"] == 0
+
+
+def what_was_forgotten_is_read_again(make: Make) -> None:
+    """It is the same, and no longer the same objects in memory."""
+    backend = make()
+    backend.append("s", "events", [said("one")], NOON)
+    [before] = backend.rows("s", "events").items
+    backend.forget("s")
+    [after] = backend.rows("s", "events").items
+    assert after == before
+    assert after is not before
+
+
+def refs_come_oldest_first(make: Make) -> None:
+    """A ref that was archived twice comes twice."""
+    backend, expected = make(), list[str]()
+    for n, texts in enumerate((("one", "two"), ("three", "one")), 1):
+        backend.append("s", "events", [archived(*texts, n=n)], NOON)
+        expected += archived(*texts)["refs"]
+    assert [ref for ref, _ in make().entries("s")] == expected
 
 
 def refs_are_found_by_their_first_digits(make: Make) -> None:
@@ -201,6 +246,20 @@ def documents_are_replaced_whole(make: Make) -> None:
         assert read == values
 
 
+def instructions_of_the_user_are_read(make: Make) -> None:
+    """From a file of the folder; without a folder, from the document `prompts`."""
+    backend = make()
+    if backend.folder:
+        backend.write_document("config", {})  # makes the folder
+        (backend.folder / "prompts").mkdir()
+        file = backend.folder / "prompts/summary.md"
+        file.write_text("Answer in Portuguese.", encoding="utf-8")
+    else:
+        backend.write_document("prompts", {"summary": "Answer in Portuguese."})
+    assert make().prompt("summary") == "Answer in Portuguese."
+    assert make().prompt("other") is None
+
+
 CONTRACT: Sequence[Check] = (
     nothing_is_there_before_something_is_written,
     rows_come_back_in_their_order_and_unchanged,
@@ -210,6 +269,10 @@ CONTRACT: Sequence[Check] = (
     the_session_written_last_comes_first,
     originals_are_written_once,
     originals_that_are_missing_or_not_those_of_the_hash_are_told,
+    problems_are_told,
+    what_is_kept_has_a_size,
+    what_was_forgotten_is_read_again,
+    refs_come_oldest_first,
     refs_are_found_by_their_first_digits,
     two_originals_under_one_ref_are_told,
     a_text_is_found_in_what_a_session_holds,
@@ -217,10 +280,12 @@ CONTRACT: Sequence[Check] = (
     summaries_come_back_the_newest_first,
     tenants_see_nothing_of_each_other,
     documents_are_replaced_whole,
+    instructions_of_the_user_are_read,
     a_lock_is_held_by_one,
     a_deleted_session_is_gone,
     many_writers_lose_nothing_and_double_nothing,
     a_search_finds_what_was_archived,
+    a_search_has_pages,
     digits_that_could_be_refs_are_known,
 )
 """Every check; a backend must pass all."""

@@ -1,20 +1,30 @@
 """The part of `backends.CONTRACT` on what several sessions, processes or teams share."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from secrets import token_hex
 
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
 from context_compression.store import SessionLog, Store
-from context_compression.testing.backend_samples import NAME, NOON, Make, archived, refused, said
+from context_compression.testing.backend_samples import (
+    NAME,
+    NOON,
+    Make,
+    archived,
+    lock_or_refusal,
+    refused,
+    said,
+)
 
 WRITERS, ROUNDS = 8, 10
+PATIENCE = 20.0
+"""Seconds after which whoever was to wait for no lock at all is taken to wait for it."""
 
 
 def summaries_come_back_the_newest_first(make: Make) -> None:
     """Those of one session, or all; deleting those of one session keeps the others."""
     backend = make()
-    added = [{"session": id, "content": f"{id} 我们"} for id in ("s", "t", "s")]
+    added = [{"session": id, "content": f"{n} 我们"} for n, id in enumerate(("s", "t", "s"))]
     for summary in added:
         backend.add_summary(summary)
     assert [*make().summaries()] == added[::-1]
@@ -25,8 +35,12 @@ def summaries_come_back_the_newest_first(make: Make) -> None:
 
 
 def tenants_see_nothing_of_each_other(make: Make) -> None:
-    """The same names stand for different things in each; a lock of one holds up no other."""
-    ref, names = ref_of(said("a")["message"]), {each: f"{each}-{token_hex(8)}" for each in "ab"}
+    """The same names stand for different things in each; a lock of one holds up no other.
+
+    Names that differ only by upper and lower case are two names.
+    """
+    ref, end = ref_of(said("a")["message"]), token_hex(8)
+    names = {"a": f"A-{end}", "b": f"a-{end}"}
     for tenant, name in names.items():
         backend = make().of_tenant(name)
         backend.write_originals("s", NAME, [said(tenant)["message"]], NOON)
@@ -56,13 +70,15 @@ def tenants_see_nothing_of_each_other(make: Make) -> None:
 
 
 def a_lock_is_held_by_one(make: Make) -> None:
-    """Whoever waits too long is told so; the lock is free afterwards."""
+    """Whoever waits too long is told so by `StoreError` itself; the lock is free afterwards."""
     backend = make()
-    with backend.lock("one", "somebody works"):
-        with backend.lock("another", "somebody works"):
-            pass
-        with refused(StoreError), make().lock("one", "somebody works", 0):
-            pass
+    with ThreadPoolExecutor(1) as pool:
+        with backend.lock("one", "somebody works"):
+            with backend.lock("another", "somebody works"):
+                pass
+            waiting = pool.submit(lock_or_refusal, make, "one")
+            wait([waiting], PATIENCE)  # who does not give up by then gets it
+        assert waiting.result() is StoreError
     with make().lock("one", "somebody works", 0):
         pass
 
@@ -121,6 +137,19 @@ def a_search_finds_what_was_archived(make: Make) -> None:
     assert [hit.session for hit in store.search("capacitor").hits] == ["s"]
     assert [hit.session for hit in store.search(pattern=r"kett\w+ is").hits] == ["t"]
     assert store.search("capacitor", session="t").total == 0
+
+
+def a_search_has_pages(make: Make) -> None:
+    """No more hits than asked for; a further page goes on where the one before it ended."""
+    backend = make()
+    texts = [f"the kettle number {n} is fine" for n in range(3)]
+    backend.write_originals("s", NAME, [said(text)["message"] for text in texts], NOON)
+    backend.append("s", "events", [archived(*texts)], NOON)
+    store = Store(make())
+    whole = [hit.ref for hit in store.search("kettle", limit=4).hits]
+    pages = [[hit.ref for hit in store.search("kettle", limit=1, skip=n).hits] for n in range(4)]
+    assert sorted(whole) == sorted(archived(*texts)["refs"])
+    assert pages == [*([ref] for ref in whole), []]
 
 
 def digits_that_could_be_refs_are_known(make: Make) -> None:

@@ -11,6 +11,7 @@
     archives     the originals of compressions
     refs         which session archived a ref
     contents     archived messages, each once for a tenant; large ones as objects
+    guards       whether the policies bind our role, and whether what is kept must be sealed
     coding       JSON as the tables keep it: as it is, or encrypted
     schema       the tables, made and changed by numbered migrations
     database     pools of connections, transactions that are retried, locks

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from urllib.parse import quote
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from context_compression.errors import StoreError
+from context_compression.store.location import FORM
 
 DEFAULTS: Mapping[str, str] = {
     "application_name": "context-compression",
@@ -16,12 +18,14 @@ DEFAULTS: Mapping[str, str] = {
     "tcp_user_timeout": "15000",
 }
 """Parameters of libpq that an address may set otherwise; times in s, but the last in ms."""
+ENCODING = {"client_encoding": "UTF8"}
+"""What no address and no variable of libpq may set otherwise."""
 SECRETS = ("password", "sslpassword", "passfile", "sslkey")
 """Parameters whose values are never shown."""
 NO_ADDRESS = (
-    "The address of the database is not one that PostgreSQL knows. It has the form "
-    "postgresql://USER:PASSWORD@HOST:5432/DATABASE; in user and password write other characters "
-    "than letters and digits as %XX. It is not repeated here, because it may hold a password."
+    f"The address of the database is not one that PostgreSQL knows. It has the form {FORM}; in "
+    "user and password write other characters than letters and digits as %XX. It is not repeated "
+    "here, because it may hold a password."
 )
 
 
@@ -44,18 +48,16 @@ class Address:
         Raises:
             StoreError: libpq does not understand it. The error does not quote it.
         """
+        if "\0" in url:  # libpq would read no further
+            raise StoreError(NO_ADDRESS)
         try:
             given = conninfo_to_dict(url)
-        except ProgrammingError:
+        except (ProgrammingError, UnicodeError):
             raise StoreError(NO_ADDRESS) from None
         parameters = {name: str(value) for name, value in given.items() if value is not None}
         if not _is_complete(parameters):
             raise StoreError(NO_ADDRESS)
-        host = parameters.get("host") or parameters.get("hostaddr") or "localhost"
-        port = f":{parameters['port']}" if "port" in parameters else ""
-        name = parameters.get("dbname", "")
-        where = quote(host, safe=",:") if not host.startswith("/") else "localhost"
-        return cls({**DEFAULTS, **parameters}, f"postgresql://{where}{port}/{quote(name)}")
+        return cls({**DEFAULTS, **parameters, **ENCODING}, _shown(parameters))
 
     def without_secrets(self, text: str) -> str:
         """A text in which no secret of this address stands."""
@@ -70,3 +72,20 @@ def _is_complete(parameters: Mapping[str, str]) -> bool:
     ports = parameters.get("port", "").replace(",", "")
     elsewhere = (parameters.get(name, "") for name in ("host", "dbname"))
     return (ports.isdecimal() or not ports) and not any("@" in part for part in elsewhere)
+
+
+def _shown(parameters: Mapping[str, str]) -> str:
+    """`postgresql://[::1]:5432,db.example.com/archive`, without user, password and parameters."""
+    hosts = parameters.get("host") or parameters.get("hostaddr") or "localhost"
+    ports = parameters.get("port", "").split(",")
+    names = hosts.split(",")
+    if len(ports) == 1:  # it is that of all hosts
+        ports *= len(names)
+    where = ",".join(_host(*each) for each in zip_longest(names, ports, fillvalue=""))
+    return f"postgresql://{where}/{quote(parameters.get('dbname', ''))}"
+
+
+def _host(name: str, port: str) -> str:
+    shown = "localhost" if name.startswith("/") else quote(name, safe=":")
+    shown = f"[{shown}]" if ":" in shown else shown
+    return f"{shown}:{port}" if port else shown

@@ -1,11 +1,10 @@
 """`PostgresBackend`: keeps the store of one tenant in a database that many workers share."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, LiteralString
 
-from context_compression.errors import StoreError
 from context_compression.store import files
 from context_compression.store.backend import (
     COMPRESSING,
@@ -24,6 +23,7 @@ from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.contents import Contents
 from context_compression.store.postgres.database import Database
+from context_compression.store.postgres.guards import SealedOrNot, unguarded
 from context_compression.store.postgres.lookup import TextLookup, scope_of
 from context_compression.store.postgres.refs import Refs
 from context_compression.store.postgres.rows import Rows, lines_of
@@ -45,10 +45,6 @@ SELECT DISTINCT c.digest, c.body FROM sessions s JOIN archives a ON a.session = 
 CROSS JOIN unnest(a.contents) AS given (content) JOIN contents c ON c.no = given.content
 WHERE s.tenant = %s AND s.id = %s
 """
-_UNGUARDED = """
-SELECT CASE WHEN rolsuper THEN 'is a superuser' ELSE 'has BYPASSRLS' END FROM pg_roles
-WHERE rolname = current_user AND (rolsuper OR rolbypassrls)
-"""
 _BYTES = """
 SELECT id, event_bytes + other_bytes FROM sessions WHERE tenant = %s AND id = ANY(%s)
 """
@@ -67,27 +63,28 @@ class PostgresBackend:
 
     def __init__(
         self,
-        url: str,
+        database: str | Database,
         tenant: str = TENANT,
         *,
         seal: Seal | None = None,
         objects: Objects | None = None,
     ) -> None:
-        """The store of a tenant in the database at a URL. Nothing is opened yet.
+        """The store of a tenant in a database. Nothing is opened yet.
 
         Args:
-            url: `postgresql://…`.
+            database: itself or its address, `postgresql://…`, which is not kept here.
             tenant: its name.
             seal: encrypts what is kept; `None` keeps it as it is.
             objects: where large messages are kept; `None` keeps them in the database.
 
         Raises:
-            StoreError: the URL is no address of a database, or the tenant's name cannot be one.
+            StoreError: it is no address of a database, or the tenant's name cannot be one.
         """
         self.tenant = checked_name(tenant, "A tenant's name")
-        self._url, self._seal, self._objects = url, seal, objects
-        self.database = Database.at(url)
+        self._seal, self._objects = seal, objects
+        self.database = Database.at(database) if isinstance(database, str) else database
         self._coding = Coding(tenant, seal)
+        self._sealed = SealedOrNot(self.database, tenant, self._coding)
         self._contents = Contents(tenant, self._coding, objects)
         self._rows = Rows(self.database, tenant, self._coding)
         self._archives = Archives(self.database, tenant, self._rows, self._contents)
@@ -101,14 +98,14 @@ class PostgresBackend:
 
     def of_tenant(self, tenant: str) -> "PostgresBackend":
         """The store of another tenant in the same database."""
-        return PostgresBackend(self._url, tenant, seal=self._seal, objects=self._objects)
+        return PostgresBackend(self.database, tenant, seal=self._seal, objects=self._objects)
 
     def check(self) -> None:
         """Nothing to check: the server decides who may read."""
 
     def unguarded(self) -> str:
         """Why the policies of the database do not hold for our role; "" if they do."""
-        return next((f"the role {why}" for [why] in self._ask(_UNGUARDED, [])), "")
+        return unguarded(self.database, self.tenant)
 
     def sessions(self) -> list[str]:
         """The ids of all sessions that have events, the most recently written first."""
@@ -139,6 +136,7 @@ class PostgresBackend:
             self._texts.add(connection, added, texts)
 
         if lines:
+            self._sealed.check()
             self.database.write(self.tenant, work)
 
     def holds(self, session: str, text: str) -> bool:
@@ -151,7 +149,9 @@ class PostgresBackend:
     ) -> None:
         """See `Backend.write_originals`."""
         checked_name(name, "An archive's name")
-        self._archives.write(checked_name(session, "A session's id"), name, messages, created_at)
+        id = checked_name(session, "A session's id")
+        self._sealed.check()
+        self._archives.write(id, name, messages, created_at)
 
     def originals(self, session: str) -> Collection[str]:
         """See `Backend.originals`."""
@@ -231,7 +231,7 @@ class PostgresBackend:
         with self.lock(f"{session}.compression", COMPRESSING, timeout):
             self.database.write(self.tenant, work)
         self.forget(session)
-        with suppress(StoreError):  # a later sweep deletes them
+        if self._objects:
             self.sweep()
 
     def lock(
@@ -342,6 +342,7 @@ class PostgresBackend:
 
     def _execute(self, query: LiteralString, values: Sequence[Any]) -> None:
         """Run one statement that writes."""
+        self._sealed.check()
         self.database.write(self.tenant, lambda connection: connection.execute(query, values))
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -56,6 +56,11 @@ class Coding:
         return self._seal.blind(lexeme) if self._seal else lexeme
 
     @property
+    def seals(self) -> bool:
+        """Whether there is a key."""
+        return self._seal is not None
+
+    @property
     def words(self) -> Callable[[str], list[str]] | None:
         """Returns what may be kept for a lexeme, under each key; `None` if it is kept itself."""
         return self._seal.blinds if self._seal else None

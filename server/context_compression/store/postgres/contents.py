@@ -8,11 +8,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from context_compression.errors import StoreDamaged
+from context_compression.display.plurals import how_many
+from context_compression.errors import (
+    ObjectsLeft,
+    StoreDamaged,
+    StoreUnreachable,
+    StoreUnwritable,
+)
 from context_compression.store.objects import Objects
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
 
+UNSET = "CONTEXT_COMPRESSION_OBJECTS is not set. Set it to the place of the objects"
 ADVICE = "Bring the database back from a backup; all else can be restored."
 SETTLED = timedelta(hours=1)
 """An object that was announced earlier belongs to no write that still goes on."""
@@ -39,6 +46,10 @@ ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at
 """
 _WRITTEN = "DELETE FROM pending WHERE tenant = %s AND digest = ANY(%s)"
 _OLD = "DELETE FROM pending WHERE tenant = %s AND at < now() - %s::interval RETURNING digest"
+_WAITING = """
+SELECT count(*) FROM pending p WHERE tenant = %s AND at < now() - %s::interval
+AND NOT EXISTS (SELECT 1 FROM contents c WHERE c.tenant = p.tenant AND c.digest = p.digest)
+"""
 _HOLD = """
 INSERT INTO contents (tenant, digest, uses, size) SELECT %s, *, 0, 0 FROM unnest(%s::bytea[])
 ON CONFLICT DO NOTHING RETURNING digest
@@ -99,11 +110,20 @@ class Contents:
 
         Whoever archives one of them meanwhile waits for the end of the transaction. Objects that
         nobody needs any more are left to `sweep`, which must follow it.
+
+        Raises:
+            StoreUnwritable: there are such objects, and their place is not known.
         """
         connection.execute(_TAKE, [[*uses]])
         connection.execute(_LESS, [[*uses], [*uses.values()]])
         gone = connection.execute(_UNUSED, [[*uses]], binary=True).fetchall()
         if objects := sorted(digest for digest, is_object in gone if is_object):
+            if self._objects is None:
+                number = how_many(len(objects), "large message")
+                raise StoreUnwritable(
+                    f"{number} of the session would stay where the objects are, because {UNSET}; "
+                    "nothing was deleted."
+                )
             connection.execute(_FORSAKE, [self._tenant, objects])
 
     def announce(self, connection: Connection, bodies: Sequence[bytes]) -> None:
@@ -114,15 +134,28 @@ class Contents:
         """Delete objects that were announced long ago and that no row names; returns how many.
 
         Their rows are held meanwhile: who archives one of them waits, and then writes it anew.
+
+        Raises:
+            ObjectsLeft: their place is not known, or does not answer.
         """
         if self._objects is None:
+            [[number]] = connection.execute(_WAITING, [self._tenant, SETTLED]).fetchall()
+            if number:
+                raise ObjectsLeft(f"{how_many(number, 'object')} could not be deleted: {UNSET}.")
             return 0
         old = connection.execute(_OLD, [self._tenant, SETTLED], binary=True).fetchall()
         digests = sorted(digest for [digest] in old)
         held = connection.execute(_HOLD, [self._tenant, digests], binary=True).fetchall()
         unnamed = [digest for [digest] in held]
         if unnamed:
-            self._objects.delete([*map(self._name, unnamed)])
+            try:
+                self._objects.delete([*map(self._name, unnamed)])
+            except (StoreUnreachable, StoreUnwritable) as error:
+                number = how_many(len(unnamed), "object")
+                raise ObjectsLeft(
+                    f"{number} in {self._objects.name} could not be deleted. {error} Then run "
+                    "`context-compression archive expire`, which deletes them, too."
+                ) from error
         connection.execute(_LET_GO, [self._tenant, unnamed])
         return len(unnamed)
 
@@ -138,10 +171,7 @@ class Contents:
 
     def _of_object(self, digest: bytes) -> bytes:
         if self._objects is None:
-            raise StoreDamaged(
-                "A large message is kept as an object, and CONTEXT_COMPRESSION_OBJECTS is not set. "
-                "Set it to the place of the objects."
-            )
+            raise StoreDamaged(f"A large message is kept as an object, and {UNSET}.")
         return self._objects.get(self._name(digest))
 
     def _name(self, digest: bytes) -> str:

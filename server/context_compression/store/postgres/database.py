@@ -43,9 +43,12 @@ AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 """Errors after which the same transaction may succeed."""
 REFUSALS = (
     "authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied",
-    "no password supplied", "not permitted to log in",
+    "no password supplied", "not permitted to log in", "does not support SSL", "not found",
+    "is not read-only", "is not in hot standby mode", "certificate ", "invalid ", "unrecognized ",
+    "encryption required", "binding required", "server requested ", "could not parse ",
 )  # fmt: skip
-"""Words of a server that lets nobody in."""
+"""Words for a server that lets nobody in, and for parameters with which nobody can get in. Each has
+a space, because a host may be called `db.invalid`."""
 GRANT = " Let the owner of the tables grant it to this role."
 HOLDERS: ContextVar[tuple[Holder, ...]] = ContextVar("HOLDERS", default=())
 """The connections of the locks that this thread, or this task, holds."""

@@ -1,12 +1,13 @@
 """Which session archived a ref, and where its original is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from context_compression.errors import UnknownRef
 from context_compression.store.owners import several_originals
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.database import Database
+from context_compression.store.postgres.rows import hash_in
 from context_compression.store.short_refs import complete_ref
 
 _ENTRIES = """
@@ -22,9 +23,14 @@ JOIN refs r ON r.session = s.no AND r.n = this.n AND r.place > this.place AND r.
 WHERE s.tenant = %s AND s.id = %s ORDER BY r.place LIMIT 1
 """
 _KNOWN = """
-SELECT ref, sha256, min(session) FROM refs
-WHERE tenant = %s AND ref >= %s AND ref < %s GROUP BY ref, sha256 LIMIT 40
+SELECT ref, min(coalesce(sha256, '')) <> max(coalesce(sha256, '')) FROM refs
+WHERE tenant = %s AND ref >= %s AND ref < %s GROUP BY ref LIMIT 40
 """
+_ORIGINALS = """
+SELECT DISTINCT ON (sha256) session, entry FROM refs WHERE tenant = %s AND ref = %s
+ORDER BY sha256, session LIMIT 40
+"""
+"""Under each key a hash is another one, so that of a sealed original is in its entry."""
 _NEWEST = """
 SELECT s.id FROM refs r JOIN sessions s ON s.no = r.session
 WHERE r.tenant = %s AND r.ref = %s ORDER BY s.written DESC, s.id LIMIT 1
@@ -56,14 +62,19 @@ class Refs:
         """The id of the newest session that archived a ref; see `Backend.owner`."""
         digits = ref.lower()
         known = self._ask(_KNOWN, [self._tenant, digits, digits + _END])
-        full = complete_ref(digits, (each for each, _, _ in known))
+        full = complete_ref(digits, (each for each, _ in known))
         if full is None:
             return None
-        sessions = {sha256: session for each, sha256, session in known if each == full}
-        if len(sessions) > 1:
-            ids = self._ask("SELECT id FROM sessions WHERE no = ANY(%s)", [[*sessions.values()]])
+        if dict(known)[full] and len(sessions := self._by_original(full)) > 1:
+            ids = self._ask("SELECT id FROM sessions WHERE no = ANY(%s)", [[*sessions]])
             raise UnknownRef(several_originals(full, [id for [id] in ids]))
         return next((id for [id] in self._ask(_NEWEST, [self._tenant, full])), None)
+
+    def _by_original(self, ref: str) -> Collection[int]:
+        """The number of one session for each original that is archived under a ref."""
+        found = self._ask(_ORIGINALS, [self._tenant, ref])
+        entries = ((number, self._coding.value(entry, f"refs/{ref}")) for number, entry in found)
+        return {hash_in(entry): number for number, entry in entries}.values()
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._database.read(self._tenant, query, parameters)

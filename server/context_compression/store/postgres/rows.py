@@ -162,7 +162,9 @@ class Rows:
                 body = to_json({**entry, "file": event.get("originals")})
                 is_message = "text" not in entry and entry.get("block") is None
                 coded = self._coding.coded(body, f"refs/{ref}")
-                yield n, place, ref, is_message, _sha256(entry), coded
+                digest = hash_in(entry)
+                kept = self._coding.word(digest) if digest else None
+                yield n, place, ref, is_message, kept, coded
 
     def _after(self, session: str, kind: Kind, last: int) -> list[tuple[Any, ...]]:
         parameters = [NUMBERS[kind], last, self._tenant, session]
@@ -198,7 +200,7 @@ def _with(known: _Read, added: Sequence[tuple[int, bytes]], kind: Kind) -> _Read
     return replace(known, last=added[-1][0], events=Events(items, warnings), numbers=numbers)
 
 
-def _sha256(entry: Mapping[str, Any]) -> str | None:
+def hash_in(entry: Mapping[str, Any]) -> str | None:
     """The hash of the original of a ref, if its entry tells it."""
     match entry:
         case {"sha256": str(recorded)}:

@@ -78,7 +78,9 @@ class Fits:
         if query.tools:
             any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
             limits.append(f"kind IN (SELECT id FROM kinds WHERE {any_tool})")
-        return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
+        return " AND ".join(limits), [
+            f"%{_escaped(indexable(tool).strip())}%" for tool in query.tools
+        ]
 
     def _of_words(self, query: Query) -> dict[int, Fit]:
         exact = self._scores(query, "words")

@@ -9,6 +9,17 @@ CREATE TABLE writes (mark uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(
 
 CREATE TABLE schema_version (version integer NOT NULL);
 INSERT INTO schema_version VALUES (0);
+-- Whoever may write to all tables of the schema must not change which version they have.
+CREATE FUNCTION refuse_others() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT pg_has_role((SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
+        RAISE EXCEPTION 'only the owner of % changes it', TG_TABLE_NAME
+            USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER changed_by_owner BEFORE INSERT OR UPDATE OR DELETE ON schema_version
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_others();
 
 CREATE TABLE sessions (
     tenant text NOT NULL,
@@ -65,7 +76,7 @@ CREATE TABLE refs (
     place integer NOT NULL,                   -- among the refs of the event
     ref text COLLATE "C" NOT NULL,
     is_message boolean NOT NULL,
-    sha256 text,
+    sha256 text,                              -- of its original, or a keyed hash of that
     entry bytea NOT NULL,
     PRIMARY KEY (session, n, place)
 );
