@@ -144,13 +144,22 @@ class Conversing(RuleBasedStateMachine):
             if ours != theirs:
                 break
             shared += 1
-        gone = len(self.recorded) - shared
-        while self.before and gone > len(self.view) - self.before[-1][1]:  # it covers what is gone
+        end = len(self.view) - len(self.recorded) + shared
+        while self.before and not self._is_untouched(end, shared):  # it changed what is gone
             before, length = self.before.pop()
             self.view = before + self.view[length:]
-        self.view = self.view[: len(self.view) - gone]
+            end = len(self.view) - len(self.recorded) + shared
         self.recorded = self.recorded[:shared] + messages[shared:]
-        self.view = self.view + messages[shared:]
+        self.view = self.view[:end] + messages[shared:]
+        for at, (before, length) in reversed([*enumerate(self.before)]):
+            covered = before[: len(before) - max(0, length - end)]
+            self.before[at] = covered, min(end, length)
+            end = len(covered)
+
+    def _is_untouched(self, end: int, shared: int) -> bool:
+        """Whether the last compression left alone what comes after `end` in the view."""
+        kept = self.view[end : self.before[-1][1]] if end >= 0 else None
+        return kept is not None and kept == self.recorded[shared:][: len(kept)]
 
     @precondition(lambda self: self.archived)
     @rule(pick=st.integers(0), note=st.booleans())

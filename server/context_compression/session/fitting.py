@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from context_compression.compression.result import Result
+from context_compression.conversation.cache_marks import marked_as
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
 from context_compression.conversation.messages import Message, is_array, is_object
@@ -19,7 +20,12 @@ from context_compression.listening import tell_usage
 from context_compression.session import lasting
 from context_compression.session.arrivals import may_shorten, shortened
 from context_compression.session.compressing import PlannedCompression
-from context_compression.session.following import message_events, new_events, shared_messages
+from context_compression.session.following import (
+    end_replaced,
+    message_events,
+    new_events,
+    shared_messages,
+)
 from context_compression.session.in_memory import InMemory
 from context_compression.session.log_events import has_rewind
 from context_compression.session.pacing import Pace
@@ -59,29 +65,37 @@ class Step:
     Attributes:
         places: the indices of the messages that we can read.
         events: the events that update the record.
-        new: the new messages; `None` if the history changed.
+        new: the new messages; `None` if more than the end of the history changed.
         in_view: how many messages at the start are those of the view, not of the record.
+        gone: how many messages at the end they replace.
     """
 
     places: Sequence[int]
     events: Sequence[dict[str, Any]]
     new: Conversation | None = None
     in_view: int = 0
+    gone: int = 0
 
 
 @dataclass(frozen=True)
 class Counted:
-    """The last count of the context.
+    """A count of the context, and one of a beginning of it.
 
     Attributes:
         upper: the upper bound of the tokens in use.
         number: how many events the log had then.
         beside: a fingerprint of what is counted beside the messages.
+        of: how many messages the view had.
+        first: how many of them need `first_upper` tokens, with what is beside them.
+        first_upper: see `first`.
     """
 
     upper: int
     number: int
     beside: int
+    of: int
+    first: int
+    first_upper: int
 
 
 def check_list(history: Any) -> None:
@@ -151,7 +165,7 @@ class Fitting:
         """
         conversation = self._conversation
         before = conversation.state()
-        step = self._grown(before, history) or self._changed(before, history)
+        step = self._continued(before, history) or self._changed(before, history)
         conversation.log.append(*step.events)
         state, new = conversation.state(), step.new
         if new:
@@ -169,7 +183,7 @@ class Fitting:
             if events:
                 read, state = None, conversation.state()
         self._state = state
-        planned = self._due(before, read)
+        planned = self._due(before, step.gone, read)
         return planned and replace(planned, options=self.options(focus))
 
     def options(self, focus: str | None) -> dict[str, Any]:
@@ -192,15 +206,16 @@ class Fitting:
         view, history = state.view, followed.history
         place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
         places = [place_of.get(id(message)) for message in view]
-        shown = [
-            message if place is None else history[place]
-            for message, place in zip(view, places, strict=True)
-        ]
         recorded = [place_of.get(id(message)) for message in state.recorded]
         origins = [
             place if place is not None or origin is None else recorded[origin]
             for place, origin in zip(places, state.origins, strict=True)
         ]
+        shown = [
+            history[place] if place is not None
+            else marked_as(message, None if origin is None else history[origin])
+            for message, place, origin in zip(view, places, origins, strict=True)
+        ]  # fmt: skip
         return Fitted(with_unread(shown, view, places, followed), origins, self._result)
 
     def sent(self, history: Sequence[Any], fitted: Fitted) -> list[Any]:
@@ -217,23 +232,26 @@ class Fitting:
     def _is_over_threshold(self) -> bool:
         return self.used >= self._conversation.settings.threshold_tokens
 
-    def _grown(self, state: State, history: Sequence[Any]) -> Step | None:
-        """The step to a history that only adds messages; `None` if all of it must be read."""
+    def _continued(self, state: State, history: Sequence[Any]) -> Step | None:
+        """The step to a history that adds messages, or replaces the last ones.
+
+        Returns:
+            `None` if all of it must be read.
+        """
         places = [i for i, message in enumerate(history) if id(message) not in self._unread]
         known = [history[place] for place in places]
-        if shared_messages(state.recorded, known) == len(state.recorded):
-            shared, in_view = len(state.recorded), 0
-        elif shared_messages(state.view, known) == len(state.view):
-            shared = in_view = len(state.view)
-        else:
-            return None
+        shared, in_view = shared_messages(state.recorded, known), 0
+        gone = len(state.recorded) - shared
+        if gone and shared_messages(state.view, known) == len(state.view):
+            shared, in_view, gone = len(state.view), len(state.view), 0
         try:
             new = parse(known[shared:])
         except InvalidConversation:  # one is unknown, or does not show its format alone
             return None
         if new.format is not self._format and not all(map(is_plain_text, new.raw)):
             return None
-        return Step(places, message_events(new.raw), new, in_view)
+        events = end_replaced(state, shared, new.raw) if gone else message_events(new.raw)
+        return None if events is None else Step(places, events, new, in_view, gone)
 
     def _changed(self, state: State, history: Sequence[Any]) -> Step:
         """The step to a history that was changed, or of which nothing is known yet."""
@@ -271,11 +289,14 @@ class Fitting:
             )
             logger.warning("session %s: %s", self._conversation.id, self._warnings[-1])
 
-    def _due(self, before: State, read: Sequence[Message] | None) -> PlannedCompression | None:
+    def _due(
+        self, before: State, gone: int, read: Sequence[Message] | None
+    ) -> PlannedCompression | None:
         """The compression that is due; all is counted only if the last count does not decide.
 
         Args:
             before: the state before the history was followed.
+            gone: how many messages at the end of its view are gone.
             read: the new messages of the view, if they are read already.
         """
         conversation, settings = self._conversation, self._conversation.settings
@@ -283,14 +304,32 @@ class Fitting:
         if not settings.auto_compress:
             return None
         beside = fingerprint((conversation.system_for(state), conversation.tools))
-        last, new = self._counted, state.view[len(before.view) :]
-        grown = state.view[: len(before.view)] == before.view and not anchor_in(new)
-        if last and last.number == before.number and last.beside == beside and grown:
-            counter = Counter(conversation.model, conversation.counter)
-            upper = last.upper + counter.total(read or parse(new).messages).upper
-            self._counted = Counted(upper, state.number, beside)
-            if upper < settings.threshold_tokens and settings.strategy != "window":
+        kept = len(before.view) - gone
+        last, self._counted = self._counted, None
+        continues = last and (last.number, last.beside) == (before.number, beside)
+        if last and continues and state.view[:kept] == before.view[:kept]:
+            self._counted = self._count_on(last, kept, read)
+            decides = settings.strategy != "window" and self.used < settings.threshold_tokens
+            if self._counted and decides:
                 return None
         usage = conversation.usage()
-        self._counted = Counted(usage.used_tokens.upper, state.number, beside)
+        upper = usage.used_tokens.upper
+        self._counted = Counted(
+            upper, state.number, beside, len(state.view), len(state.view), upper
+        )
         return before_request(conversation, self._pace, usage)
+
+    def _count_on(self, last: Counted, kept: int, read: Sequence[Message] | None) -> Counted | None:
+        """The count of the view, from that of its first `kept` messages or fewer.
+
+        Returns:
+            `None` if all must be counted.
+        """
+        conversation, view = self._conversation, self._state.view
+        counter = Counter(conversation.model, conversation.counter)
+        upper, at = (last.upper, kept) if last.of == kept else (last.first_upper, last.first)
+        if at > kept or anchor_in(view[kept:]):
+            return None
+        upper += counter.total(parse(view[at:kept]).messages).upper if at < kept else 0
+        new = counter.total(read or parse(view[kept:]).messages).upper
+        return Counted(upper + new, self._state.number, last.beside, len(view), kept, upper)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_compression.conversation.authors import HOST_NOTES
+from context_compression.conversation.cache_marks import said
 from context_compression.conversation.formats import parse, plain
 from context_compression.conversation.formats.plain import why_not_json
 from context_compression.conversation.messages import (
@@ -20,7 +21,7 @@ from context_compression.conversation.messages import (
     is_object,
 )
 from context_compression.session.log_events import timestamp, undo_of
-from context_compression.session.state import State
+from context_compression.session.state import State, may_cut
 
 TEXTUAL = (Text, Thinking, ToolCall, ToolResult)
 """The kinds of blocks other than pictures, documents and unknown blocks."""
@@ -56,11 +57,28 @@ def new_events(
             undo_of(last, now) for last in reversed(state.compressions[-is_over:]) if is_over
         )
         if shared < len(state.recorded):
-            of = len(state.recorded)
-            after = state.number + len(events)
-            rewind = {"type": "rewind", "created_at": now, "to": shared, "of": of}
-            events.append({**rewind, "after": after})
+            events.append(_rewind(state, shared, state.number + len(events)))
     return [*events, *message_events(messages[shared:])]
+
+
+def end_replaced(
+    state: State, shared: int, new: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]] | None:
+    """The events that put new messages in the place of all after the first `shared` ones.
+
+    Returns:
+        `None` if a compression changed one that is gone.
+    """
+    length = len(state.view) - state.behind
+    if not may_cut(state.view, state.origins, length, state.recorded, shared):
+        return None
+    return [_rewind(state, shared, state.number), *message_events(new)]
+
+
+def _rewind(state: State, to: int, after: int) -> dict[str, Any]:
+    """The event that removes all messages after the first `to` ones; `after` counts events."""
+    at = {"to": to, "of": len(state.recorded), "after": after}
+    return {"type": "rewind", "created_at": timestamp(), **at, "cuts": True}
 
 
 def message_events(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -77,32 +95,32 @@ def shared_messages(recorded: Sequence[Mapping[str, Any]], messages: Sequence[An
 
 
 def _is_recorded(ours: Mapping[str, Any], theirs: Any) -> bool:
-    """Whether a message is the recorded one, which is its JSON."""
+    """Whether a message is the recorded one, which is its JSON; marks for a cache do not count."""
     if ours is theirs or ours == theirs:
         return True
     [message] = plain([theirs])
-    return ours == message or (
+    known, message = said(ours), said(message)
+    return known == message or (
         is_object(message)
         and why_not_json(message) is None
-        and ours == json.loads(json.dumps(message))
+        and known == json.loads(json.dumps(message))
     )
 
 
 def _outdated(state: State, shared: int) -> int:
     """How many compressions must be undone before a rewind to the first `shared` messages.
 
-    They cover messages that are gone. If all do, it is 0, because the rewind itself ends them.
+    Those must be undone that changed a message that is gone, and those after them. If all must, it
+    is 0, because the rewind itself ends them.
     """
-    gone, behind = len(state.recorded) - shared, state.behind
-    made = [
-        (event["messages_in"], left)
-        for event, (_, left, _) in zip(state.compressions, state.before, strict=True)
-    ]
-    for undone, (covered, _) in enumerate(reversed(made)):
-        if gone <= behind:
+    view, origins = state.view, state.origins
+    made = zip(state.compressions, state.before, state.origins_before, strict=True)
+    for undone, (event, (before, length, _), origins_before) in enumerate(reversed([*made])):
+        if may_cut(view, origins, length, state.recorded, shared):
             return undone
-        if undone + 1 < len(made):
-            behind += covered - made[-undone - 2][1]
+        covered = event["messages_in"]
+        view = before[:covered] + view[length:]
+        origins = origins_before[:covered] + origins[length:]
     return 0
 
 
@@ -119,10 +137,13 @@ def is_another_conversation(state: State, messages: Sequence[Mapping[str, Any]])
 
 
 def first_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The messages up to the first message of the user; if there is none, the first message."""
+    """The messages up to the first message of the user; if there is none, the first message.
+
+    They have no marks for a cache.
+    """
     users = (i for i, m in enumerate(messages) if is_object(m) and m.get("role") == "user")
     first = next(users, 0)
-    return [*messages[: first + 1]]
+    return [*map(said, messages[: first + 1])]
 
 
 def begin_with_view(messages: Sequence[Message], view: Sequence[Message]) -> bool:

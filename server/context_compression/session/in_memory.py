@@ -12,6 +12,7 @@ from typing import Any
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.run import compress
+from context_compression.conversation.cache_marks import without_marks
 from context_compression.display.strings import one_line
 from context_compression.session.following import shared_messages
 from context_compression.session.recorded import RecordedConversation
@@ -51,7 +52,7 @@ class InMemory:
         view: Sequence[Any] = [*history]
         try:
             if shared := self._shared(history):
-                view = [*self._view, *history[shared:]]
+                view = [*map(without_marks, self._view), *history[shared:]]
             view = self._compressed(view)
         except Exception as error:
             self.warn("a request was made without a compression", error)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from context_compression.compression.result import Result
-from context_compression.errors import StoreUnreachable
+from context_compression.errors import StoreUnreachable, StoreUnwritable
 from context_compression.moved import held_elsewhere
 from context_compression.session.automatic import AutomaticConversation
 from context_compression.session.by_caller import (
@@ -286,7 +286,7 @@ class Session(AutomaticConversation):
     ) -> Status:
         """How full the context is, and what compressions saved so far; nothing is written.
 
-        While a database does not answer, it is the status of the last request alone, and warns.
+        While the store cannot be used, it is the status of the last request alone, and warns.
 
         Args:
             messages: the actual content of the context, if a host keeps the history.
@@ -295,7 +295,7 @@ class Session(AutomaticConversation):
         unreachable: list[str] = []
         try:
             status = status_of(self, messages, anchor)
-        except StoreUnreachable as error:
+        except (StoreUnreachable, StoreUnwritable) as error:
             status, unreachable = self._fitting.memory.status(messages, anchor), [str(error)]
         background = self._background.warnings if self._background else []
         warnings = [*unreachable, *status.warnings, *self._fitting.warnings, *background]

@@ -1,6 +1,6 @@
 """`State`: the content of a session's log, event by event: the view now, and how it was made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -84,7 +84,7 @@ class State:
                 self.view = before[:covered] + self.view[length:]
                 self.origins = self.origins_before.pop()[:covered] + self.origins[length:]
             case "rewind":
-                self._rewind(event["to"])
+                self._rewind(event["to"], cuts=bool(event.get("cuts")))
             case "restore":
                 ref = event["ref"]
                 self.restored[ref] = self.restored.get(ref, 0) + event["tokens"]
@@ -152,14 +152,69 @@ class State:
         else:
             self.wholes.update(event.get("refs", {}))
 
-    def _rewind(self, to: int) -> None:
-        gone = len(self.recorded) - to
-        if gone <= self.behind:
+    def _rewind(self, to: int, *, cuts: bool) -> None:
+        """Remove the messages from `to` on.
+
+        Args:
+            to: how many messages stay.
+            cuts: whether compressions stay that left the removed messages as they were. Events of
+                older versions end all compressions that covered one.
+        """
+        gone, length = len(self.recorded) - to, len(self.view) - self.behind
+        if gone <= self.behind or (
+            cuts and may_cut(self.view, self.origins, length, self.recorded, to)
+        ):
             self.view = self.view[: len(self.view) - gone]
             self.origins = self.origins[: len(self.view)]
+            self._end_compressions_at(len(self.view), to)
         else:  # the compressed messages are no longer part of the conversation
             self.view = self.recorded[:to]
             self.summary_in_system = self.before[0][2]
             self.compressions, self.before = [], []
             self.origins, self.origins_before = [*range(to)], []
         self.recorded, self.recorded_at = self.recorded[:to], self.recorded_at[:to]
+
+    def _end_compressions_at(self, end: int, to: int) -> None:
+        """Let compressions cover only what is left.
+
+        Args:
+            end: the length of the view.
+            to: the length of the record.
+        """
+        for at in reversed(range(len(self.compressions))):
+            before, length, system = self.before[at]
+            if length <= end:
+                return
+            event, origins = self.compressions[at], self.origins_before[at]
+            covered = range(event["messages_in"])
+            left = next((n for n in covered if (origins[n] or 0) >= to), len(covered))
+            self.compressions[at] = {**event, "messages_in": left}
+            self.before[at] = before[:left], end, system
+            self.origins_before[at] = origins[:left]
+            end = left
+
+
+def may_cut(
+    view: Sequence[Any],
+    origins: Sequence[int | None],
+    length: int,
+    recorded: Sequence[Any],
+    to: int,
+) -> bool:
+    """Whether the messages from `to` on can be cut from a view, and its compressions stay.
+
+    Args:
+        view: of all messages.
+        origins: see `State`.
+        length: of the view after its last compression, which must have left those messages alone.
+        recorded: all messages.
+        to: how many of them stay.
+    """
+    start = len(view) - (len(recorded) - to)
+    if start >= length:
+        return True
+    before = max(0, start - 1)  # what comes next must go on from the same message
+    if start < 0 or [*origins[before:]] != [*range(to - start + before, len(recorded))]:
+        return False
+    untouched = view[start:length]
+    return untouched == recorded[to : to + len(untouched)]

@@ -1,0 +1,47 @@
+"""Marks that tell a provider where its cache ends. They move from message to message.
+
+Programs put one on the newest message of each request and take it off the one before. It is no part
+of what is said: `cache_control` of Anthropic's API and of those that take its form, `cacheControl`
+in the options of the AI SDK, a block `cachePoint` of Bedrock.
+"""
+
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+
+MARKS = frozenset({"cache_control", "cacheControl", "cachePoint"})
+SAID = frozenset({"args", "arguments", "input", "json", "output", "response", "result"})
+"""Fields with values that a model or a tool made. What is named like a mark there is none."""
+
+
+def without_marks(value: Any) -> Any:
+    """A message, or a part of one, without marks; the same object if it has none."""
+    if is_object(value):
+        parts = {key: part for key, part in value.items() if key not in MARKS}
+        bare = {key: part if key in SAID else without_marks(part) for key, part in parts.items()}
+        kept = {key: part for key, part in bare.items() if part is parts[key] or part}
+        same = len(kept) == len(value) and all(part is value[key] for key, part in kept.items())
+        return value if same else kept
+    if is_array(value):
+        both = [(part, without_marks(part)) for part in value]
+        kept = [bare for part, bare in both if bare is part or bare]
+        return value if all(bare is part for part, bare in both) else kept
+    return value
+
+
+def said(message: Any) -> Any:
+    """A message without marks, in one form: a text that is its only content stands for itself.
+
+    To mark a text, a program makes it a block.
+    """
+    bare = without_marks(message)
+    match bare:
+        case {"content": [{"type": "text", "text": str(text), **others}]} if not others:
+            return {**bare, "content": text}
+        case _:
+            return bare
+
+
+def marked_as(message: Any, original: Any) -> Any:
+    """A message that was made of an original, with marks only if the original has some now."""
+    return message if without_marks(original) is not original else without_marks(message)
