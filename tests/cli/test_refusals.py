@@ -300,8 +300,12 @@ def test_a_command_that_does_not_exist(desk: Desk):
         ("restore", "abcd", "--lines", "1-²"),
         ("config", "token_budget=" + "[" * 50_000),
         ("compress", "none.json", "--set", "max_turns=" + "9" * 5000),
+        ("summaries", "--limit", "9" * 400),
+        ("sessions", "--limit", "9" * 400),
+        ("report", "--input-price", "nan"),
+        ("report", "--output-price", "inf"),
     ],
-    ids=["long", "raised", "deep", "large"],
+    ids=["long", "raised", "deep", "large", "summaries", "sessions", "no number", "endless"],
 )
 def test_numbers_that_nobody_means_are_refused(desk: Desk, arguments: Sequence[str]):
     refused(desk.run(*arguments))

@@ -118,6 +118,22 @@ def test_a_variable_that_is_misspelt_or_impossible_is_said(
     assert mend in finding.mend
 
 
+@pytest.mark.parametrize("variable", ["CONTEXT_COMPRESSION_KEY", "CONTEXT_COMPRESSION_OBJECTS"])
+def test_a_variable_that_a_folder_would_ignore_is_said(
+    machine_with: Machines, real_server: Server, variable: str
+) -> None:
+    machine = machine_with(**{variable: "A" * 43})
+    command = [real_server.command, *real_server.options]
+    database = ["--store", "postgresql://127.0.0.1:1/none"]
+
+    finding = of(check_server([*command, "serve"], machine.environ, machine), "store")
+    started = check_server([*command, *database, "serve"], machine.environ, machine)
+
+    assert "this store is a folder" in finding.says
+    assert "name a database in CONTEXT_COMPRESSION_STORE" in finding.mend
+    assert "store" not in {each.check for each in started}
+
+
 def test_every_variable_that_the_package_reads_is_known() -> None:
     folder = Path(context_compression.__file__).parent
     files = [path for ending in ("py", "sh", "ts", "json") for path in folder.rglob(f"*.{ending}")]

@@ -44,6 +44,8 @@ async def test_the_log_has_a_line_for_each_request_and_nothing_of_a_clients_word
                     of = bearing | {"MCP-Protocol-Version": version}
                     await http.post(url, headers=of, json=note)
             await http.post(url, headers=bearing, content=b'{"' + secret.encode())
+            for name in ("Host", "Origin"):
+                await http.post(url, headers=bearing | {name: f"http://{secret}"}, json=LIST)
             await http.get(f"{server.base}/readyz")
         server.send(signal.SIGINT)
         await anyio.to_thread.run_sync(server.end)
@@ -51,6 +53,7 @@ async def test_the_log_has_a_line_for_each_request_and_nothing_of_a_clients_word
     called = [each for each in lines if each["tool"]]
 
     assert secret not in said and "SECRET" not in said
+    assert all(f"Invalid {name} header." in said for name in ("Host", "Origin"))
     assert not any(word in said for word in (ref, token_of("bob"), token_of("ann"), "x://"))
     assert [each["tool"] for each in called] == [
         "context_offload", "context_restore", "context_restore", "context_compress",
@@ -60,7 +63,7 @@ async def test_the_log_has_a_line_for_each_request_and_nothing_of_a_clients_word
     assert all(each["bytes_in"] > 100 and each["bytes_out"] > 100 for each in called)
     assert all(each["status"] == 200 for each in called[:5])
     assert {(each["tenant"], each["http_method"], each["status"]) for each in lines} >= {
-        (None, "POST", 401), ("ann", "other", 405),
+        (None, "POST", 401), ("ann", "other", 405), ("ann", "POST", 421), ("ann", "POST", 403),
     }  # fmt: skip
     assert {frozenset(each) for each in lines} == {
         frozenset(

@@ -104,6 +104,15 @@ async def test_no_other_header_passes_for_the_token(url: str, sent: str) -> None
     assert response.status_code == 401
 
 
+@pytest.mark.parametrize("tokens", [("wrong", TOKEN), (TOKEN, "wrong"), (TOKEN, TOKEN)])
+async def test_a_request_with_two_tokens_is_nobodys(url: str, tokens: tuple[str, str]) -> None:
+    bearing = [("Authorization", f"Bearer {token}") for token in tokens]
+    async with httpx2.AsyncClient(timeout=60) as http:
+        response = await http.post(url, headers=[*JSON.items(), *bearing], json=LIST)
+
+    assert response.status_code == 401
+
+
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n"
 UNFINISHED = {
     "nothing": b"",

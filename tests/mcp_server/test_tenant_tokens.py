@@ -89,7 +89,12 @@ def test_tokens_damaged_meanwhile_change_nothing_and_it_is_said_once(
 WRONG = {
     f"ann {ANN.decode()}\n../bob {BOB.decode()}": "Line 2 of the tokens in .* names no tenant",
     f".ann {ANN.decode()}": "names no tenant",
-    f"{'a' * 65} {ANN.decode()}": "names no tenant",
+    f"{'a' * 129} {ANN.decode()}": "names no tenant: a name has 1 to 128 characters",
+    "builds sha256:<64 hex digits>": "has no token",
+    "support <token>": "has no token",
+    f"ann {hashed(b'test')}": "Line 1 .* has a token of an example",
+    f"ann {ANN.decode()}\nbob {hashed(b'foo').upper().replace('SHA', 'sha')}": "Line 2 .* example",
+    "ann X3vQd0ZyQ1l0m8cW2rJt5uLk": "a token of an example",
     "ann short": "has no token: it needs at least 16",
     "ann": "has no token",
     f"ann {ANN.decode()} more": "has no token",
@@ -112,10 +117,26 @@ def test_a_wrong_line_is_told_without_its_token(tmp_path: Path, text: str) -> No
 
 
 @pytest.mark.parametrize("given", ["no/such/file", "nul\0", ANN.decode()])
-def test_a_file_that_cannot_be_read_is_told_but_not_its_name_which_may_be_a_token(
+def test_a_value_that_is_no_file_is_told_but_not_its_name_which_may_be_a_token(
     given: str,
 ) -> None:
     with pytest.raises(InvalidSettings, match="cannot be read") as refused:
         TenantTokens(given)
 
     assert given not in str(refused.value)
+
+
+@pytest.mark.parametrize("named", ["no/such/file", "a file of tokens", "nul\0"])
+def test_a_file_that_an_option_names_is_named_when_it_cannot_be_read(named: str) -> None:
+    shown = named.replace("\0", "\\x00")
+
+    with pytest.raises(InvalidSettings, match="cannot be read") as refused:
+        TenantTokens(named, is_file=True)
+
+    assert f"The tokens in {shown} cannot be read" in str(refused.value)
+
+
+def test_a_tenant_may_have_any_name_that_the_option_tenant_takes() -> None:
+    name = "a" * 128
+
+    assert TenantTokens(f"{name} {ANN.decode()}").tenant_of(ANN) == name

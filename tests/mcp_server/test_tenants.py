@@ -460,7 +460,7 @@ async def test_while_it_drains_a_server_answers_and_ends_each_connection(tmp_pat
             {"CONTEXT_COMPRESSION_TOKEN": "a-token-for-tests"},
             "Leave out one of them",
         ),
-        (HttpOptions(tokens="no-such-file"), {}, "cannot be read"),
+        (HttpOptions(tokens="no-such-file"), {}, "The tokens in no-such-file cannot be read: No"),
         (HttpOptions(), {"CONTEXT_COMPRESSION_TOKENS": "ann short\nbob"}, "has no token"),
         (HttpOptions(limits=Limits()), {}, "limits of tenants"),
         (HttpOptions(host="0.0.0.0"), {}, "choose a token"),
@@ -475,14 +475,59 @@ def test_options_that_contradict_each_other_are_refused(
 
 @pytest.mark.parametrize(
     "option",
-    ["--tokens=x", "--allow-host=x", "--at-once=1", "--per-minute=1", "--in-all=1", "--drain=1",
-     "--access-log"],
+    ["--tokens=x", "--allow-host=x", "--at-once=1", "--per-minute=1", "--in-all=1", "--drain=0",
+     "--access-log", "--host=127.0.0.1", "--port=8765", "--token=x"],
 )  # fmt: skip
 def test_options_of_http_are_refused_without_it(option: str) -> None:
     done = CliRunner().invoke(main, ["serve", option])
 
     assert done.exit_code == 2
     assert f"{option.partition('=')[0]} goes only with HTTP. Add --http" in done.output
+
+
+@pytest.mark.parametrize("option", ["--drain", "--at-once", "--per-minute", "--in-all", "--port"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "1e300", "9" * 400])
+def test_a_number_without_a_sensible_bound_is_refused(option: str, value: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "--http", option, value])
+
+    assert done.exit_code == 2
+    assert f"Invalid value for '{option}'" in done.output
+
+
+def test_a_protocol_that_only_stdio_has_is_refused_over_http() -> None:
+    done = CliRunner().invoke(main, ["serve", "--http", "--protocol", "legacy"])
+
+    assert done.exit_code == 2
+    assert "--protocol legacy goes only with stdio" in done.output
+
+
+@pytest.mark.parametrize("by", ["--tenant", "environment"])
+def test_a_run_for_one_tenant_takes_no_tokens_of_tenants(tmp_path: Path, by: str) -> None:
+    tokens = write_tokens(tmp_path / "tokens", "ann", "bob")
+    variable = {"CONTEXT_COMPRESSION_TENANT": "acme"} if by == "environment" else {}
+    option = ["--tenant", "acme"] if by == "--tenant" else []
+    serve = ["serve", "--http", "--tokens", str(tokens)]
+    done = CliRunner(env=variable).invoke(main, ["--store", str(tmp_path), *option, *serve])
+
+    assert done.exit_code == 2
+    assert "Leave out the tenant acme" in done.output
+
+
+def test_beyond_loopback_a_server_of_tenants_is_told_what_is_right_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_: uvicorn.Server, sockets: list[Any]) -> None:
+        sockets[0].close()
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    tokens = str(write_tokens(tmp_path / "tokens", "ann", "bob"))
+
+    serve_http(workspace_in(tmp_path), options=HttpOptions(host="0.0.0.0", port=0, tokens=tokens))
+    said = capsys.readouterr().err
+
+    assert "no TLS" in said
+    assert "keeps the Host that clients send; --allow-host names that Host" in said
+    assert not any(word in said for word in ("caddy", "--change-host-header", "serve --http"))
 
 
 def test_the_command_passes_on_all_options_of_http(

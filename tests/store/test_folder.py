@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from context_compression.errors import (
+    InvalidSettings,
     StoreDamaged,
     StoreError,
     StoreTooNew,
@@ -17,6 +19,8 @@ from context_compression.errors import (
     UnknownRef,
 )
 from context_compression.store import Store
+from context_compression.store.file_backend import FileBackend
+from context_compression.workspace import Workspace
 
 NOON = "2026-11-21T12:00:00Z"
 
@@ -30,6 +34,41 @@ def store(tmp_path: Path) -> Store:
 def home(tmp_path: Path) -> Path:
     (tmp_path / "home" / "work" / "deep").mkdir(parents=True)
     return tmp_path / "home"
+
+
+@pytest.mark.parametrize(
+    ("variable", "says"),
+    [
+        ("CONTEXT_COMPRESSION_KEY", "encrypts only a store in PostgreSQL; this store is a folder"),
+        (
+            "CONTEXT_COMPRESSION_OBJECTS",
+            "is only for a store in PostgreSQL; this store is a folder",
+        ),
+    ],
+)
+def test_what_only_a_database_does_is_not_believed_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, says: str
+) -> None:
+    environ = {variable: "a-secret"}
+    kept = Store(tmp_path / "before")
+    monkeypatch.setenv(variable, "a-secret")
+
+    doors: list[Callable[[], object]] = [
+        lambda: Store(tmp_path / "store"),
+        lambda: Store.find(tmp_path, home=tmp_path / "home", environ=environ),
+        lambda: Workspace.here(environ=environ, cwd=tmp_path, home=tmp_path / "home"),
+        lambda: Workspace.here(environ=environ, home=tmp_path / "home", store=str(tmp_path / "s")),
+    ]
+    for door in doors:
+        with pytest.raises(InvalidSettings, match=f"{variable} {says}") as refused:
+            door()
+        assert "a-secret" not in str(refused.value)
+
+    assert Store.find(tmp_path, home=tmp_path / "home", environ={}).sessions() == []
+    assert Store(FileBackend(tmp_path / "named")).of_tenant("ann").sessions() == []
+    assert kept.of_tenant("ann").sessions() == []
+    monkeypatch.setenv(variable, " ")
+    assert Store(tmp_path / "store").sessions() == []
 
 
 def found(start: Path, home: Path, **environ: str) -> Path:

@@ -11,6 +11,8 @@ from mcp_door import refusal
 
 from context_compression.cli.app import main
 from context_compression.mcp_server import create_server
+from context_compression.mcp_server.web.health import UNREACHABLE, Health
+from context_compression.store.places import backend_at, probe
 from context_compression.store.postgres import database
 from context_compression.workspace import Workspace
 
@@ -57,3 +59,19 @@ async def test_the_tools_say_it(tool: str, arguments: Mapping[str, Any], tmp_pat
 
     assert AWAY in said
     assert "s3cret" not in said
+
+
+@pytest.mark.anyio
+async def test_the_first_answer_of_readyz_is_right_though_calls_try_for_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(database, "RETRY_SECONDS", 600.0)
+    backend = backend_at(NOWHERE.replace(":1/", ":2/"))
+    health = Health(lambda: probe(backend))
+
+    reasons = [await health.not_ready() for _ in range(2)]
+
+    assert reasons == [UNREACHABLE] * 2
+    assert capsys.readouterr().err == (
+        f"Not ready: {AWAY.replace(':1/', ':2/')} Nothing was changed. Try again when it is back.\n"
+    )

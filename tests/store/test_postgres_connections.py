@@ -74,6 +74,26 @@ def test_a_write_whose_commit_is_cut_off_is_made_once(place: Place, after: bool)
     assert texts(place.near) == texts(place.store) == ["one", "two", "three"]
 
 
+def test_a_probe_says_at_once_that_the_server_is_away_and_calls_go_on_trying(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = place.store.session("s")
+    log.append(message("one"))
+    monkeypatch.setattr(database, "RETRY_SECONDS", 600.0)
+
+    place.backend.database.probe()
+    place.proxy.refuses = True
+    place.proxy.cut_all()
+    for _ in range(2):
+        with pytest.raises(StoreUnreachable, match="does not answer"):
+            place.backend.database.probe()
+    place.proxy.refuses = False
+    log.append(message("two"))
+    place.backend.database.probe()
+
+    assert texts(place.near) == ["one", "two"]
+
+
 @pytest.mark.parametrize("after", [True, False], ids=["its answer", "the commit itself"])
 def test_under_a_lock_a_write_counts_only_if_it_was_committed(place: Place, after: bool) -> None:
     log = place.store.session("s")

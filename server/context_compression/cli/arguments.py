@@ -2,6 +2,7 @@
 
 import json
 import re
+from math import isnan
 from typing import Any
 
 import click
@@ -35,6 +36,19 @@ class Tokens(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # 
             self.fail(f"{value!r} is not a number of tokens: {WRITTEN}.", param, ctx)
         if number < 1:
             self.fail(f"{number:,} is too small: it must be at least 1.", param, ctx)
+        return number
+
+
+class FiniteRange(click.FloatRange):
+    """A number between two bounds. `nan` is refused too, which no comparison finds outside."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """`"0.5"` -> `0.5`."""
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
         return number
 
 

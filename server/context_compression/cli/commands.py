@@ -102,7 +102,7 @@ def statusline() -> None:
     "--limit",
     default=5,
     show_default=True,
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1_000_000),
     metavar="N",
     help="Summaries to show.",
 )

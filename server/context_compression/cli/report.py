@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from context_compression.cli.app import Options, Refused, as_json, place
+from context_compression.cli.arguments import FiniteRange
 from context_compression.cli.console import is_terminal, size
 from context_compression.cli.help import examples
 from context_compression.cli.numbers import CONVERSATION
@@ -35,7 +36,7 @@ MARK = b"<!-- a report of context-compression -->"
 NARROW, WIDE = 60, 120
 """How many columns the text takes at least and at most."""
 
-price = click.FloatRange(min=0)
+price = FiniteRange(0, 1_000_000)
 
 
 @click.command(

@@ -4,17 +4,27 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from context_compression.cli.app import Options, Refused
+from context_compression.cli.arguments import FiniteRange
 from context_compression.cli.help import examples
 from context_compression.cli.terminal import is_at_terminal, say, stdin_is_closed
 from context_compression.hosts.events import HOSTS as HOOKED
 
 OF_TENANTS = ("at_once", "per_minute", "in_all")
 """Options that go only with tokens of tenants."""
-ONLY_HTTP = ("tokens", "allow_host", *OF_TENANTS, "drain", "access_log")
+MOST = 1_000_000
+"""Requests; the largest number of any limit."""
+MOST_SECONDS = 3_600
 HTTP_OPTIONS = (
-    click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP."),
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        metavar="ADDRESS",
+        help="Address for HTTP.",
+    ),
     click.option(
         "--port",
         default=8765,
@@ -25,6 +35,7 @@ HTTP_OPTIONS = (
     ),
     click.option(
         "--token",
+        metavar="TOKEN",
         help="Bearer token that HTTP clients have to send. Other users of this machine "
         "can see it here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
     ),
@@ -43,26 +54,26 @@ HTTP_OPTIONS = (
     ),
     click.option(
         "--at-once",
-        type=click.IntRange(1),
+        type=click.IntRange(1, MOST),
         metavar="N",
         help="With --tokens: requests of one tenant at a time. Default: 16.",
     ),
     click.option(
         "--per-minute",
-        type=click.IntRange(1),
+        type=click.IntRange(1, MOST),
         metavar="N",
         help="With --tokens: requests of one tenant in a minute. Default: 1,200.",
     ),
     click.option(
         "--in-all",
-        type=click.IntRange(1),
+        type=click.IntRange(1, MOST),
         metavar="N",
         help="With --tokens: requests of all tenants at a time. Default: four times as "
         "many as of one.",
     ),
     click.option(
         "--drain",
-        type=click.FloatRange(0),
+        type=FiniteRange(0, MOST_SECONDS),
         metavar="SECONDS",
         help="How long requests are taken after SIGTERM, while /readyz says that the "
         "server ends. Default: 5 with --tokens, else 0.",
@@ -119,7 +130,12 @@ def serve(
         raise click.UsageError(
             "--hooks goes only with stdio, because a host starts its own server. Leave out --http."
         )
-    if not http and (given := [name for name in ONLY_HTTP if of_http[name]]):
+    if http and protocol == "legacy":
+        raise click.UsageError(
+            "--protocol legacy goes only with stdio; over HTTP both protocols are answered. Leave "
+            "out one of the two."
+        )
+    if not http and (given := [name for name in of_http if _is_given(name)]):
         option = given[0].replace("_", "-")
         raise click.UsageError(f"--{option} goes only with HTTP. Add --http, or leave it out.")
     workspace = options.workspace()
@@ -133,6 +149,12 @@ def serve(
     if is_at_terminal():
         say("Waiting for an MCP client on stdin. Ctrl-C ends; context-compression --help helps.")
     mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
+
+
+def _is_given(name: str) -> bool:
+    """Whether the user has typed an option."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 def _read(given: dict[str, Any]) -> Any:

@@ -37,7 +37,7 @@ LONGEST_TITLE = 40
     "--limit",
     default=NEWEST,
     show_default=True,
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1_000_000),
     metavar="N",
     help="Sessions to list.",
 )

@@ -4,7 +4,7 @@ import difflib
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from context_compression.errors import ContextCompressionError
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.setup.finding import Finding
 from context_compression.store import Store
+from context_compression.store.file_backend import FileBackend
+from context_compression.store.location import PLACE
+from context_compression.store.places import UNSET, is_database, not_of_folders
 from context_compression.store.sealing import seal_from
 from context_compression.workspace.summary_models import CREDENTIALS, no_credentials
 
@@ -49,6 +52,13 @@ def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("environment", True, ", ".join(given))
 
 
+def check_place(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[Finding]:
+    """A finding on a variable that goes only with a database, if a server has a folder."""
+    named = (environ.get(PLACE, ""), *(word.removeprefix("--store=") for word in command))
+    if not any(map(is_database, named)) and (why := not_of_folders(environ)):
+        yield Finding("store", False, why, UNSET)
+
+
 def check_store(folder: Path, home: Path) -> Iterator[Finding]:
     """Findings on the store.
 
@@ -67,7 +77,7 @@ def check_store(folder: Path, home: Path) -> Iterator[Finding]:
     if os.name != "nt" and mode & 0o077:
         state = f"other users can read {folder}: it has mode {mode:o}"
         yield Finding("store", False, state, f"chmod 700 {folder}")
-    store = Store.of_user(folder, home)
+    store = Store(FileBackend(folder, home))
     wrong = store.verify()
     for problem in wrong[:5]:
         yield Finding("store", False, one_line(problem, LONGEST_PROBLEM))

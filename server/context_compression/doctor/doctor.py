@@ -18,6 +18,7 @@ from context_compression.doctor.checks import (
     Finding,
     check_database,
     check_key,
+    check_place,
     check_search,
     check_store,
     check_variables,
@@ -157,6 +158,8 @@ def check_server(
         return [*findings, Finding("server", False, f"there is no program {command[0]}", mend)]
     if error := unavailable():
         return [*findings, Finding("server", False, error.why, error.remedy)]
+    if wrong := [*check_place(command, environ)]:  # it would not start
+        return [*findings, *wrong]
     from context_compression.doctor.trial import try_out  # it needs that mcp
 
     try:

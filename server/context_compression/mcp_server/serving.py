@@ -34,7 +34,8 @@ from context_compression.mcp_server.web.tenant_tokens import (
     is_good,
 )
 from context_compression.mcp_server.web.tenants import TenantServers
-from context_compression.store.backend import CONFIG
+from context_compression.store.location import TENANT
+from context_compression.store.places import probe
 from context_compression.workspace import Workspace
 
 TOKEN, TOKENS = "CONTEXT_COMPRESSION_TOKEN", "CONTEXT_COMPRESSION_TOKENS"
@@ -48,6 +49,11 @@ Warning: other machines can reach {host}, and this server has no TLS: anybody on
 can read the token and the conversations. Keep it on 127.0.0.1 and put a reverse proxy in front:
   context-compression serve --http --port {port}
   caddy reverse-proxy --from YOUR.DOMAIN --to 127.0.0.1:{port} --change-host-header
+"""
+NO_TLS_FOR_TENANTS = """\
+Warning: other machines can reach {host}, and this server has no TLS: anybody on the network path \
+can read the tokens and the conversations. Let nobody but a reverse proxy reach it, which has TLS \
+and keeps the Host that clients send; --allow-host names that Host.
 """
 
 Protocol = Literal["auto", "legacy"]
@@ -130,17 +136,19 @@ def serve_http(
 
     Raises:
         InvalidSettings: a token is too weak or cannot be sent; or an address that other machines
-            can reach has no token; or the address cannot be used.
+            can reach has no token; or the address cannot be used; or options contradict each other.
     """
     options = options or HttpOptions(host, port, token)
     tokens, made_up = _tokens(workspace, options)
-    health = Health(lambda: workspace.store.backend.read_document(CONFIG))
+    health = Health(lambda: probe(workspace.store.backend))
     gate = gate_of(workspace, options, tokens, health)
     listening = _listening(options.host, options.port)
-    _announce(options.host, listening.getsockname()[1], made_up)
+    tenants = isinstance(tokens, TenantTokens)
+    no_tls = NO_TLS_FOR_TENANTS if tenants else NO_TLS
+    _announce(options.host, listening.getsockname()[1], made_up, no_tls)
     drain = options.drain_seconds
     if drain is None:
-        drain = DRAIN_SECONDS if isinstance(tokens, TenantTokens) else 0.0
+        drain = DRAIN_SECONDS if tenants else 0.0
     DrainingServer(http_config(gate), health, drain).run(sockets=[listening])
 
 
@@ -210,8 +218,13 @@ def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[Tokens, str]:
             f"There is one token for all (--token, {TOKEN}) and there are tokens of tenants "
             f"(--tokens, {TOKENS}). Leave out one of them."
         )
+    if tenants and workspace.part:
+        raise InvalidSettings(
+            f"There are tokens of tenants (--tokens, {TOKENS}), and a token decides whose a "
+            f"request is. Leave out the tenant {workspace.part} (--tenant, {TENANT})."
+        )
     if tenants:
-        return TenantTokens(tenants), ""
+        return TenantTokens(tenants, is_file=bool(options.tokens)), ""
     if given and not is_good(given):
         raise InvalidSettings(
             f"A token needs at least {SHORTEST_TOKEN} characters, only A-Z a-z 0-9 - . _ ~ + / and "
@@ -226,11 +239,11 @@ def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[Tokens, str]:
     return SingleToken(given or made_up), made_up
 
 
-def _announce(host: str, port: int, token: str) -> None:
+def _announce(host: str, port: int, token: str, no_tls: str) -> None:
     """Prints the address, a token that was made up, and a warning if there is no TLS."""
     address = f"[{host}]" if ":" in host else host
     header = f"Authorization: Bearer {token}\n" if token else ""
-    warning = "" if is_loopback(host) else NO_TLS.format(host=host, port=port)
+    warning = "" if is_loopback(host) else no_tls.format(host=host, port=port)
     sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{header}{warning}")
     sys.stderr.flush()
 

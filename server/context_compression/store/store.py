@@ -41,6 +41,7 @@ class Store:
 
         Raises:
             StoreError: another kind of URL, or the path contains a NUL character.
+            InvalidSettings: see `places.backend_at`.
             MissingExtra: the place is a database, and `psycopg` is not installed.
         """
         self.backend = backend_at(place) if isinstance(place, str | Path) else place
@@ -58,17 +59,19 @@ class Store:
         for the folder without it.
         """
         if (place := environ.get(PLACE)) and is_database(place):
-            return cls.of_user(place, home)
-        return cls.of_user(store_folder_for(start, home=home, environ=environ), home)
+            return cls.of_user(place, home, environ)
+        return cls.of_user(store_folder_for(start, home=home, environ=environ), home, environ)
 
     @classmethod
-    def of_user(cls, place: str | Path, home: Path) -> "Store":
+    def of_user(
+        cls, place: str | Path, home: Path, environ: Mapping[str, str] | None = None
+    ) -> "Store":
         """The store at a place; settings and prompts apply only if the user made or trusts it.
 
         A folder that a program names with `Store(folder)` is always trusted. The list of the user's
         folders is kept in `home`.
         """
-        return cls(backend_at(place, home))
+        return cls(backend_at(place, home, environ))
 
     @property
     def name(self) -> str:

@@ -44,6 +44,7 @@ class Workspace:
         overrides: settings from the command line.
         summary_seconds: for all requests of a summary; `None` for no limit.
         tenant: the tenant whose agents work here; `None` for the user's own.
+        part: the tenant to whose part of the store the user has bound this run; `None` for none.
     """
 
     store: Store
@@ -54,6 +55,7 @@ class Workspace:
     overrides: Mapping[str, Any]
     summary_seconds: float | None = SUMMARY_SECONDS
     tenant: str | None = None
+    part: str | None = None
 
     @classmethod
     def here(
@@ -75,12 +77,13 @@ class Workspace:
         Raises:
             StoreError: there is no working directory, or no home folder is known; or the store's
                 place or the tenant's name is impossible.
+            InvalidSettings: a variable goes only with a database, and the store is a folder.
         """
         environ = os.environ if environ is None else environ
         cwd = working_folder() if cwd is None else cwd
         home = home_folder() if home is None else home
         if store:
-            opened = Store.of_user(store, home)
+            opened = Store.of_user(store, home, environ)
         else:
             opened = Store.find(cwd, home=home, environ=environ)
         if tenant := tenant or environ.get(TENANT):
@@ -92,7 +95,7 @@ class Workspace:
         access = Access(roots, guarded.read_host_transcripts)
         if allow:
             overrides["allowed_paths"] = allowed
-        return cls(opened, environ, home, cwd, access, overrides)
+        return cls(opened, environ, home, cwd, access, overrides, part=tenant or None)
 
     def of_tenant(self, name: str) -> "Workspace":
         """The workspace of one of the server's tenants: a store of its own, and no files.

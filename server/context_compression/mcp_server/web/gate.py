@@ -102,8 +102,8 @@ class Gate:
             await away(scope, receive, send)
 
     def _tenant_of(self, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
-        sent = dict(headers).get(b"authorization", b"")
-        scheme, _, token = sent.partition(b" ")
+        sent = [value for name, value in headers if name == b"authorization"]
+        scheme, _, token = (sent[0] if len(sent) == 1 else b"").partition(b" ")
         tenant = self._tokens.tenant_of(token.strip(b" "))
         return tenant if scheme.lower() == b"bearer" else None
 

@@ -69,16 +69,19 @@ class Health:
                 limiter = anyio.CapacityLimiter(1)
                 await run_sync(self._ask_in_thread, abandon_on_cancel=True, limiter=limiter)
         except TimeoutError:
+            self._say(self._told or SLOW)
             return SLOW
-        except Exception as error:
-            self.tell(error)
+        except Exception:
             return UNREACHABLE
         self._told = ""
         return ""
 
     def tell(self, error: Exception) -> None:
         """Tells the operator why the store cannot be reached, once until it can again."""
-        why = str(error) if isinstance(error, ContextCompressionError) else type(error).__name__
+        ours = isinstance(error, ContextCompressionError)
+        self._say(str(error) if ours else type(error).__name__)
+
+    def _say(self, why: str) -> None:
         if why != self._told:
             self._told = why
             sys.stderr.write(f"Not ready: {one_line(why, 1_000)}\n")
@@ -87,5 +90,8 @@ class Health:
     def _ask_in_thread(self) -> None:
         try:
             self.check()
+        except Exception as error:
+            self.tell(error)  # also if it comes too late for an answer
+            raise
         finally:
             self._asking = False

@@ -4,6 +4,7 @@ A web page of another origin, or one that points its own name at this machine, i
 that a proxy adds (`X-Forwarded-…`) decide nothing.
 """
 
+import logging
 import re
 import socket
 from collections.abc import Iterator, Sequence
@@ -63,3 +64,14 @@ def _of_proxies(names: Sequence[str]) -> Iterator[str]:
         yield name
         if not match[2]:
             yield f"{name}:*"
+
+
+def _without_what_a_client_wrote(record: logging.LogRecord) -> bool:
+    """Lets the words of a refusal through: "Invalid Host header", but not that header."""
+    words, found, _ = record.getMessage().partition(" header: ")
+    if found:
+        record.msg, record.args = f"{words} header. --allow-host NAME allows a name.", ()
+    return True
+
+
+logging.getLogger("mcp.server.transport_security").addFilter(_without_what_a_client_wrote)

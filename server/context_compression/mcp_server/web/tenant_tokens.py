@@ -4,8 +4,8 @@ A line of the file is a tenant and a token, or the token's SHA-256, so that the 
 secret:
 
     # the build agents
-    builds   sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-    support  X3vQd0ZyQ1l0m8cW2rJt5uLk
+    builds   sha256:<64 hex digits>
+    support  <token>
 """
 
 import hmac
@@ -17,12 +17,23 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol
 
+from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
+from context_compression.store.names import FILE_NAME, RULE
 
 SHORTEST_TOKEN = 16  # characters
 TOKEN68 = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-TENANT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+LONGEST_PATH = 1_000  # characters shown of it
 HASHED = re.compile(r"sha256:([0-9A-Fa-f]{64})")
+PUBLIC = frozenset(
+    bytes.fromhex(each)
+    for each in (
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",  # of "test"
+        "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",  # of "foo"
+        "ed5460fb79ffd3966015491d2cd21506eae973d0a370c6b2286aee1251b38b18",  # of one that is long
+    )
+)
+"""Hashes of tokens that everybody knows: they stood in examples."""
 WHOLE_STORE = ""
 """The tenant of a server that has a single token: it has no tenants."""
 
@@ -57,17 +68,19 @@ class TenantTokens:
     A file that is damaged or missing meanwhile changes nothing, and stderr says so once.
     """
 
-    def __init__(self, given: str) -> None:
+    def __init__(self, given: str, *, is_file: bool = False) -> None:
         """The tokens.
 
         Args:
             given: the path of the file, or the lines themselves.
+            is_file: whether it can only be a path, so that an error may name it.
 
         Raises:
             InvalidSettings: the file cannot be read, or a line is wrong. No token is named.
         """
-        lines = len(given.split()) > 1 and not os.path.exists(given)
+        lines = not is_file and len(given.split()) > 1 and not os.path.exists(given)
         self._file = None if lines else given
+        self._named = is_file
         self._stamp: Stamp = None
         self._pairs = pairs_in(given) if lines else self._read(given)
 
@@ -98,7 +111,9 @@ class TenantTokens:
                 text = opened.read().decode()
         except (OSError, ValueError) as error:  # also: not UTF-8, a NUL in the path
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            named = f"in {file}" if self._stamp else "of tenants"  # else it may be a token itself
+            named = "of tenants"  # what is no file may be a token
+            if self._named or self._stamp:
+                named = f"in {one_line(file, LONGEST_PATH)}"
             raise InvalidSettings(
                 f"The tokens {named} cannot be read: {why}. Pass the path of a file with a tenant "
                 "and a token in each line."
@@ -110,17 +125,18 @@ def pairs_in(text: str, file: str = "the value given") -> Pairs:
     """The tenants and hashes in lines of tokens.
 
     Raises:
-        InvalidSettings: a line is wrong, two tenants have the same token, or there is none.
+        InvalidSettings: a line is wrong, or has a token of an example or of another tenant; or no
+            line has any.
     """
     pairs: list[tuple[str, bytes]] = []
     owners: dict[bytes, str] = {}
     spelled: dict[str, str] = {}
     for number, tenant, token in _lines(text):
         where = f"Line {number:,} of the tokens in {file}"
-        if not TENANT.fullmatch(tenant):
+        if not FILE_NAME.fullmatch(tenant):
             raise InvalidSettings(
-                f"{where} names no tenant: a name has 1 to 64 letters, digits, dots, `_` and `-`, "
-                "and does not begin with a dot. A line is a tenant, a space and a token."
+                f"{where} names no tenant: a name has {RULE}. A line is a tenant, a space and a "
+                "token."
             )
         if not HASHED.fullmatch(token) and not is_good(token):
             raise InvalidSettings(
@@ -129,6 +145,10 @@ def pairs_in(text: str, file: str = "the value given") -> Pairs:
             )
         hashed = HASHED.fullmatch(token)
         digest = bytes.fromhex(hashed[1]) if hashed else sha256(token.encode()).digest()
+        if digest in PUBLIC:
+            raise InvalidSettings(
+                f"{where} has a token of an example, which everybody knows. Make one of your own."
+            )
         if (other := spelled.setdefault(tenant.lower(), tenant)) != tenant:
             raise InvalidSettings(
                 f"{where} names {tenant}, and another line {other}. Some disks take both for one "

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from context_compression.errors import StoreDamaged, StoreError
-from context_compression.store.names import FILE_NAME, checked_name
+from context_compression.store.names import FILE_NAME, RULE, checked_name
 
 NAME = re.compile(rf"(?:{FILE_NAME.pattern})/([0-9a-f]{{2}})/\1[0-9a-f]{{62}}")
 """Matches the name of an object: `<tenant>/<first two digits>/<64 hex digits of its hash>`."""
@@ -68,8 +68,7 @@ def checked_object(name: str) -> str:
         return name
     raise StoreError(
         "An object is called <tenant>/<first two digits>/<64 lower-case hex digits>, where a "
-        "tenant has 1 to 128 characters of A-Z a-z 0-9 . _ - and does not begin with a dot; "
-        f"{name[:200]!r} does not fit."
+        f"tenant has {RULE}; {name[:200]!r} does not fit."
     )
 
 

@@ -140,6 +140,22 @@ class Database:
             HOLDERS.set(outer)
             holder.release(name)
 
+    def probe(self) -> None:
+        """Raises at once why the server does not answer. Calls go on trying for seconds."""
+        try:
+            with self._open().statements.connection(PROBE_SECONDS / 2) as connection:
+                connection.execute("SELECT 1")
+        except LOST:
+            try:
+                self._connect(PROBE_SECONDS).close()
+            except LOST as error:
+                told = self._refused if _is_refusal(error) else self._unreachable
+                raise told(_words_of(error)) from None
+            if pools := self._pools:
+                pools.check()
+        except psycopg.Error as error:
+            raise self._refused(_words_of(error)) from None
+
     def close(self) -> None:
         """Close all connections; the next statement opens others."""
         with self._making:
