@@ -21,6 +21,8 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolResult
 from context_compression.demo.board import Board
 from context_compression.session import Session
+from context_compression.store import Store
+from context_compression.store.file_backend import FileBackend
 from context_compression.tokens.usage import count_tokens
 
 TRANSCRIPT = "session.jsonl"
@@ -80,7 +82,7 @@ class Tour:
     ) -> None:
         self.board = board
         self._client, self._messages = client, list(messages)
-        self._session = Session(folder / ".compression", Path(TRANSCRIPT).stem)
+        self._session = Session(Store(FileBackend(folder / ".compression")), Path(TRANSCRIPT).stem)
 
     async def all(self) -> None:
         """Calls every tool, in the order in which an agent needs them."""

@@ -18,6 +18,8 @@ from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.session.following import shared_messages
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.status import Status, status_of
+from context_compression.store import Store
+from context_compression.store.file_backend import FileBackend
 from context_compression.tokens import Anchor
 from context_compression.tokens.usage import usage
 
@@ -77,9 +79,8 @@ class InMemory:
     def status(self, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None) -> Status:
         """The status of the last request, or of `messages`, as if nothing had been recorded."""
         with TemporaryDirectory() as folder:
-            empty = RecordedConversation(
-                Path(folder) / "store", self._conversation.id, **self._about
-            )
+            store = Store(FileBackend(Path(folder) / "store"))
+            empty = RecordedConversation(store, self._conversation.id, **self._about)
             return status_of(empty, self._view if messages is None else messages, anchor)
 
     @property
