@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from context_compression.errors import NotOurs, StoreError
 from context_compression.setting_names import with_own_names
@@ -46,17 +46,15 @@ class Store:
         """
         self.backend = backend_at(place) if isinstance(place, str | Path) else place
         self._logs: dict[str, SessionLog] = {}
-        self._tenant = ""
 
     def __repr__(self) -> str:
         return f"<Store {self.name}>"
 
     @classmethod
-    def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
-        """The user's store for work done in `start`.
+    def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> Self:
+        """The user's store for work done in `start`; see `location.store_folder_for`.
 
-        `CONTEXT_COMPRESSION_STORE` names a folder or a database; see `location.store_folder_for`
-        for the folder without it.
+        `CONTEXT_COMPRESSION_STORE` may also name a database.
         """
         if (place := environ.get(PLACE)) and is_database(place):
             return cls.of_user(place, home, environ)
@@ -65,7 +63,7 @@ class Store:
     @classmethod
     def of_user(
         cls, place: str | Path, home: Path, environ: Mapping[str, str] | None = None
-    ) -> "Store":
+    ) -> Self:
         """The store at a place; settings and prompts apply only if the user made or trusts it.
 
         A folder that a program names with `Store(folder)` is always trusted. The list of the user's
@@ -76,8 +74,7 @@ class Store:
     @property
     def name(self) -> str:
         """What people are shown for the store: its path, or its address without secrets."""
-        whose = f", tenant {self._tenant}" if self._tenant and not self.backend.folder else ""
-        return f"{self.backend.name}{whose}"
+        return self.backend.name
 
     @property
     def files(self) -> FileBackend:
@@ -136,9 +133,7 @@ class Store:
         Raises:
             StoreError: the name has other characters than A-Z a-z 0-9 . _ -, or too many.
         """
-        store = Store(self.backend.of_tenant(tenant))
-        store._tenant = tenant
-        return store
+        return Store(self.backend.of_tenant(tenant))
 
     def prompt(self, name: str) -> str | None:
         """The user's instruction for summaries of this name.
@@ -163,9 +158,9 @@ class Store:
         return {} if not_applied else with_own_names(values)
 
     def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-        """Replace the settings with what `change` returns for them.
+        """Replace the settings with what `change` returns for them; returns the new values.
 
-        No other process writes in between. Returns the new values.
+        No other process writes in between.
 
             store.update_config(lambda values: {**values, "token_budget": 100_000})
 
@@ -344,9 +339,8 @@ class Store:
 
     def _log(self, id: str) -> SessionLog:
         """As `session`, without a check of the store."""
-        if id not in self._logs:
-            self._logs[id] = SessionLog(self.backend, id)
-        return self._logs[id]
+        log = self._logs.get(id) or SessionLog(self.backend, id)
+        return self._logs.setdefault(id, log)
 
     def _counts(self, summary: Mapping[str, Any]) -> bool:
         """Whether the compression of a summary completed; `True` if the log cannot be read."""

@@ -93,8 +93,9 @@ class PostgresBackend:
 
     @property
     def name(self) -> str:
-        """The address, without user, password and parameters."""
-        return self.database.address.shown
+        """The address, without user, password and parameters; and the tenant, if it has a name."""
+        whose = "" if self.tenant == TENANT else f", tenant {self.tenant}"
+        return f"{self.database.address.shown}{whose}"
 
     def of_tenant(self, tenant: str) -> "PostgresBackend":
         """The store of another tenant in the same database."""
