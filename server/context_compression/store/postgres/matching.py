@@ -112,11 +112,16 @@ class Fits:
         return [form for form in forms if form.condition]
 
     def _together(self, query: Query, limits: str) -> Iterator[tuple[Found, float]]:
-        """Texts that hold several terms, of which each alone is held by too many texts."""
+        """Texts that hold several terms, of which each alone is held by too many texts.
+
+        If one is held by few, those texts are found, and no text with others is better.
+        """
         number = self._scope.texts
         conditions = {term: lexemes.in_any_form(term) for term in query.terms}
         terms = [term for term, condition in conditions.items() if condition]
         found = self.find([lexemes.both(limits, conditions[term]) for term in terms])
+        if any(each.complete and each.texts for each in found):
+            return
         weight = {
             term: _weight(each.share_of(number), number)
             for term, each in zip(terms, found, strict=True)
