@@ -110,7 +110,7 @@ def test_the_session_of_a_request_can_be_had_by_who_sent_it(facts: dict[str, Any
 
 
 def test_without_the_packages_of_the_proxy_the_adapter_names_its_extra(facts: dict[str, Any]):
-    assert 'pip install ".[litellm]"' in facts["without_proxy"]
+    assert 'pip install ".[litellm]" "litellm[proxy]"' in facts["without_proxy"]
 
 
 def test_the_example_runs_as_it_stands(tmp_path: Path):

@@ -23,7 +23,7 @@ from environments import environment
 FRAMEWORKS = "CONTEXT_COMPRESSION_FRAMEWORKS"
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "integrations" / "programs"
-BESIDE = {"langchain": ("deepagents>=0.7,<1",)}
+BESIDE = {"langchain": ("deepagents>=0.7,<1",), "litellm": ("litellm[proxy]",)}
 """The packages that the programs of an extra use beside its own."""
 PATIENCE = 300  # seconds for a whole run; most take 15
 

@@ -50,7 +50,7 @@ from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.workspace import Workspace
 
-with extra("litellm"):
+with extra("litellm", "litellm[proxy]"):
     from litellm.integrations.custom_logger import CustomLogger
     from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
 

@@ -14,7 +14,7 @@ from context_compression.extras import extra
 from context_compression.integrations.litellm_calls import MESSAGES, RESPONSES, Api, name_of
 from context_compression.loops.restoring import RESTORE
 
-with extra("litellm"):
+with extra("litellm", "litellm[proxy]"):
     from litellm import get_llm_provider
     from litellm.exceptions import BadRequestError
     from litellm.proxy import proxy_server  # its router is made later

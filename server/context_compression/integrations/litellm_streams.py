@@ -15,7 +15,7 @@ from context_compression.extras import extra
 from context_compression.integrations.litellm_calls import CHAT, as_dict, name_of
 from context_compression.loops.restoring import RESTORE, RestoreTool
 
-with extra("litellm"):
+with extra("litellm", "litellm[proxy]"):
     from litellm import acompletion, stream_chunk_builder
     from litellm.proxy import proxy_server
 
