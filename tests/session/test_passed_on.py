@@ -82,10 +82,10 @@ def test_an_item_of_an_unknown_type_is_told_once(tmp_path: Path, recorded: bool)
 
 
 def test_a_request_without_a_compression_says_what_failed(tmp_path: Path) -> None:
-    def listen(event: Any) -> None:
-        raise ValueError("listener")
+    def count(text: str) -> int:
+        raise ValueError("no counter")
 
-    session = Session(tmp_path, "s", settings={"token_budget": 2_000}, on_event=listen)
+    session = Session(tmp_path, "s", settings={"token_budget": 2_000}, counter=count)
     talk = [
         {"role": role, "content": f"{number} {role} " * 60}
         for number in range(20)
@@ -95,5 +95,5 @@ def test_a_request_without_a_compression_says_what_failed(tmp_path: Path) -> Non
     session.fit([*talk, ASKED])
 
     assert session.status().warnings == [
-        "a request was made in memory, because something else failed: ValueError: listener"
+        "a request was made in memory, because something else failed: ValueError: no counter"
     ]

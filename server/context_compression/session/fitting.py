@@ -32,7 +32,7 @@ from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.session.triggers import before_request
 from context_compression.session.unread import Followed, with_unread
-from context_compression.tokens import Count, Counter, anchor_in, fingerprint
+from context_compression.tokens import Counter, anchor_in, fingerprint
 
 Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
 """Yields compressions, and `None` when none is needed any more; receives their results."""
@@ -310,7 +310,7 @@ class Fitting:
         usage, of = conversation.usage(), len(state.view)
         first = kept if continues else of
         upper = usage.used_tokens.upper
-        first_upper = upper - self._total(state.view[first:]).upper + 1  # both were rounded up
+        first_upper = upper - self._upper(first, of) + 1  # both were rounded up
         self._counted = Counted(upper, state.number, beside, of, first, first_upper)
         return before_request(conversation, self._pace, usage)
 
@@ -324,11 +324,15 @@ class Fitting:
         upper, at = (last.upper, kept) if last.of == kept else (last.first_upper, last.first)
         if at > kept:
             return None
-        upper += self._total(view[at:kept]).upper
-        new = self._total(view[kept:], read).upper
+        upper += self._upper(at, kept)
+        new = self._upper(kept, len(view), read)
         return Counted(upper + new, number, last.beside, len(view), kept, upper)
 
-    def _total(self, raw: Sequence[Any], read: Sequence[Message] | None = None) -> Count:
-        """The count of messages, which may be read already."""
-        counter = Counter(self._conversation.model, self._conversation.counter)
-        return counter.total(read or parse(raw).messages)
+    def _upper(self, start: int, stop: int, read: Sequence[Message] | None = None) -> int:
+        """The upper bound of the tokens of some messages of the view, which may be read already."""
+        view = self._state.view
+        try:
+            read = read or parse(view[start:stop]).messages
+        except InvalidConversation:  # they do not show their format alone
+            read = parse(view).messages[start:stop]
+        return Counter(self._conversation.model, self._conversation.counter).total(read).upper
