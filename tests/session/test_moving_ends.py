@@ -11,7 +11,7 @@ import pytest
 from context_compression import Session, compress
 from context_compression.conversation.cache_marks import said
 from context_compression.conversation.refs import canonical
-from context_compression.testing import Dialect, Run, said_by_user, tool_step
+from context_compression.testing import Dialect, Run, ScriptedSummarizer, said_by_user, tool_step
 
 WINDOW = {"token_budget": 20_000}
 TOOLS: list[Any] = [{"name": "context_restore", "input_schema": {"type": "object"}}]
@@ -93,7 +93,7 @@ def test_a_mark_that_moves_with_the_newest_message_changes_nothing(
 
     broken, shared = kept(requests)
     assert session.state().compressions
-    assert broken <= 5
+    assert broken <= (10 if background else 5)
     assert shared > 0.8
 
 
@@ -183,3 +183,44 @@ def test_a_log_of_an_older_version_is_read_as_it_was_written(tmp_path: Path):
 
     assert session.state().compressions == []
     assert session.view() == history[:-1]
+
+
+def test_an_end_before_which_nothing_is_left_is_not_cut_off(tmp_path: Path):
+    session = Session(tmp_path, "s")
+    task = said_by_user("Fix the build.", "anthropic")
+    session.fit([task, said_by_user("Look at all of this: " + log(1), "anthropic")])
+    session.compress(force=True, strategy="window", target_tokens=600)
+    assert len(session.view()) < 2 or session.view()[0] != task
+
+    assert session.fit([task, *step(1, "anthropic")])[0] == task
+
+
+@pytest.mark.parametrize("keeps_the_view", [False, True])
+def test_each_compression_is_made_once(tmp_path: Path, *, keeps_the_view: bool):
+    model = ScriptedSummarizer("## Goal\nFix the build.")
+    session = Session(tmp_path, "s", settings=WINDOW, summarizer=model)
+    history = [said_by_user("Fix the build.", "openai")]
+    for number in range(40):
+        view = session.fit(history, tools=TOOLS)
+        history = [*(view if keeps_the_view else history), *step(number, "openai")]
+
+    made = len(session.state().compressions)
+    assert made == max(session.state().numbers) > 1
+    for _ in range(made):
+        session.undo()
+    assert session.view() == session.state().recorded
+
+
+def test_a_refused_request_goes_out_again_without_marks_of_earlier_ones(tmp_path: Path):
+    session = Session(tmp_path, "s", settings=WINDOW)
+    history = [said_by_user("Fix the build.", "anthropic")]
+    given: Messages = []
+    for number in range(12):
+        given = marked(history, anthropic)
+        session.fit(given, tools=TOOLS)
+        history += step(number, "anthropic")
+
+    again = session.recover(RuntimeError("prompt is too long: 300000 tokens > 200000 maximum"))
+
+    assert again and number_of_marks(again) == 1
+    assert again[-1] is given[-1]

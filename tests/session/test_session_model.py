@@ -1,5 +1,6 @@
 """A session against a model of it in memory, under random sequences of everything it can do."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +21,7 @@ from hypothesis.stateful import (
 from context_compression import BudgetTooSmall, Result, Session
 from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import canonical, ref_of
+from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.testing import Dialect, Run, said_by_user, tool_step
 
@@ -116,24 +118,26 @@ class Conversing(RuleBasedStateMachine):
         """Somebody else's history: ours up to a point, then other messages."""
         start = self.recorded[: round(len(self.recorded) * kept)]
         followed = start + self._take(count, after=start)
+        before = self.session.state()
 
         self.session.follow(followed)
 
-        self._followed(followed)
+        self._followed(followed, before)
 
     @rule(count=st.integers(0, 6))
     def follow_the_view(self, count: int) -> None:
         """Somebody who took our view over and went on from there."""
         taken = self._take(count, after=self.view)
+        before = self.session.state()
 
         self.session.follow(self.view + taken)
 
         if self.view:
             self.recorded, self.view = self.recorded + taken, self.view + taken
         else:
-            self._followed(taken)
+            self._followed(taken, before)
 
-    def _followed(self, messages: Messages) -> None:
+    def _followed(self, messages: Messages, state: State) -> None:
         """The view after `follow`: as far as it has to be that of a model, and no further."""
         if self.view and messages[: len(self.view)] == self.view:  # they hold our view
             new = messages[len(self.view) :]
@@ -144,11 +148,12 @@ class Conversing(RuleBasedStateMachine):
             if ours != theirs:
                 break
             shared += 1
-        end = len(self.view) - len(self.recorded) + shared
-        while self.before and not self._is_untouched(end, shared):  # it changed what is gone
+        gone, origins = len(self.recorded) - shared, state.origins
+        while self.before and not self._is_untouched(origins, gone):  # it changed what is gone
             before, length = self.before.pop()
             self.view = before + self.view[length:]
-            end = len(self.view) - len(self.recorded) + shared
+            origins = state.origins_before[len(self.before)][: len(before)] + origins[length:]
+        end = len(self.view) - gone
         self.recorded = self.recorded[:shared] + messages[shared:]
         self.view = self.view[:end] + messages[shared:]
         for at, (before, length) in reversed([*enumerate(self.before)]):
@@ -156,10 +161,15 @@ class Conversing(RuleBasedStateMachine):
             self.before[at] = covered, min(end, length)
             end = len(covered)
 
-    def _is_untouched(self, end: int, shared: int) -> bool:
-        """Whether the last compression left alone what comes after `end` in the view."""
-        kept = self.view[end : self.before[-1][1]] if end >= 0 else None
-        return kept is not None and kept == self.recorded[shared:][: len(kept)]
+    def _is_untouched(self, origins: Sequence[int | None], gone: int) -> bool:
+        """Whether the last compression left alone what is gone, and the message before that."""
+        shared, end = len(self.recorded) - gone, len(self.view) - gone
+        length = self.before[-1][1]
+        if end > length:
+            return True
+        kept = self.view[end:length] if end >= 0 else None
+        stays = end == shared == 0 or (end > 0 and origins[end - 1] == shared - 1)
+        return stays and kept == self.recorded[shared:][: length - end]
 
     @precondition(lambda self: self.archived)
     @rule(pick=st.integers(0), note=st.booleans())

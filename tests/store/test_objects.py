@@ -250,7 +250,7 @@ def test_a_store_in_a_database_keeps_large_messages_sealed_in_a_bucket(
 ) -> None:
     monkeypatch.setenv("CONTEXT_COMPRESSION_OBJECTS", in_bucket)
     monkeypatch.setenv("CONTEXT_COMPRESSION_KEY", urlsafe_b64encode(b"k" * 32).decode())
-    backend, again = backend_at(postgres_server.url), backend_at(postgres_server.url)
+    backend, again = (backend_at(postgres_server.url).of_tenant("sealed") for _ in range(2))
     archived = "in-a-bucket", file_name(NOON, 1)
     large = [{"role": "user", "content": TEXT.decode() * 100}]
 

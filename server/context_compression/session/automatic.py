@@ -210,7 +210,7 @@ class AutomaticConversation(RecordedConversation):
             result = self._compressor.run(planned)
         except BudgetTooSmall:
             return None
-        return self.view() if result.changed else None
+        return self._fitting.sent_again() if result.changed else None
 
     async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
         """`recover` for an event loop."""
@@ -221,7 +221,7 @@ class AutomaticConversation(RecordedConversation):
             result = await self._compressor.arun(planned)
         except BudgetTooSmall:
             return None
-        return await in_thread(self.view) if result.changed else None
+        return await in_thread(self._fitting.sent_again) if result.changed else None
 
     def _beside(self, system: Any = None, tools: Any = None) -> None:
         """Count what goes with the next request beside the messages, where it is given."""

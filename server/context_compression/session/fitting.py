@@ -81,17 +81,15 @@ class Counted:
 
     Attributes:
         upper: the upper bound of the tokens in use.
-        number: how many events the log had then.
-        beside: a fingerprint of what is counted beside the messages.
-        of: how many messages the view had.
-        first: how many of them need `first_upper` tokens, with what is beside them.
+        view: its messages.
+        beside: a fingerprint of what is counted beside them.
+        first: how many of the messages need `first_upper` tokens, with what is beside them.
         first_upper: see `first`.
     """
 
     upper: int
-    number: int
+    view: Sequence[Any]
     beside: int
-    of: int
     first: int
     first_upper: int
 
@@ -148,8 +146,12 @@ class Fitting:
                 if not left:
                     raise
                 self.follow(history)
-            else:
-                planned = self.follow(history, focus)
+            else:  # a program may pass the view before it, which is nowhere recorded any more
+                now = self._conversation.state()
+                if len(now.recorded) == len(self._state.recorded):
+                    self._state, planned = now, None
+                else:
+                    planned = self.follow(history, focus)
         if planned:
             raise StoreError(f"Other processes go on recording in {self._conversation.id}.")
         yield None
@@ -192,6 +194,11 @@ class Fitting:
         """`shown`, after a compression that `requests` did not plan."""
         self._state = self._conversation.state()
         return self.shown()
+
+    def sent_again(self) -> list[Any]:
+        """What goes out instead of a refused request; the view, if no history was followed."""
+        followed = self._followed.history
+        return self.shown_again().messages if followed else self._conversation.view()
 
     @property
     def used(self) -> int:
@@ -301,7 +308,7 @@ class Fitting:
         kept = len(before.view) - gone
         continues = state.view[:kept] == before.view[:kept] and not anchor_in(state.view[kept:])
         last = self._counted
-        if last and continues and (last.number, last.beside) == (before.number, beside):
+        if last and continues and (last.view, last.beside) == (before.view, beside):
             counted = self._count_on(last, kept, read)
             decides = counted and counted.upper < settings.threshold_tokens
             if decides and settings.strategy != "window":
@@ -311,7 +318,7 @@ class Fitting:
         first = kept if continues else of
         upper = usage.used_tokens.upper
         first_upper = upper - self._upper(first, of) + 1  # both were rounded up
-        self._counted = Counted(upper, state.number, beside, of, first, first_upper)
+        self._counted = Counted(upper, state.view, beside, first, first_upper)
         return before_request(conversation, self._pace, usage)
 
     def _count_on(self, last: Counted, kept: int, read: Sequence[Message] | None) -> Counted | None:
@@ -320,13 +327,13 @@ class Fitting:
         Returns:
             `None` if all must be counted.
         """
-        view, number = self._state.view, self._state.number
-        upper, at = (last.upper, kept) if last.of == kept else (last.first_upper, last.first)
+        view, all_stay = self._state.view, len(last.view) == kept
+        upper, at = (last.upper, kept) if all_stay else (last.first_upper, last.first)
         if at > kept:
             return None
         upper += self._upper(at, kept)
         new = self._upper(kept, len(view), read)
-        return Counted(upper + new, number, last.beside, len(view), kept, upper)
+        return Counted(upper + new, view, last.beside, kept, upper)
 
     def _upper(self, start: int, stop: int, read: Sequence[Message] | None = None) -> int:
         """The upper bound of the tokens of some messages of the view, which may be read already."""

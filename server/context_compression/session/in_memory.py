@@ -57,7 +57,12 @@ class InMemory:
         view: Sequence[Any] = [*history]
         try:
             if shared := self._shared(history):
-                view = [*map(without_marks, self._view), *history[shared:]]
+                places = {id(message): place for place, message in enumerate(self._history)}
+                known = ((message, places.get(id(message))) for message in self._view)
+                view = [
+                    *(without_marks(m) if place is None else history[place] for m, place in known),
+                    *history[shared:],
+                ]
             view = self._compressed(view)
         except Exception as error:
             self.warn("a request was made without a compression", error)

@@ -213,7 +213,11 @@ def may_cut(
     if start > length:
         return True
     before = max(0, start - 1)  # what comes next must go on from the same message
-    if start < 0 or [*origins[before:]] != [*range(to - start + before, len(recorded))]:
+    if (
+        start < 0
+        or start == 0 < to
+        or [*origins[before:]] != [*range(to - start + before, len(recorded))]
+    ):
         return False
     untouched = view[start:length]
     return untouched == recorded[to : to + len(untouched)]
