@@ -77,7 +77,7 @@ def test_a_store_that_cannot_be_written_leaves_results_whole(kinds: dict[str, An
 
 
 def test_a_store_and_settings_can_be_passed_as_to_every_adapter(kinds: dict[str, Any]) -> None:
-    assert kinds["passed"] == [True, 77, "id"]
+    assert kinds["passed"] == [True, True, 77, "id"]
 
 
 def test_the_example_archives_a_large_result(kinds: dict[str, Any]) -> None:

@@ -109,6 +109,16 @@ def test_the_session_of_a_request_can_be_had_by_who_sent_it(facts: dict[str, Any
     assert facts["of_another_key"] != facts["session_of"]
 
 
+@pytest.mark.parametrize("tools", ["no tools", "tools", "its own"])
+def test_a_fitted_request_without_an_id_still_has_its_session(
+    facts: dict[str, Any], tools: str
+) -> None:
+    assert facts["without_id"][tools] == {
+        "same": True, "recorded": 61, "changed": True, "other_key": False,
+        "answered": tools == "tools",
+    }  # fmt: skip
+
+
 def test_without_the_packages_of_the_proxy_the_adapter_names_its_extra(facts: dict[str, Any]):
     assert 'pip install ".[litellm]" "litellm[proxy]"' in facts["without_proxy"]
 

@@ -101,6 +101,7 @@ WRONG = {
     f"ann sha256:{'0' * 63}g": "has no token",
     f"ann {ANN.decode()}\nbob {hashed(ANN)}": "gives bob a token of ann",
     f"ann {ANN.decode()}\nAnn {NEW.decode()}": "names Ann, and another line ann",
+    f"ann {ANN.decode()}\nann. {NEW.decode()}": "names ann., and another line ann",
     "# nothing\n": "There are no tokens in",
 }
 
@@ -126,14 +127,32 @@ def test_a_value_that_is_no_file_is_told_but_not_its_name_which_may_be_a_token(
     assert given not in str(refused.value)
 
 
-@pytest.mark.parametrize("named", ["no/such/file", "a file of tokens", "nul\0"])
-def test_a_file_that_an_option_names_is_named_when_it_cannot_be_read(named: str) -> None:
-    shown = named.replace("\0", "\\x00")
+@pytest.mark.parametrize("named", ["no/such/file", "{folder}/no-such-file-here", "{folder}"])
+def test_a_file_that_an_option_names_is_named_when_it_cannot_be_read(
+    tmp_path: Path, named: str
+) -> None:
+    folder = tmp_path / "a folder" if named == "{folder}" else tmp_path
+    folder.mkdir(exist_ok=True)
+    named = named.format(folder=folder)
 
     with pytest.raises(InvalidSettings, match="cannot be read") as refused:
         TenantTokens(named, is_file=True)
 
-    assert f"The tokens in {shown} cannot be read" in str(refused.value)
+    assert f"The tokens in {named} cannot be read" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "builds {token}", "builds {token}\nsupport {token}", "{token}", "a/{token}", "/{token}",
+        "nul\0{token}",
+    ],
+)  # fmt: skip
+def test_lines_or_a_token_in_the_place_of_a_file_are_not_shown(given: str) -> None:
+    with pytest.raises(InvalidSettings, match="Pass the path of a file") as refused:
+        TenantTokens(given.format(token=ANN.decode()), is_file=True)
+
+    assert ANN.decode() not in str(refused.value)
 
 
 def test_a_tenant_may_have_any_name_that_the_option_tenant_takes() -> None:

@@ -460,7 +460,7 @@ async def test_while_it_drains_a_server_answers_and_ends_each_connection(tmp_pat
             {"CONTEXT_COMPRESSION_TOKEN": "a-token-for-tests"},
             "Leave out one of them",
         ),
-        (HttpOptions(tokens="no-such-file"), {}, "The tokens in no-such-file cannot be read: No"),
+        (HttpOptions(tokens="./no-file"), {}, "The tokens in ./no-file cannot be read: No"),
         (HttpOptions(), {"CONTEXT_COMPRESSION_TOKENS": "ann short\nbob"}, "has no token"),
         (HttpOptions(limits=Limits()), {}, "limits of tenants"),
         (HttpOptions(host="0.0.0.0"), {}, "choose a token"),

@@ -149,7 +149,7 @@ class Conversing(RuleBasedStateMachine):
                 break
             shared += 1
         gone, origins = len(self.recorded) - shared, state.origins
-        while self.before and not self._is_untouched(origins, gone):  # it changed what is gone
+        while gone and self.before and not self._is_untouched(origins, gone):  # it changed what is gone
             before, length = self.before.pop()
             self.view = before + self.view[length:]
             origins = state.origins_before[len(self.before)][: len(before)] + origins[length:]

@@ -2,15 +2,19 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from context_compression import Session
 from context_compression.errors import StoreError
-from context_compression.store import Store
+from context_compression.store import Store, session_folder
+from context_compression.store.root_folder import holding
 from context_compression.testing import said_by_user
 
 NAME = "history.sqlite3"
@@ -90,6 +94,48 @@ def test_a_link_in_its_place_is_not_followed(store: Store, tmp_path: Path) -> No
         write(store)
 
     assert not (tmp_path / "elsewhere").exists()
+
+
+KILLED = f"""
+import os, sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+database.execute("PRAGMA journal_mode=WAL")
+database.execute("CREATE TABLE items (text)")
+database.execute("INSERT INTO items VALUES ('{HELLO}')")
+database.commit()
+os._exit(0)
+"""
+
+
+def test_what_a_killed_process_wrote_in_a_store_of_ours_stays_when_it_is_trusted(
+    tmp_path: Path,
+) -> None:
+    ours = Store.of_user(tmp_path / "ours", tmp_path / "home")
+    ours.session("s").append({"type": "history", "created_at": "2026-11-21T12:00:00Z"})
+    with ours.files.session("s").database(NAME) as path:
+        subprocess.run([sys.executable, "-c", KILLED, str(path)], check=True)
+    assert path.with_name(f"{NAME}-wal").stat().st_size > 0
+
+    ours.files.trust()
+
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT text FROM items").fetchall() == [(HELLO,)]
+
+
+def test_a_store_is_not_trusted_while_a_conversation_is_written(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = Store.of_user(store.folder, tmp_path / "home")
+    with store.files.session("s").database(NAME) as path:
+        journal = path.with_name(f"{NAME}-wal")
+        journal.write_bytes(b"what is being written")
+        monkeypatch.setattr(session_folder, "holding", partial(holding, timeout=0))
+
+        with pytest.raises(StoreError, match="another process is writing to this conversation"):
+            theirs.files.trust()
+
+        assert journal.exists()
+    assert not theirs.is_ours
 
 
 def test_a_store_is_trusted_without_the_journals_in_it(store: Store, tmp_path: Path) -> None:

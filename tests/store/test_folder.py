@@ -88,6 +88,18 @@ def test_what_only_a_database_does_is_not_believed_of_a_folder(
     Store(old).session("before").append({"type": "message"})
 
 
+@pytest.mark.parametrize("name", ["TENANT", "KEY", "OBJECTS"])
+def test_a_store_that_a_program_made_is_used_as_it_is(store: Store, home: Path, name: str) -> None:
+    made_elsewhere = Store("postgresql://127.0.0.1:1/archive")
+    environ = {f"CONTEXT_COMPRESSION_{name}": "acme"}
+
+    for made in (store, made_elsewhere):
+        workspace = Workspace.here(environ=environ, cwd=home, home=home, store=made)
+
+        assert workspace.store is made
+        assert workspace.part is None
+
+
 def found(start: Path, home: Path, **environ: str) -> Path:
     return Store.find(start, home=home, environ=environ).folder
 

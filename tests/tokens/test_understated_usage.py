@@ -48,6 +48,44 @@ def test_a_session_is_compressed_whatever_a_gateway_leaves_out(
     assert list(session.status().warnings).count(UNDERSTATED) == 1
 
 
+@pytest.mark.parametrize("between", ["\t", "\n", "=", "- ", "─"])
+def test_true_usage_is_believed_of_texts_whose_tokens_are_long(between: str) -> None:
+    table = "\n".join(f"{n}{between * 200}ok" for n in range(300))
+    charged = count_tokens([{"role": "user", "content": table}], model="gpt-5")
+    messages = [
+        {"role": "user", "content": table},
+        {"role": "assistant", "content": "Yes.", "usage": {"prompt_tokens": int(charged)}},
+    ]
+
+    assert not is_understated(parse(messages))
+
+
+@pytest.mark.parametrize("wrong", [True, "40", None, [5, None, [], "x"], {"a": 1}, -4, 0.5])
+def test_usage_of_an_odd_type_is_no_usage(wrong: Any) -> None:
+    said = {"role": "assistant", "content": "ok"}
+    right = {"input_tokens": 50, "output_tokens": 2}
+    edits = [{"cleared_input_tokens": wrong}]
+    right_usage: list[dict[str, Any]] = [
+        {"usage": right, "context_management": wrong},
+        {"usage": right, "context_management": {"applied_edits": wrong}},
+        {"usage": right, "context_management": {"applied_edits": edits}},
+        {"usage": right | {"cache_read_input_tokens": wrong, "prompt_tokens": wrong}},
+    ]
+    no_usage: list[dict[str, Any]] = [
+        {"usage": wrong},
+        {"usage": {"input_tokens": wrong, "output_tokens": wrong, "prompt_tokens": wrong}},
+    ]
+
+    for more, anchor in (
+        *((each, Anchor(52, 2)) for each in right_usage),
+        *((each, None) for each in no_usage),
+    ):
+        conversation = parse([{"role": "user", "content": "hi"}, said | more])
+
+        assert anchor_in(conversation) == anchor
+        assert not is_understated(conversation)
+
+
 @pytest.mark.parametrize("charged", SMALL)
 def test_without_a_session_it_is_counted_and_told(charged: dict[str, Any]) -> None:
     messages = history(20, charged)

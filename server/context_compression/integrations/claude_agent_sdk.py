@@ -20,7 +20,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
@@ -61,7 +60,7 @@ class ContextCompression:
 
     Args:
         store: a `Store`, the path of its folder, or the address of a database; by default the store
-            that the command would use here.
+            that the command would use here, with the tenant that the environment names.
         settings: a `Settings`, or some of its values, such as `offload_min_tokens`.
 
     Raises:
@@ -75,11 +74,10 @@ class ContextCompression:
         settings: Settings | Mapping[str, Any] | None = None,
     ) -> None:
         given = for_model(settings, None)  # an error is raised here, not in a hook
-        place = store.backend.folder if isinstance(store, Store) else store
-        here = Workspace.here(
-            store=str(place) if place else None, **given.model_dump(exclude_unset=True)
+        self._workspace = Workspace.here(
+            store=store if store is None or isinstance(store, Store) else Store(store),
+            **given.model_dump(exclude_unset=True),
         )
-        self._workspace = replace(here, store=store) if isinstance(store, Store) else here
 
     def session_of(self, id: str) -> Session:
         """The session of a session of Claude Code, by its id, as `ResultMessage` has it."""

@@ -16,12 +16,14 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
 from threading import Lock
 from typing import Any, Unpack
 
+from context_compression.conversation.messages import as_object
 from context_compression.conversation.refs import ref_of
 from context_compression.display.strings import one_line
 from context_compression.extras import extra
@@ -60,13 +62,28 @@ APIS: Mapping[str, Api] = {
 }  # fmt: skip
 """The APIs, by the names that LiteLLM gives their calls."""
 MARK = "context_compression"
-"""The key in a request's metadata for the token of the session that answers its calls."""
+"""The key in a request's metadata for the token that `Fitted` is remembered by."""
 MOST_ROUNDS = 8
 """How many times the model can restore before it must answer."""
 MOST_MARKED = 10_000
 """How many requests are remembered; a request is over long before so many others came."""
 _has_own: ContextVar[bool] = ContextVar("context_compression_has_own_tool", default=False)
 """Whether the client of a request has a tool with the name of ours, which it answers itself."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What is remembered of a request, whose own messages are gone once it is fitted.
+
+    Attributes:
+        session: the id of its session.
+        owner: whose it is; see `_owner_of`.
+        offered: the API in which our tool is offered, and its calls answered; `None` if it is not.
+    """
+
+    session: str
+    owner: str
+    offered: Api | None
 
 
 class ContextCompression(CustomLogger):
@@ -82,7 +99,7 @@ class ContextCompression(CustomLogger):
     def __init__(self, **options: Unpack[SessionOptions]) -> None:
         super().__init__()
         self.sessions = Sessions.of(self, "litellm", options)
-        self._marked: OrderedDict[str, tuple[str, Api]] = OrderedDict()
+        self._marked: OrderedDict[str, Fitted] = OrderedDict()
         self._lock = Lock()
 
     def session_of(self, user_api_key_dict: Any, data: Mapping[str, Any]) -> Session:
@@ -90,17 +107,16 @@ class ContextCompression(CustomLogger):
 
         Args:
             user_api_key_dict: who sent it, as LiteLLM tells each of its callbacks.
-            data: the request.
+            data: the request, as it came or as we fitted it.
         """
+        owner, model = _owner_of(user_api_key_dict), models(str(data.get("model")))[0]
+        if (fitted := self._fitted(data)) and fitted.owner == owner:
+            return self.sessions.named(fitted.session, model=model)
         messages = data.get("messages") or data.get("input") or []
-        names = ("api_key", "user_id", "team_id", "org_id", "end_user_id")
-        owner = json.dumps([getattr(user_api_key_dict, name, None) for name in names])
-        tenant = sha256(owner.encode()).hexdigest()[:32]
-        model = models(str(data.get("model")))[0]
         if given := session_id(data):
-            return self.sessions.of_history(f"{tenant}/id/{given}", messages, model)
+            return self.sessions.of_history(f"{owner}/id/{given}", messages, model)
         id = first_call(messages) or ref_of(first_messages(messages))
-        return self.sessions.open(f"{tenant}/{id}", model=model)
+        return self.sessions.open(f"{owner}/{id}", model=model)
 
     @property
     def server_fulfilled_tool_names(self) -> frozenset[str]:
@@ -129,10 +145,12 @@ class ContextCompression(CustomLogger):
             why = one_line(str(error) or type(error).__name__)
             logger.warning("a request is sent as it came: %s", why)
             return data
-        if can_answer(data, api) and places:
+        offered = api if can_answer(data, api) and places else None
+        if offered:
             data["tools"] = others = [*data["tools"], api.tool(restore_tool(session))]
             data["max_agentic_loops"] = MOST_ROUNDS
-            places[-1][MARK] = self._mark(session, api)
+        for place in places[-1:]:
+            place[MARK] = self._mark(Fitted(session.id, _owner_of(user_api_key_dict), offered))
         system = data.get(api.system) if api.system else None
         # without a tool of the client's own that has our name: it does not know our refs
         data[api.messages] = await session.afit(messages, system=system, tools=others)
@@ -142,9 +160,9 @@ class ContextCompression(CustomLogger):
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncGenerator[Any]:
         """The stream for the client; LiteLLM itself continues those of Anthropic's API."""
-        marked = self._marked_in(request_data)
-        if marked and marked[1] is CHAT:
-            tool = self._tool(marked[0])
+        fitted = self._fitted(request_data)
+        if fitted and fitted.offered is CHAT:
+            tool = self._tool(fitted.session)
             response = continued(response, request_data, tool, MOST_ROUNDS)
         async for chunk in response:
             yield chunk
@@ -160,8 +178,9 @@ class ContextCompression(CustomLogger):
         kwargs: dict[str, Any],
     ) -> tuple[bool, dict[str, Any]]:
         """Whether the model called our tool."""
-        marked = self._marked_in(kwargs)
-        calls = marked[1].calls(as_dict(response)) if marked else []
+        fitted = self._fitted(kwargs)
+        api = fitted.offered if fitted else None
+        calls = api.calls(as_dict(response)) if api else []
         return bool(calls), {"tool_calls": [{"id": call.id, "name": RESTORE} for call in calls]}
 
     async def async_build_agentic_loop_plan(
@@ -177,14 +196,13 @@ class ContextCompression(CustomLogger):
         kwargs: dict[str, Any],
     ) -> AgenticLoopPlan:
         """The request that continues with the answers; in the last round without our tool."""
-        marked, said = self._marked_in(kwargs), as_dict(response)
-        if marked is None:
+        fitted, said = self._fitted(kwargs), as_dict(response)
+        if fitted is None or fitted.offered is None:
             return AgenticLoopPlan(run_agentic_loop=False)
-        session, api = marked
         offered = anthropic_messages_optional_request_params.get("tools") or []
         if int(kwargs.get("_agentic_loop_depth") or 0) >= MOST_ROUNDS - 1:
             offered = [tool for tool in offered if name_of(tool) != RESTORE]
-        added = await api.answered(said, self._tool(session))
+        added = await fitted.offered.answered(said, self._tool(fitted.session))
         patch = AgenticLoopRequestPatch(messages=[*messages, *added], tools=offered)
         return AgenticLoopPlan(run_agentic_loop=True, request_patch=patch)
 
@@ -192,20 +210,27 @@ class ContextCompression(CustomLogger):
         """Our tool for a session, by its name."""
         return restore_tool(self.sessions.named(session))
 
-    def _mark(self, session: Session, api: Api) -> str:
-        """A new token that stands for a session as long as a request runs."""
+    def _mark(self, fitted: Fitted) -> str:
+        """A new token that stands for a request as long as it runs."""
         token = token_hex(16)
         with self._lock:
-            self._marked[token] = session.id, api
+            self._marked[token] = fitted
             if len(self._marked) > MOST_MARKED:
                 self._marked.popitem(last=False)
         return token
 
-    def _marked_in(self, kwargs: Mapping[str, Any]) -> tuple[str, Api] | None:
-        """The id of the session that answers the calls in a response, and the API."""
-        places = [kwargs.get(key) or {} for key in METADATA]
+    def _fitted(self, request: Mapping[str, Any]) -> Fitted | None:
+        """What is remembered of a request; `None` if we did not fit it."""
+        places = (as_object(request.get(key)) for key in METADATA)
         token = next((place[MARK] for place in places if MARK in place), None)
         return self._marked.get(str(token))
+
+
+def _owner_of(user_api_key_dict: Any) -> str:
+    """The digits of a hash of who sent a request."""
+    names = ("api_key", "user_id", "team_id", "org_id", "end_user_id")
+    owner = json.dumps([getattr(user_api_key_dict, name, None) for name in names])
+    return sha256(owner.encode()).hexdigest()[:32]
 
 
 def __getattr__(name: str) -> Any:

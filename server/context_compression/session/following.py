@@ -113,6 +113,8 @@ def _outdated(state: State, shared: int) -> int:
     Those must be undone that changed a message that is gone, and those after them. If all must, it
     is 0, because the rewind itself ends them.
     """
+    if shared == len(state.recorded):
+        return 0
     view, origins = state.view, state.origins
     made = zip(state.compressions, state.before, state.origins_before, strict=True)
     for undone, (event, (before, length, _), origins_before) in enumerate(reversed([*made])):

@@ -87,17 +87,23 @@ class FileBackend:
     def trust(self) -> None:
         """Apply the settings and prompts as they are in this folder now, from now on.
 
+        Databases in a folder that was not ours lose their journals first: SQLite would follow what
+        its author wrote there. In a folder of ours, a journal may hold what a killed process wrote.
+
         Raises:
-            StoreError: the folder cannot be read, or the list in the home folder cannot be written.
+            StoreError: the folder cannot be read, another process is writing to a conversation, or
+                the list in the home folder cannot be written.
         """
         check_owner(self.folder)
-        if self._known:
+        if self._known is None:
+            return
+        if not self.is_ours:
             from context_compression.store.search import index_file  # imports sqlite3
 
-            index_file.remove(self.folder)  # its author may also have made a journal for it
+            index_file.remove(self.folder)
             for id in session_folders(self.folder):
                 self.session(id).remove_journals()
-            self._known.trust(self.folder)
+        self._known.trust(self.folder)
 
     def session(self, id: str) -> SessionFiles:
         """The files of a session; the same object for the same id."""

@@ -96,13 +96,18 @@ class SessionFolder:
             path = self.make() / name
             with files.writing(path):
                 if not os.path.lexists(path):
-                    self.remove_journals()
+                    self._remove_journals()
                 flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
                 os.close(os.open(path, flags, 0o600))
             yield path
 
     def remove_journals(self) -> None:
-        """Remove the journals of databases in the folder: SQLite would follow what they say."""
+        """Remove the journals of databases in the folder, while nobody writes."""
+        with self._writing():
+            self._remove_journals()
+
+    def _remove_journals(self) -> None:
+        """Remove journals: SQLite would follow what they say."""
         with files.writing(self.folder):
             for path in [path for end in JOURNAL_ENDINGS for path in self.folder.glob(f"*{end}")]:
                 path.unlink()

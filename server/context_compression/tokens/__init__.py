@@ -11,6 +11,7 @@ This package only counts. `compression` and `session` decide what follows from a
     families.py     the tokenizer and context window of each model
     counter.py      `Counter`: blocks, messages and conversations in one model's tokens
     media.py        pictures, documents and base64
+    characters.py   characters that surely cost tokens
     anchors.py      counts corrected by the usage that a provider charged
     usage.py        how full a context window is, and whether a compression is due
     remembered.py   caches of base counts
@@ -25,6 +26,7 @@ from context_compression.tokens.anchors import (
     anchored,
     is_understated,
 )
+from context_compression.tokens.characters import CHARACTERS_A_TOKEN, sure_characters
 from context_compression.tokens.counter import Count, Counter
 from context_compression.tokens.families import (
     Family,
@@ -37,6 +39,7 @@ from context_compression.tokens.o200k import base_count
 from context_compression.tokens.remembered import TextCounter, fingerprint
 
 __all__ = [
+    "CHARACTERS_A_TOKEN",
     "UNDERSTATED",
     "Anchor",
     "Count",
@@ -50,6 +53,7 @@ __all__ = [
     "family_of",
     "fingerprint",
     "is_understated",
+    "sure_characters",
     "takes_thinking_anywhere",
     "window_of",
 ]

@@ -5,7 +5,7 @@ If the last request of a conversation had 150,000 tokens and the conversation ha
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,15 +15,15 @@ from context_compression.conversation.messages import (
     Message,
     Thinking,
     as_object,
+    objects,
     strings_in,
     texts_of,
 )
 from context_compression.conversation.refs import REF
+from context_compression.tokens.characters import CHARACTERS_A_TOKEN, sure_characters
 from context_compression.tokens.counter import Count, Counter
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-CHARACTERS_A_TOKEN = 10
-"""No text has more characters per token, blanks aside."""
 UNDERSTATED = (
     "the usage in some messages is too small for the text before them, as from a gateway that "
     "leaves out cached tokens; it is not used, and our own count is"
@@ -101,18 +101,21 @@ def _charges(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mappi
 
 def _understated(conversation: Conversation) -> Iterator[int]:
     """The messages whose usage is too small for the texts before them, the last one first."""
-    characters: Sequence[int] | None = None
+    all_before: Sequence[int] | None = None
+    sure_before: Sequence[int] | None = None
     for at, _, charged in _charges(conversation.raw):
-        characters = characters or _characters_before(conversation.messages)
-        if (charged + _cleared(conversation.raw[at])) * CHARACTERS_A_TOKEN < characters[at]:
-            yield at
+        most = (charged + _cleared(conversation.raw[at])) * CHARACTERS_A_TOKEN
+        all_before = all_before or _characters_before(conversation.messages, len)
+        if most < all_before[at]:  # only then, because it takes 20 times as long
+            sure_before = sure_before or _characters_before(conversation.messages, sure_characters)
+            if most < sure_before[at]:
+                yield at
 
 
-def _characters_before(messages: Sequence[Message]) -> list[int]:
+def _characters_before(messages: Sequence[Message], size: Callable[[str], int]) -> list[int]:
     """For each message, the characters before it in texts that its request surely held.
 
     A provider may leave out thinking, and all that is before a conversation that it compacted.
-    Blanks are left out, because a token may hold a hundred of them.
     """
     before: list[int] = []
     characters = 0
@@ -121,20 +124,20 @@ def _characters_before(messages: Sequence[Message]) -> list[int]:
             characters = 0
         before.append(characters)
         texts = (t for b in message.blocks if not isinstance(b, Thinking) for t in texts_of(b))
-        characters += sum(len(text) - text.count(" ") for text in texts)
+        characters += sum(map(size, texts))
     return before
 
 
 def _cleared(answer: Mapping[str, Any]) -> int:
     """The tokens that Anthropic's context editing left out of the request."""
-    edits = as_object(answer.get("context_management")).get("applied_edits")
-    counts = [as_object(edit).get("cleared_input_tokens") for edit in edits or ()]
-    return sum(count for count in counts if isinstance(count, int))
+    edits = objects(as_object(answer.get("context_management")).get("applied_edits"))
+    return sum(_tokens(edit, "cleared_input_tokens") for edit in edits)
 
 
 def _tokens(usage: Mapping[str, Any], key: str) -> int:
+    """A number of tokens; 0 if it is none."""
     value = usage.get(key)
-    return value if isinstance(value, int) else 0
+    return value if type(value) is int and value > 0 else 0
 
 
 def _plausible(answered: int, message: Mapping[str, Any]) -> bool:

@@ -64,7 +64,7 @@ class Workspace:
         environ: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         home: Path | None = None,
-        store: str | None = None,
+        store: str | Store | None = None,
         tenant: str | None = None,
         allow: Sequence[str] = (),
         **overrides: Any,
@@ -74,6 +74,15 @@ class Workspace:
         An impossible value in the environment raises no error here, only in `settings`: a server
         that does not start could not report the reason.
 
+        Args:
+            environ: the environment variables; by default those of this process.
+            cwd: the working directory; by default that of this process.
+            home: the home folder of the user.
+            store: the place of the store, or the store, which is used as it is, without a tenant.
+            tenant: whose part of the store is used; by default the one in the environment.
+            allow: more files and folders that may be read.
+            overrides: settings from the command line.
+
         Raises:
             StoreError: there is no working directory, or no home folder is known; or the store's
                 place or the tenant's name is impossible.
@@ -82,11 +91,14 @@ class Workspace:
         environ = os.environ if environ is None else environ
         cwd = working_folder() if cwd is None else cwd
         home = home_folder() if home is None else home
-        if store:
+        tenant = None if isinstance(store, Store) else tenant or environ.get(TENANT)
+        if isinstance(store, Store):
+            opened = store
+        elif store:
             opened = Store.of_user(store, home, environ)
         else:
             opened = Store.find(cwd, home=home, environ=environ)
-        if tenant := tenant or environ.get(TENANT):
+        if tenant:
             opened = opened.of_tenant(tenant)
         guarded = _guarded_settings(environ)
         allowed = (*guarded.allowed_paths, *allow)

@@ -157,10 +157,14 @@ async def missing() -> dict[str, Any]:
 
 def passed() -> list[Any]:
     """A store and settings that a program made itself, and those of their session."""
-    store = Store("passed")
+    store, named = Store("passed"), Store("named").name
+    os.environ["CONTEXT_COMPRESSION_TENANT"] = "acme"
+    by_path = ContextCompression("named").session("id").store.name
+    os.environ["CONTEXT_COMPRESSION_KEY"] = "A" * 43 + "="  # for a database, not for this store
     ours = ContextCompression(store, settings=Settings(offload_min_tokens=77))
     session = ours.session_of("id")
-    return [session.store is store, session.settings.offload_min_tokens, ours.session("id").id]
+    same = (session.store is store, by_path == named)
+    return [*same, session.settings.offload_min_tokens, ours.session("id").id]
 
 
 def blocks() -> int:

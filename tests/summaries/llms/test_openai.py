@@ -13,7 +13,7 @@ from typing import Any
 import openai
 import pytest
 
-from context_compression import Session, acompress
+from context_compression import Session, acompress, count_tokens
 from context_compression.errors import SummaryError
 from context_compression.summaries.llms.chat_options import ChatOptions
 from context_compression.summaries.llms.openai import OpenAISummarizer
@@ -116,6 +116,8 @@ async def test_a_server_that_reports_no_usage_still_gives_a_summary(usage: Any):
 THOUGHTS = {
     "tags": f"<think>\nThe user wants <b>…\n</think>\n\n{SUMMARY}",
     "no first tag": f"Okay, I should be brief.\n</think>\n\n{SUMMARY}",
+    "no first tag, at the end of a line": f"The user wants <b>. Let me think.</think>\n\n{SUMMARY}",
+    "no first tag, in one line": f"I should be brief.</think>{SUMMARY}",
     "Magistral": f"[THINK]Let me see.[/THINK]{SUMMARY}",
     "nothing in them": f"<think>\n\n</think>\n\n{SUMMARY}",
     "thought": f"<thought>Hm.</thought>\n{SUMMARY}",
@@ -167,6 +169,16 @@ async def test_a_summary_may_speak_of_thoughts():
         "<|channel|>analysis<|message|>b<|channel|>final<|message|>.\nanalysisC, assistantfinal."
     )
     with ChatAPI([text]) as api:
+        reply = await summarize(api)
+
+    assert reply.text == text
+
+
+@pytest.mark.parametrize("before", ["", "\n"])
+@pytest.mark.parametrize("after", ["\n```\n## Next Steps\n1. Patch it.", "\n# Not Python\n```"])
+async def test_a_summary_may_quote_the_end_of_thoughts(before: str, after: str):
+    text = f"## Goal\nFix the template.\n```\n<|im_start|>assistant\n</think>{after}"
+    with ChatAPI([before + text]) as api:
         reply = await summarize(api)
 
     assert reply.text == text
@@ -383,6 +395,17 @@ async def test_a_server_that_cuts_the_request_is_found_out():
 
     assert error.too_long
     assert "read only the last 4,096 tokens" in str(error)
+
+
+@pytest.mark.parametrize("rule", ["-", "=", "\t", "- "])
+async def test_a_request_of_padded_tables_was_read_whole(rule: str):
+    rows = "\n".join(f"{n:<40}{'ok':<80}{rule * 60:<80}" for n in range(400))
+    tokens = int(count_tokens(rows, model="gpt-5"))
+    table = SummaryRequest("Be brief.", rows, max_tokens=900)
+    with ChatAPI([Answer(SUMMARY, usage={"prompt_tokens": tokens})]) as api:
+        reply = await summarize(api, table)
+
+    assert reply.text == SUMMARY
 
 
 async def test_no_room_for_an_answer_is_a_request_too_long():

@@ -73,14 +73,14 @@ class TenantTokens:
 
         Args:
             given: the path of the file, or the lines themselves.
-            is_file: whether it can only be a path, so that an error may name it.
+            is_file: whether it can only be a path, so that an error may name it if it looks it.
 
         Raises:
             InvalidSettings: the file cannot be read, or a line is wrong. No token is named.
         """
         lines = not is_file and len(given.split()) > 1 and not os.path.exists(given)
         self._file = None if lines else given
-        self._named = is_file
+        self._named = is_file and _is_path(given)
         self._stamp: Stamp = None
         self._pairs = pairs_in(given) if lines else self._read(given)
 
@@ -149,7 +149,7 @@ def pairs_in(text: str, file: str = "the value given") -> Pairs:
             raise InvalidSettings(
                 f"{where} has a token of an example, which everybody knows. Make one of your own."
             )
-        if (other := spelled.setdefault(tenant.lower(), tenant)) != tenant:
+        if (other := spelled.setdefault(tenant.lower().rstrip("."), tenant)) != tenant:
             raise InvalidSettings(
                 f"{where} names {tenant}, and another line {other}. Some disks take both for one "
                 "name, so spell it the same everywhere, or take another."
@@ -167,6 +167,15 @@ def pairs_in(text: str, file: str = "the value given") -> Pairs:
 def is_good(token: str) -> bool:
     """Whether a token is long enough, and a header can carry it (RFC 6750)."""
     return len(token) >= SHORTEST_TOKEN and TOKEN68.fullmatch(token) is not None
+
+
+def _is_path(given: str) -> bool:
+    """Whether a value is surely a path; a line of tokens, or a token, must not be shown."""
+    if os.path.exists(given):
+        return True
+    folder = os.path.dirname(given)  # a token may hold a slash, too
+    known = folder.strip("/") and os.path.isdir(folder)
+    return len(given.split()) == 1 and folder != "" and bool(known or not is_good(given))
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, str]]:

@@ -16,6 +16,7 @@ from context_compression.summaries.llms.failures import (
 )
 from context_compression.summaries.llms.thoughts import without_thoughts
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.tokens import CHARACTERS_A_TOKEN, sure_characters
 
 ENDS = {
     "stop": ("stop", "end_turn", "stop_sequence", "eos_token", "eos", "end", "complete"),
@@ -27,9 +28,6 @@ ENDS = {
 models pass on those of Anthropic, Gemini, Cohere, Mistral, Bedrock and text-generation-inference.
 """
 END_OF = {reason: end for end, reasons in ENDS.items() for reason in reasons}
-CHARACTERS_A_TOKEN = 10
-"""A text has fewer characters to a token than this; if it seems to have more, it was not all read.
-"""
 
 
 class ChatAnswer:
@@ -74,7 +72,7 @@ class ChatAnswer:
     def why_no_summary(self, request: SummaryRequest, model: str) -> Failure | None:
         """The reason why this answer contains no summary; `None` if it does."""
         reply = self.reply
-        read, sent = reply.input_tokens, len(request.system) + len(request.prompt)
+        read, sent = reply.input_tokens, sure_characters(f"{request.system}\n{request.prompt}")
         if 0 < read * CHARACTERS_A_TOKEN < sent:  # Ollama cuts what is beyond its `num_ctx`
             return Failure(
                 f"{model} read only the last {read:,} tokens of the request: the server's window "

@@ -25,7 +25,10 @@ _HARMONY = rf"(?:{CHANNEL})?(?:analysis|commentary)[^<\n]*<\|message\|>.*?(?:(?=
 _UNMARKED = (
     r"(?:analysis(?=[A-Z]).*?)?assistantfinal"  # harmony, from a server that drops its marks
 )
-_UNOPENED = r"(?:(?!<think).)*?^</think>[ \t]*$"  # templates of DeepSeek write the first tag
+_UNOPENED = r"(?!\s*#)(?:(?!<think).)*?(?:^</think>[ \t]*$|</think>(?=\s*#))"
+"""Thoughts whose first tag is written by the template of DeepSeek. A text that begins with a
+heading is a summary from its beginning.
+"""
 _THOUGHTS = re.compile(
     rf"(?:\s*(?:{'|'.join([*_ENCLOSED, _HARMONY])}))+|\s*{_UNMARKED}|{_UNOPENED}", re.S | re.M
 )
