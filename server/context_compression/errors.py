@@ -21,7 +21,7 @@
         ├── StoreUnwritable    it cannot be written: permissions, a full disk
         │   └── StoreNotDurable    it was written, but a power cut may undo that
         ├── StoreUnreachable   its database or its objects are away
-        │   └── ObjectsLeft    sessions were deleted, and objects of theirs were not
+        │   └── ObjectsLeft    not all was deleted: sessions, or objects of theirs, stay
         ├── StoreTooNew        a newer version wrote it
         ├── StoreDamaged       something in it cannot be read
         ├── NotOurs            it belongs to another user
@@ -190,7 +190,10 @@ class StoreUnreachable(StoreError):
 
 
 class ObjectsLeft(StoreUnreachable):
-    """Sessions were deleted, and large messages of theirs are still in the storage of objects.
+    """Not all was deleted that should have been.
+
+    Large messages of deleted sessions are still in the storage of objects, or other sessions could
+    not be deleted.
 
     Attributes:
         deleted: the ids of the sessions, as far as they are known here.

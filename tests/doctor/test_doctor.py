@@ -98,6 +98,21 @@ def test_what_a_server_says_when_it_does_not_start_is_passed_on(machine_with: Ma
     assert finding.says == "does not start: out of patience"
 
 
+def test_a_command_with_the_address_of_a_database_is_told_without_its_password(
+    machine_with: Machines,
+) -> None:
+    machine = machine_with()
+    database = "postgresql://worker:a-password@db/archive"
+    started = Server(sys.executable, ("-c", "raise SystemExit('no')", "--store", database))
+    install(CODEX, machine, started)
+
+    found = examine(CODEX, machine, Server("/gone"))
+
+    assert "a-password" not in str(found)
+    assert "--store postgresql://db/archive serve" in of(found, "command").says
+    assert "--store postgresql://db/archive serve" in of(found, "server").mend
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "says", "mend"),
     [
@@ -118,11 +133,14 @@ def test_a_variable_that_is_misspelt_or_impossible_is_said(
     assert mend in finding.mend
 
 
-@pytest.mark.parametrize("variable", ["CONTEXT_COMPRESSION_KEY", "CONTEXT_COMPRESSION_OBJECTS"])
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("CONTEXT_COMPRESSION_KEY", "A" * 43), ("CONTEXT_COMPRESSION_OBJECTS", "/a/folder")],
+)
 def test_a_variable_that_a_folder_would_ignore_is_said(
-    machine_with: Machines, real_server: Server, variable: str
+    machine_with: Machines, real_server: Server, variable: str, value: str
 ) -> None:
-    machine = machine_with(**{variable: "A" * 43})
+    machine = machine_with(**{variable: value})
     command = [real_server.command, *real_server.options]
     database = ["--store", "postgresql://127.0.0.1:1/none"]
 
@@ -131,7 +149,9 @@ def test_a_variable_that_a_folder_would_ignore_is_said(
 
     assert "this store is a folder" in finding.says
     assert "name a database in CONTEXT_COMPRESSION_STORE" in finding.mend
-    assert "store" not in {each.check for each in started}
+    [away] = [each for each in started if each.check == "store"]
+    assert away.ok is False
+    assert away.says.startswith("The database postgresql://127.0.0.1:1/none does not answer")
 
 
 def test_every_variable_that_the_package_reads_is_known() -> None:

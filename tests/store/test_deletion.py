@@ -1,6 +1,7 @@
 """What is deleted is deleted everywhere, or it is told: sessions whose messages are objects."""
 
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -47,12 +48,13 @@ def placed(postgres_server: Server, tenant: str, tmp_path: Path) -> Callable[...
     return opened
 
 
-@pytest.mark.parametrize("how", ["delete", "expire"])
+@pytest.mark.parametrize("how", DELETING)
 def test_who_does_not_know_the_place_of_objects_deletes_no_session_with_some(
     placed: Callable[..., PostgresBackend], how: str
 ) -> None:
     with pytest.raises(
-        StoreUnwritable, match=r"2 large messages of the session would stay .* nothing was"
+        StoreUnwritable if how == "delete" else ObjectsLeft,
+        match=r"2 large messages of the session would stay .* the session was not deleted\.",
     ):
         DELETING[how](Store(placed(objects=False)))
 
@@ -106,5 +108,61 @@ def test_the_command_says_that_objects_stay_and_ends_with_a_problem(
     assert done.stdout.startswith("Deleted ")
     said = " ".join(done.stderr.split())
     assert f"warning: 2 objects in {tmp_path / 'objects'} could not be deleted." in said
-    assert "run `context-compression archive expire`" in said
     assert placed().sessions() == []
+    [advised] = re.findall("Then run `context-compression ([^`]*)`", said)
+    (tmp_path / "away").rename(tmp_path / "objects")
+    placed().append("another", "events", [EVENT], NOON)
+    del environ["CONTEXT_COMPRESSION_TENANT"]
+    subprocess.run(
+        [sys.executable, "-m", "context_compression", *advised.split()],
+        env=environ, cwd=tmp_path, capture_output=True, check=True,
+    )  # fmt: skip
+    assert [*objects_at(str(tmp_path / "objects")).names()] == []
+    assert placed().sessions() == ["another"]
+
+
+@pytest.mark.parametrize("how", ["expire", "prune"])
+def test_a_session_that_cannot_be_deleted_keeps_no_other_and_both_are_told(
+    placed: Callable[..., PostgresBackend], how: str
+) -> None:
+    for id in ("t", "u"):
+        placed().append(id, "events", [EVENT], NOON)
+
+    with pytest.raises(ObjectsLeft, match=r"^Not deleted: s\. 2 large messages") as left:
+        DELETING[how](Store(placed(objects=False)))
+
+    assert sorted(left.value.deleted) == ["t", "u"]
+    assert placed().sessions() == ["s"]
+
+
+def test_who_refers_to_a_session_is_told_to_be_unknown_if_one_cannot_be_read(
+    placed: Callable[..., PostgresBackend], postgres_server: Server, tenant: str, tmp_path: Path
+) -> None:
+    ref = {"id": 0, "what": "a message", "sha256": "0" * 64, "message": 0}
+    archived = {"type": "compression", "originals": NAME, "refs": {"0" * 12: ref}}
+    placed().append("old", "events", [archived], NOON)
+    placed().append("plain", "events", [EVENT], NOON)
+    with psycopg.connect(postgres_server.admin) as admin:
+        admin.execute(
+            "UPDATE context_compression.sessions SET written = 1 WHERE tenant = %s AND id <> 's'",
+            [tenant],
+        )
+    (tmp_path / "objects").rename(tmp_path / "away")
+    environ = {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path),
+        "CONTEXT_COMPRESSION_STORE": postgres_server.url, "CONTEXT_COMPRESSION_TENANT": tenant,
+        "CONTEXT_COMPRESSION_OBJECTS": str(tmp_path / "objects"),
+    }  # fmt: skip
+
+    prunable = Store(placed()).prunable(86_400)
+    done = subprocess.run(
+        [sys.executable, "-m", "context_compression", "archive", "delete", "old", "--yes"],
+        env=environ, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert prunable.sessions == ("plain",)
+    assert prunable.kept == {"old": "s"}
+    assert prunable.unread == ("s",)
+    assert (done.returncode, done.stdout.partition(",")[0]) == (0, "Deleted old")
+    assert "warning: which sessions refer to it is not known: " in done.stderr
+    assert sorted(placed().sessions()) == ["plain", "s"]

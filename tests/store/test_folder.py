@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from context_compression import Session
 from context_compression.errors import (
-    InvalidSettings,
     StoreDamaged,
     StoreError,
     StoreTooNew,
@@ -49,26 +49,43 @@ def home(tmp_path: Path) -> Path:
 def test_what_only_a_database_does_is_not_believed_of_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, says: str
 ) -> None:
-    environ = {variable: "a-secret"}
-    kept = Store(tmp_path / "before")
+    environ, home, old = {variable: "a-secret"}, tmp_path / "home", tmp_path / "old"
+    for store in (Store(old), Store(old).of_tenant("ann")):
+        store.session("before").append({"type": "message"})
+        store.session("gone").append({"type": "message"})
     monkeypatch.setenv(variable, "a-secret")
 
-    doors: list[Callable[[], object]] = [
-        lambda: Store(tmp_path / "store"),
-        lambda: Store.find(tmp_path, home=tmp_path / "home", environ=environ),
-        lambda: Workspace.here(environ=environ, cwd=tmp_path, home=tmp_path / "home"),
-        lambda: Workspace.here(environ=environ, home=tmp_path / "home", store=str(tmp_path / "s")),
-    ]
-    for door in doors:
-        with pytest.raises(InvalidSettings, match=f"{variable} {says}") as refused:
-            door()
-        assert "a-secret" not in str(refused.value)
+    for store in (
+        Store(old),
+        Store(old).of_tenant("ann"),
+        Store.of_user(old, home, environ),
+        Workspace.here(environ=environ, home=home, store=str(old)).store,
+        Store.find(tmp_path, home=home, environ=environ),
+    ):
+        log = store.session("before")
+        writes: list[Callable[[], object]] = [
+            lambda log=log: log.append({"type": "message"}),
+            lambda log=log: log.write_originals(1, NOON, [{"role": "user", "content": "x"}]),
+            lambda store=store: store.backend.append("before", "ledger", [{}], NOON),
+            lambda store=store: store.backend.write_text("before", "0" * 12, "x"),
+            lambda store=store: store.add_summary({"session": "before", "content": "x"}),
+            lambda store=store: store.files.session("before").database("history").__enter__(),
+            lambda store=store: Session(store, "before").record({"role": "user", "content": "x"}),
+        ]
+        for write in writes:
+            with pytest.raises(StoreUnwritable, match=f"{variable} {says}.*passes FileBackend"):
+                write()
+        [doubt] = store.doubts
+        assert f"{variable} {says}" in doubt
+        assert "a-secret" not in doubt
+        assert len(log.events().items) == store.sessions().count("before")
 
-    assert Store.find(tmp_path, home=tmp_path / "home", environ={}).sessions() == []
-    assert Store(FileBackend(tmp_path / "named")).of_tenant("ann").sessions() == []
-    assert kept.of_tenant("ann").sessions() == []
+    Store(old).delete("gone")
+    assert Store(old).sessions() == ["before"]
+    named = Store(FileBackend(tmp_path / "named")).of_tenant("ann")
+    named.session("a").append({"type": "message"})
     monkeypatch.setenv(variable, " ")
-    assert Store(tmp_path / "store").sessions() == []
+    Store(old).session("before").append({"type": "message"})
 
 
 @pytest.mark.parametrize("name", ["TENANT", "KEY", "OBJECTS"])

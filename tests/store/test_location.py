@@ -144,6 +144,43 @@ def test_the_user_may_have_a_folder_for_each_project_among_his_own_data(
     assert not places[0].exists()
 
 
+@pytest.mark.parametrize("empty", ["", "  ", "\n"])
+def test_an_empty_name_does_not_make_the_working_folder_the_store(
+    empty: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+
+    for opening in (
+        lambda: Store(empty),
+        lambda: Session(empty, "a"),
+        lambda: compress([{"role": "user", "content": "Hi."}], store=empty),
+    ):
+        with pytest.raises(StoreError, match=r'folder is empty.*"\." is the working folder'):
+            opening()
+    assert [*home.iterdir()] == []
+    assert Store(".").folder == Store(Path()).folder == Path()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("/abs/postgres:/x", "A folder of such a name cannot be used"),
+        ("x/mysql:/y", "A folder of such a name cannot be used"),
+        ("mysql:/y", "A folder of such a name cannot be used"),
+        ("file:store", "looks like an address.* pass the absolute path"),
+        ("release:1.2@stable", "looks like an address.* pass the absolute path"),
+        ("s3:/bucket", "this is a URL.* pass the absolute path"),
+    ],
+)
+def test_who_has_a_folder_whose_name_looks_like_an_address_is_told_what_helps(
+    name: str, says: str
+) -> None:
+    with pytest.raises(StoreError, match=says):
+        Store(name)
+    if "absolute" in says:
+        assert Store(Path(name).absolute()).folder == Path(name).absolute()
+
+
 URLS = ["mysql://someone:a-password@host/db", "s3://bucket/archive", "file:///tmp/archive"]
 
 

@@ -210,9 +210,9 @@ def test_who_has_no_key_adds_nothing_readable_to_what_is_sealed(
     postgres_server: Server, tenant: str
 ) -> None:
     seal = Seal([b"k" * 32])
-    PostgresBackend(postgres_server.url, tenant).append("s", "events", [EVENT], NOON)
-    PostgresBackend(postgres_server.url, tenant, seal=seal).write_document("config", {"a": 1})
     without = PostgresBackend(postgres_server.url, tenant)
+    without.append("s", "events", [EVENT], NOON)
+    PostgresBackend(postgres_server.url, tenant, seal=seal).write_document("config", {"a": 1})
 
     for write in (
         lambda: without.append("s", "events", [EVENT], NOON),

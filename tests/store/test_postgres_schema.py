@@ -175,13 +175,24 @@ def test_tables_without_a_version_are_told(postgres_server: Server) -> None:
 
 def test_only_the_owner_of_the_tables_changes_their_version(postgres_server: Server) -> None:
     Store(postgres_server.url).sessions()
-    change = f"UPDATE {schema.NAME}.schema_version SET version = 0".encode()
+    table = f"{schema.NAME}.schema_version"
+    change = f"UPDATE {table} SET version = 0".encode()
+    guest = postgres_server.guest()
+    as_admin(postgres_server, postgres_server.url, f"GRANT TRUNCATE ON {table} TO PUBLIC")
+    shadow = (
+        "CREATE TEMPORARY TABLE pg_class AS SELECT oid, "
+        "(SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user) AS relowner "
+        "FROM pg_catalog.pg_class"
+    )
 
-    with (
-        psycopg.connect(postgres_server.guest()) as worker,
-        pytest.raises(psycopg.errors.InsufficientPrivilege, match="only the owner of schema_versi"),
-    ):
-        worker.execute(change)
+    for statement in (change, f"TRUNCATE {table}".encode()):
+        with (
+            psycopg.connect(guest) as worker,
+            pytest.raises(psycopg.errors.InsufficientPrivilege, match="only the owner of schema_v"),
+        ):
+            worker.execute(shadow)
+            worker.execute("SET search_path = pg_temp, pg_catalog")
+            worker.execute(statement)
     with psycopg.connect(postgres_server.url) as owner:
         owner.execute(change)
         owner.rollback()

@@ -9,7 +9,7 @@ import pytest
 from written import squeeze
 
 from context_compression import Session, Store
-from context_compression.errors import StoreError, StoreUnwritable
+from context_compression.errors import ObjectsLeft, StoreError, StoreUnwritable
 from context_compression.testing import conversation
 
 INDEX = "search.sqlite"
@@ -257,5 +257,5 @@ def test_what_may_not_be_deleted_by_the_rule_is_told(
 
     monkeypatch.setattr(store.backend, "remove", refusing)
 
-    with pytest.raises(StoreUnwritable, match="no right to delete"):
+    with pytest.raises(ObjectsLeft, match=r"^Not deleted: old, middle\. no right to delete"):
         store.expire(40 * DAY, now=NOW)

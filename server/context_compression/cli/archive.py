@@ -1,6 +1,6 @@
 """`archive`: lists the sessions and their sizes; `archive delete`, `prune` and `expire`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -16,11 +16,11 @@ from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
 from context_compression.display.plurals import how_many
 from context_compression.doors.conversations import CURRENT, Conversations
-from context_compression.errors import ContextCompressionError, ObjectsLeft
+from context_compression.errors import ContextCompressionError, ObjectsLeft, StoreError
 from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
 from context_compression.shell import completing
-from context_compression.store import Store
+from context_compression.store import Store, pruning
 from context_compression.workspace import Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 
@@ -78,8 +78,6 @@ def archive(ctx: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     """Delete SESSION (its id, or the first four characters) and all its originals permanently."""
-    from context_compression.store import pruning
-
     conversations = options.conversations()
     store, id = conversations.workspace.store, conversations.session_named(session)
     if id not in store.sessions():
@@ -88,8 +86,10 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
         )
     refs, size = len(store.session(id).refs()), store.sizes([id])[id]
     with working("looking for sessions that refer to it"):
-        others = pruning.referring(store, id)
+        others, unknown = _referring(store, id)
     say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')}. They cannot be restored afterwards.")
+    if unknown:
+        say(f"warning: which sessions refer to it is not known: {unknown}")
     if others:
         say(f"warning: refs of {id} in {', '.join(others)} will not work any more.")
     if not confirmed(f"Delete {id}?", yes, otherwise=ADD_YES):
@@ -127,7 +127,7 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
     store, keep = workspace.store, current(workspace)
     with working("looking for old sessions"):
         prunable = store.prunable(seconds, keep=keep)
-    if listed := _listed(store, prunable.sessions, prunable.kept):
+    if listed := _listed(store, prunable):
         say(*listed)
     if prunable.left_over:
         files = how_many(len(prunable.left_over), "file")
@@ -147,7 +147,7 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
         write_json(_pruned(prunable, deleted or ()))
     elif deleted is not None:
         show(f"Deleted {how_many(len(deleted), 'session')}.")
-    if deleted is not None and (in_use := sorted({*prunable.sessions} - {*deleted})):
+    if deleted is not None and not left and (in_use := sorted({*prunable.sessions} - {*deleted})):
         say(f"warning: {', '.join(in_use)} in use, not deleted. Run prune again later.")
     _end(left)
 
@@ -187,6 +187,14 @@ def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
     else:
         show(f"Deleted {how_many(len(deleted), 'session')}.")
     _end(left or _objects_left(store.backend.sweep))
+
+
+def _referring(store: Store, id: str) -> tuple[list[str] | None, str]:
+    """The sessions that refer to one; `None` if that is not known, and then why."""
+    try:
+        return pruning.referring(store, id), ""
+    except StoreError as error:
+        return None, str(error)
 
 
 def _objects_left(delete: Callable[[], object]) -> ObjectsLeft | None:
@@ -304,12 +312,17 @@ def _written(store: Store, id: str) -> str | None:
     return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[Block]:
-    sizes = store.sizes(going)
+def _listed(store: Store, prunable: pruning.Prunable) -> list[Block]:
+    sizes = store.sizes(prunable.sessions)
     rows = [
         (id, text_output.when(_written(store, id)), in_units(size)) for id, size in sizes.items()
     ]
-    stay = [f"{id} stays, because {by} contains refs of it" for id, by in kept.items()]
+    stay = [
+        f"{id} stays, because {by} "
+        + ("cannot be read and may contain" if by in prunable.unread else "contains")
+        + " refs of it"
+        for id, by in prunable.kept.items()
+    ]
     head = ("to delete", "last written", "size")
     return [*([Table([head, *rows], left=2, flexible=(0,))] if rows else []), *stay]
 

@@ -15,6 +15,7 @@ from context_compression.cli.help import did_you_mean, examples
 from context_compression.cli.page import Block, Fact, Line, Page, Style, Table
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.display.strings import harmless
+from context_compression.doctor.commands import without_addresses
 from context_compression.errors import SetupError
 from context_compression.progress import CHECKING
 from context_compression.shell import completing
@@ -127,7 +128,7 @@ def _add_status_line(machine: "Machine", *, dry_run: bool) -> None:
         return
     [done] = installing.install([line], machine.home, dry_run=dry_run)
     if dry_run:
-        write(harmless(done.change.diff()).encode())
+        write(without_addresses(harmless(done.change.diff())).encode())
     elif done.change.is_one:
         say("  Its status line shows how full the context is; --no-status-line leaves it out.")
 
@@ -256,7 +257,7 @@ def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, di
     for each in done:
         path = each.change.path
         if dry_run:
-            write(harmless(each.change.diff()).encode())
+            write(without_addresses(harmless(each.change.diff())).encode())
             for command in each.commands:
                 show(Line(command, "command"))
         elif not each.change.is_one:

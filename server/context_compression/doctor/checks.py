@@ -10,12 +10,12 @@ from pathlib import Path
 
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
+from context_compression.doctor.commands import place_of
 from context_compression.errors import ContextCompressionError
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.setup.finding import Finding
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
-from context_compression.store.location import PLACE
 from context_compression.store.places import UNSET, is_database, not_of_folders
 from context_compression.store.sealing import seal_from
 from context_compression.workspace.summary_models import CREDENTIALS, no_credentials
@@ -54,8 +54,7 @@ def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 def check_place(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[Finding]:
     """A finding on a variable that goes only with a database, if a server has a folder."""
-    named = (environ.get(PLACE, ""), *(word.removeprefix("--store=") for word in command))
-    if not any(map(is_database, named)) and (why := not_of_folders(environ)):
+    if not is_database(place_of(command, environ)) and (why := not_of_folders(environ)):
         yield Finding("store", False, why, UNSET)
 
 

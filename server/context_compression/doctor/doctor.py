@@ -23,6 +23,7 @@ from context_compression.doctor.checks import (
     check_store,
     check_variables,
 )
+from context_compression.doctor.commands import place_of, shown, tenant_of
 from context_compression.doctor.host_version import check_version
 from context_compression.doctor.side_by_side import Once, side_by_side
 from context_compression.errors import ContextCompressionError, SetupError
@@ -36,7 +37,6 @@ from context_compression.setup.host import Environment, Host, command_of, enviro
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
 from context_compression.setup.mcp_package import unavailable
-from context_compression.store.location import PLACE, TENANT
 from context_compression.store.places import is_database
 
 if TYPE_CHECKING:
@@ -158,20 +158,19 @@ def check_server(
         return [*findings, Finding("server", False, f"there is no program {command[0]}", mend)]
     if error := unavailable():
         return [*findings, Finding("server", False, error.why, error.remedy)]
-    if wrong := [*check_place(command, environ)]:  # it would not start
-        return [*findings, *wrong]
+    findings += check_place(command, environ)
     from context_compression.doctor.trial import try_out  # it needs that mcp
 
     try:
         key = (*command, cwd, *sorted(environ.items()))
         trial = once.of(key, lambda: anyio.run(try_out, command, environ, cwd))
     except SetupError as error:
-        mend = f"Start it in a terminal to see why: {' '.join(command)}"
+        mend = f"Start it in a terminal to see why: {shown(command)}"
         return [*findings, Finding("server", False, f"does not start: {error}", mend)]
     findings += _trial(trial)
-    place = environ.get(PLACE, "")
+    place = place_of(command, environ)
     if is_database(place):
-        tenant = environ.get(TENANT)
+        tenant = tenant_of(command, environ)
         findings += once.of((place, tenant), lambda: [*check_database(place, tenant)])
     elif store := trial.status.get("store"):
         findings += once.of(store, lambda: [*check_store(Path(store), machine.home)])
@@ -219,7 +218,7 @@ def _command(
 ) -> Iterator[Finding]:
     """A finding if the entry starts another installation, or has other options than now."""
     if command != command_of(expected.our_entry) and path != FOLDER:
-        state = f"{' '.join(command)}: another installation, or other options than now"
+        state = f"{shown(command)}: another installation, or other options than now"
         yield Finding("command", None, f"{state}; {install} changes it")
 
 

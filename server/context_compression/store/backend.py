@@ -279,6 +279,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def refusal(self) -> str:
+        """Why nothing may be archived here, as a warning; "" if it may."""
+        ...
+
+    @property
     def not_applied(self) -> str:
         """Why settings and prompts here are not applied; "" if they are, or none exist."""
         ...

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from context_compression.errors import StoreUnwritable
 from context_compression.store import disk_usage, files, summaries
 from context_compression.store.backend import (
     CONFIG,
@@ -37,18 +38,20 @@ class FileBackend:
     or other users may write to it.
     """
 
-    def __init__(self, folder: str | Path, home: Path | None = None) -> None:
+    def __init__(self, folder: str | Path, home: Path | None = None, *, refusal: str = "") -> None:
         """The store in a folder.
 
         Args:
             folder: its path.
             home: the home folder of a user whose settings and prompts apply only if he made or
                 trusts the folder; `None` for a folder that a program names, which is trusted.
+            refusal: why nothing may be archived here; "" if it may. All can be read and deleted.
 
         Raises:
             StoreError: `folder` is a URL, or contains a NUL character.
         """
         self.folder = folder_named(folder)
+        self.refusal = refusal
         self._catalog = Catalog(self.folder)
         self._sessions: dict[str, SessionFiles] = {}
         self._known = KnownFolders(home) if home else None
@@ -62,7 +65,8 @@ class FileBackend:
 
     def of_tenant(self, tenant: str) -> "FileBackend":
         """The store in the folder `tenants/<tenant>`, which a program names and so is trusted."""
-        return FileBackend(self.folder / "tenants" / checked_name(tenant, "A tenant's name"))
+        folder = self.folder / "tenants" / checked_name(tenant, "A tenant's name")
+        return FileBackend(folder, refusal=self.refusal)
 
     @property
     def is_ours(self) -> bool:
@@ -104,7 +108,7 @@ class FileBackend:
     def session(self, id: str) -> SessionFiles:
         """The files of a session; the same object for the same id."""
         if id not in self._sessions:
-            self._sessions[id] = SessionFiles(self.folder, id)
+            self._sessions[id] = SessionFiles(self.folder, id, self.refusal)
         return self._sessions[id]
 
     def forget(self, session: str) -> None:
@@ -189,6 +193,8 @@ class FileBackend:
 
     def add_summary(self, summary: Mapping[str, Any]) -> None:
         """Add to the list in `summaries.json`; see `Backend.add_summary`."""
+        if self.refusal:
+            raise StoreUnwritable(self.refusal)
         with self._writing_summaries():
             self._write_summaries([*self._summaries(), dict(summary)])
 

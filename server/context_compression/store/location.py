@@ -71,9 +71,14 @@ def folder_named(place: str | Path) -> Path:
     """The folder that a program or a user names as a store.
 
     Raises:
-        StoreError: the name has a NUL character, or looks like an address. That may hold a
-            password, so the error does not repeat it.
+        StoreError: the name is empty, has a NUL character, or looks like an address. That may hold
+            a password, so the error does not repeat it.
     """
+    if isinstance(place, str) and not place.strip():
+        raise StoreError(
+            "The name of a store's folder is empty, as of a variable that is not set. Pass a "
+            'path; "." is the working folder itself.'
+        )
     if why := _why_no_folder(place):
         raise StoreError(why)
     if "\0" in str(place):
@@ -96,7 +101,7 @@ def _why_no_folder(place: str | Path) -> str:
     if url and not postgres:
         return (
             f"A store is a folder or postgresql://…, and this is a URL: {url[1]}://… Pass the path "
-            "of a folder; if its name looks like a URL, the absolute path."
+            f"of a folder. {_about_such_a_folder(bare)}"
         )
     if postgres and postgres[1]:
         mend = f"without {postgres[1]}"
@@ -105,10 +110,17 @@ def _why_no_folder(place: str | Path) -> str:
     else:
         mend = "with nothing before or after it"
     return (
-        f"This looks like the address of a database. Write it in the form {FORM}, {mend}. It is "
-        "not repeated here, because it may hold a password. For a folder of such a name, pass the "
-        "absolute path."
+        f"This looks like an address. Write that of a database in the form {FORM}, {mend}. It is "
+        f"not repeated here, because it may hold a password. {_about_such_a_folder(bare)}"
     )
+
+
+def _about_such_a_folder(name: str) -> str:
+    """What to do if a name that looks like an address is that of a folder."""
+    absolute = "/" + re.sub(r"[/\\]+", "/", name)
+    if _ABSOLUTE.match(name) or _ANY_ADDRESS.search(absolute):
+        return "A folder of such a name cannot be used."
+    return "For a folder of such a name, pass the absolute path."
 
 
 def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:

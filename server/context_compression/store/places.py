@@ -1,8 +1,9 @@
 """Which engine keeps the store at a place: a folder of files, or a database.
 
 `CONTEXT_COMPRESSION_OBJECTS` says where a database's store keeps large messages, and
-`CONTEXT_COMPRESSION_KEY` encrypts what it keeps. A folder knows neither, so with one of them it is
-refused: who sets a key must not believe that an archive is sealed which is not.
+`CONTEXT_COMPRESSION_KEY` encrypts what it keeps. A folder knows neither, so with one of them
+nothing is archived in it: who sets a key must not believe that an archive is sealed which is not.
+What is there already can be read and deleted.
 """
 
 import os
@@ -10,7 +11,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from context_compression.errors import InvalidSettings
 from context_compression.extras import extra
 from context_compression.store.backend import CONFIG, Backend
 from context_compression.store.file_backend import FileBackend
@@ -27,6 +27,7 @@ NOT_OF_FOLDERS = {
 }
 """What is wrong with a variable if the store is a folder."""
 UNSET = f"Unset it, or name a database in {PLACE}."
+IN_A_PROGRAM = "A program that wants such a folder beside a database passes FileBackend(path)."
 
 
 def is_database(place: str | Path) -> bool:
@@ -52,16 +53,14 @@ def backend_at(
 
     Raises:
         StoreError: an address of another kind, one that PostgreSQL does not know, or a NUL.
-        InvalidSettings: a variable for a database's store cannot be right, or is set and
-            the place is a folder.
+        InvalidSettings: a variable for a database's store cannot be right.
         MissingExtra: the place is a database, and a package for it is not installed.
     """
     environ = os.environ if environ is None else environ
     if (address := database_address(place)) is None:
-        backend = FileBackend(place, home)
-        if why := not_of_folders(environ):
-            raise InvalidSettings(f"{why}. {UNSET}")
-        return backend
+        why = not_of_folders(environ)
+        refusal = f"{why}, so nothing is archived in it. {UNSET} {IN_A_PROGRAM}" if why else ""
+        return FileBackend(place, home, refusal=refusal)
     with extra("postgres"):
         from context_compression.store.postgres.backend import PostgresBackend
     objects = environ.get(OBJECTS)

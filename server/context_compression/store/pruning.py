@@ -7,12 +7,13 @@ compacted context contains fewer refs, so pruning keeps too much rather than too
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from context_compression.display.strings import one_line
 from context_compression.errors import ObjectsLeft, StoreError
 from context_compression.store.backend import LOCK_SECONDS, Backend, Stamp
 from context_compression.store.disk_usage import size_of
@@ -24,6 +25,7 @@ LEFTOVER_SECONDS = 3_600.0
 """Leftover files younger than this are kept: a process may still be writing them."""
 MOST_READ = 1_000
 """Of how many sessions a deletion reads whether they refer to what is deleted."""
+LONGEST_LIST = 1_000  # characters of the ids in an error
 LOCK_ENDINGS = (".log", ".refs", ".compression", ".fitting", ".background")
 """Endings of the lock files that are pruned with their session."""
 
@@ -60,12 +62,15 @@ class Prunable:
         kept: sessions that are old enough but stay, each with a session that refers to it.
         left_over: files and folders that a killed process left behind.
         bytes: the size of everything that can be deleted.
+        unread: sessions of which could not be read what they refer to, so all that is named in
+            `kept` with one of them stays.
     """
 
     sessions: tuple[str, ...]
     kept: Mapping[str, str]
     left_over: tuple[Path, ...]
     bytes: int
+    unread: tuple[str, ...] = ()
 
 
 def prunable(
@@ -75,10 +80,10 @@ def prunable(
     now = time.time() if now is None else now
     ids = store.sessions()
     old = [id for id in ids if id not in keep and _age(store.session(id), now) >= older_than]
-    going, kept = _unreferred(store, ids, old) if old else ([], {})
+    going, kept, unread = _unreferred(store, ids, old) if old else ([], {}, [])
     over = tuple(leftovers(store.backend.folder, now))
     size = sum(store.backend.sizes(going).values()) + sum(map(size_of, over))
-    return Prunable(tuple(going), kept, over, size)
+    return Prunable(tuple(going), kept, over, size, tuple(unread))
 
 
 def prune(
@@ -86,45 +91,17 @@ def prune(
 ) -> Prunable:
     """Delete old sessions and leftovers, see `Store.prune`."""
     candidates = prunable(store, older_than, keep, now)
-    gone: list[str] = []
-    left: ObjectsLeft | None = None
-    for id in candidates.sessions:
-        try:
-            store.delete(id, timeout=0, if_stamp=store.session(id).stamp)
-        except ObjectsLeft as error:
-            left = error
-        except StoreError:  # another process works in it, or it cannot be removed
-            continue
-        gone.append(id)
-    if left:
-        raise ObjectsLeft(str(left), gone)
     removed = [path for path in candidates.left_over if _removed(path)]
+    gone = _deleted(store, candidates.sessions, lambda stamp: False)
     remove_empty_index(store)
     kept = {id: by for id, by in candidates.kept.items() if id not in gone}
-    return Prunable(tuple(gone), kept, tuple(removed), candidates.bytes)
+    return Prunable(tuple(gone), kept, tuple(removed), candidates.bytes, candidates.unread)
 
 
 def expire(store: PrunableStore, older_than: float, now: float | None = None) -> list[str]:
     """Delete all sessions that are too old to be kept, see `Store.expire`."""
-    now = time.time() if now is None else now
-    gone: list[str] = []
-    left: ObjectsLeft | None = None
-    for id in reversed(store.sessions()):
-        stamp = store.session(id).stamp
-        if stamp and now - stamp[1] / 1e9 < older_than:
-            break  # all others were written later
-        try:
-            store.delete(id, timeout=0, if_stamp=stamp)
-        except ObjectsLeft as error:
-            left = error
-        except StoreError as error:
-            if type(error) is not StoreError:  # not only that another process works in it
-                raise
-            continue
-        gone.append(id)
-    if left:
-        raise ObjectsLeft(str(left), gone)
-    return gone
+    until = (time.time() if now is None else now) - older_than
+    return _deleted(store, reversed(store.sessions()), lambda stamp: stamp[1] / 1e9 > until)
 
 
 def referring(store: PrunableStore, id: str) -> list[str]:
@@ -161,19 +138,66 @@ def remove_empty_index(store: PrunableStore) -> None:
 
 def _unreferred(
     store: PrunableStore, ids: Collection[str], old: Collection[str]
-) -> tuple[list[str], dict[str, str]]:
-    """The old sessions that can go, and for each old session that stays, one that refers to it."""
+) -> tuple[list[str], dict[str, str], list[str]]:
+    """The old sessions that can go; for each that stays, one that refers to it; and the unread.
+
+    One that cannot be read may refer to any.
+    """
     refs = {id: _own_refs(store.session(id)) for id in ids}
     kept: dict[str, str] = {}
+    unread: list[str] = []
     staying = [id for id in ids if id not in old]
-    while staying:
+    doubtful = {id for id in old if refs[id]}
+    while staying and doubtful:
         by = staying.pop()
-        quoted = store.backend.quoted(by) - refs[by]
-        for id in old:
-            if id not in kept and quoted & refs[id]:
-                kept[id] = by
-                staying.append(id)  # sessions it refers to must stay, too
-    return [id for id in old if id not in kept], kept
+        try:
+            quoted = store.backend.quoted(by) - refs[by]
+            referred = {id for id in doubtful if quoted & refs[id]}
+        except StoreError:
+            unread.append(by)
+            referred = doubtful
+        kept |= dict.fromkeys(sorted(referred), by)
+        staying += sorted(referred)  # sessions they refer to must stay, too
+        doubtful = doubtful - referred
+    return [id for id in old if id not in kept], kept, unread
+
+
+def _deleted(
+    store: PrunableStore, ids: Iterable[str], is_young: Callable[[Stamp], bool]
+) -> list[str]:
+    """Delete sessions, but those in which a process works; returns the ids of those that are gone.
+
+    What goes wrong with one does not keep the others.
+
+    Args:
+        store: it has them.
+        ids: of the sessions. The first that is young ends it, because all others are younger.
+        is_young: whether a session with such a stamp is to stay.
+
+    Raises:
+        ObjectsLeft: something stays that should have gone; the error names what is gone.
+    """
+    gone: list[str] = []
+    staying: list[str] = []
+    wrong: StoreError | None = None
+    for id in ids:
+        try:
+            stamp = store.session(id).stamp
+            if stamp and is_young(stamp):
+                break
+            store.delete(id, timeout=0, if_stamp=stamp)
+        except ObjectsLeft as error:
+            wrong = error
+        except StoreError as error:
+            if type(error) is not StoreError:  # not only that another process works in it
+                wrong = error
+                staying.append(id)
+            continue
+        gone.append(id)
+    if wrong:
+        stay = f"Not deleted: {one_line(', '.join(staying), LONGEST_LIST)}. " if staying else ""
+        raise ObjectsLeft(f"{stay}{wrong}", gone) from wrong
+    return gone
 
 
 def _own_refs(log: SessionLog) -> set[str]:

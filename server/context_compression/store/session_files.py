@@ -16,7 +16,6 @@ from context_compression.store.events import hashes_of_originals, refs_in
 from context_compression.store.json_lines import Events, JsonLine, LineFile, Mark
 from context_compression.store.names import checked_name
 from context_compression.store.quoting import digits_in
-from context_compression.store.root_folder import make_folder
 from context_compression.store.session_folder import EVENTS, SessionFolder
 from context_compression.store.verification import damaged_originals
 
@@ -24,9 +23,9 @@ from context_compression.store.verification import damaged_originals
 class SessionFiles(SessionFolder):
     """The files of one session. Nothing is on disk until something is written."""
 
-    def __init__(self, root: Path, id: str) -> None:
-        """The session `id` of the store at `root`. An invalid id raises `StoreError`."""
-        super().__init__(root, id)
+    def __init__(self, root: Path, id: str, refusal: str = "") -> None:
+        """See `SessionFolder`."""
+        super().__init__(root, id, refusal)
         self._folder_path = str(self.folder)
         self._events = LineFile(self.folder / "events.jsonl", EVENTS)
         self._files: dict[Kind, LineFile] = {
@@ -73,7 +72,7 @@ class SessionFiles(SessionFolder):
     def write_originals(self, name: str, messages: Sequence[Any], created_at: str) -> None:
         """Archive messages in a file, and its hash in the log; see `Backend.write_originals`."""
         data = files.to_json(list(messages), indent=2)
-        path = make_folder(self.root, "sessions", self.id) / self._checked_originals(name)
+        path = self.make() / self._checked_originals(name)
         if os.path.lexists(path):
             raise StoreError(f"{path} exists, and an archive is never overwritten. Take another n.")
         digest = hashlib.sha256(data).hexdigest()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.refs import is_ref
-from context_compression.errors import StoreError
+from context_compression.errors import StoreError, StoreUnwritable
 from context_compression.store import files
 from context_compression.store.backend import COMPRESSING, Events
 from context_compression.store.events import refs_in
@@ -30,11 +30,31 @@ EVENTS = "session"
 class SessionFolder:
     """The folder `sessions/<id>/` of a store. The first write creates it."""
 
-    def __init__(self, root: Path, id: str) -> None:
-        """The session `id` of the store at `root`. An invalid id raises `StoreError`."""
+    def __init__(self, root: Path, id: str, refusal: str = "") -> None:
+        """The session `id` of the store at `root`. An invalid id raises `StoreError`.
+
+        Args:
+            root: the folder of the store.
+            id: of the session.
+            refusal: why nothing may be added; "" if it may.
+        """
         self.id = checked_name(id, "A session's id")
-        self.root = root
+        self.root, self.refusal = root, refusal
         self.folder = root / "sessions" / id
+
+    def make(self, *inside: str) -> Path:
+        """Make the folder, to which something is to be added; returns its path, or that inside.
+
+        Raises:
+            StoreUnwritable: nothing may be added, or the disk refused.
+        """
+        self.check_may_add()
+        return make_folder(self.root, "sessions", self.id, *inside)
+
+    def check_may_add(self) -> None:
+        """Raises `StoreUnwritable` if nothing may be added."""
+        if self.refusal:
+            raise StoreUnwritable(self.refusal)
 
     def offloaded_path(self, ref: str) -> Path:
         """Where the text of `ref` is, or would be."""
@@ -43,7 +63,7 @@ class SessionFolder:
     def write_offloaded(self, ref: str, text: str) -> Path:
         """Write a text in UTF-8; its line ends and lone surrogates are kept."""
         path = self.offloaded_path(ref)
-        make_folder(self.root, "sessions", self.id, "offloaded")
+        self.make("offloaded")
         files.replace_file(path, text.encode("utf-8", "surrogatepass"))
         return path
 
@@ -71,8 +91,9 @@ class SessionFolder:
 
         It is made with mode 0600, which SQLite gives to the journals beside it, too.
         """
+        self.check_may_add()
         with self._writing():
-            path = make_folder(self.root, "sessions", self.id) / name
+            path = self.make() / name
             with files.writing(path):
                 if not os.path.lexists(path):
                     self._remove_journals()
@@ -120,8 +141,9 @@ class SessionFolder:
         self, file: LineFile, values: Iterable[Mapping[str, Any]], created_at: str | None
     ) -> None:
         added = list(values)
+        self.check_may_add()
         with self._writing():
-            make_folder(self.root, "sessions", self.id)
+            self.make()
             with self._noting(file, added):
                 file.append(added, {"id": self.id, "created_at": created_at})
 

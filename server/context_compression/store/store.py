@@ -124,8 +124,8 @@ class Store:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """`not_applied` as a list of warnings; empty if everything is applied."""
-        return (self.not_applied,) if self.not_applied else ()
+        """Warnings: why settings are not applied, and why nothing may be archived here."""
+        return tuple(filter(None, (self.not_applied, self.backend.refusal)))
 
     def of_tenant(self, tenant: str) -> "Store":
         """The store of a tenant, apart from this one and from those of all other tenants.

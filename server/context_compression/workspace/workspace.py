@@ -86,7 +86,7 @@ class Workspace:
         Raises:
             StoreError: there is no working directory, or no home folder is known; or the store's
                 place or the tenant's name is impossible.
-            InvalidSettings: a variable goes only with a database, and the store is a folder.
+            InvalidSettings: a variable for a database's store cannot be right.
         """
         environ = os.environ if environ is None else environ
         cwd = working_folder() if cwd is None else cwd

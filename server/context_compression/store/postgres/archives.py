@@ -12,6 +12,7 @@ from context_compression.store.files import to_json
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.contents import Contents
 from context_compression.store.postgres.database import Database
+from context_compression.store.postgres.guards import SealedOrNot
 from context_compression.store.postgres.rows import Rows, lines_of
 
 _OF = """
@@ -44,9 +45,11 @@ WHERE s.tenant = %s AND s.id = %s ORDER BY a.name
 class Archives:
     """The originals of all sessions of a tenant."""
 
-    def __init__(self, database: Database, tenant: str, rows: Rows, contents: Contents) -> None:
+    def __init__(
+        self, database: Database, tenant: str, sealed: SealedOrNot, rows: Rows, contents: Contents
+    ) -> None:
         """Nothing is read yet."""
-        self._database, self._tenant = database, tenant
+        self._database, self._tenant, self._sealed = database, tenant, sealed
         self._rows, self._contents = rows, contents
 
     def write(self, session: str, name: str, messages: Sequence[Any], created_at: str) -> None:
@@ -76,8 +79,8 @@ class Archives:
                 )
 
         if large := [*filter(self._contents.is_object, bodies)]:
-            self._database.write(self._tenant, lambda c: self._contents.announce(c, large))
-        self._database.write(self._tenant, work)
+            self._sealed.write(lambda connection: self._contents.announce(connection, large))
+        self._sealed.write(work)
 
     def names(self, session: str) -> Collection[str]:
         """The names of all originals of a session."""

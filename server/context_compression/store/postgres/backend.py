@@ -59,7 +59,7 @@ class PostgresBackend:
 
     folder = None
     is_ours = True
-    not_applied = ""
+    not_applied = refusal = ""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class PostgresBackend:
         self._sealed = SealedOrNot(self.database, tenant, self._coding)
         self._contents = Contents(tenant, self._coding, objects)
         self._rows = Rows(self.database, tenant, self._coding)
-        self._archives = Archives(self.database, tenant, self._rows, self._contents)
+        self._archives = Archives(self.database, tenant, self._sealed, self._rows, self._contents)
         self._refs = Refs(self.database, tenant, self._coding)
         self._texts = Texts(tenant, self._coding, self._rows, self._archives.read)
 
@@ -137,8 +137,7 @@ class PostgresBackend:
             self._texts.add(connection, added, texts)
 
         if lines:
-            self._sealed.check()
-            self.database.write(self.tenant, work)
+            self._sealed.write(work)
 
     def holds(self, session: str, text: str) -> bool:
         """See `Backend.holds`."""
@@ -151,7 +150,6 @@ class PostgresBackend:
         """See `Backend.write_originals`."""
         checked_name(name, "An archive's name")
         id = checked_name(session, "A session's id")
-        self._sealed.check()
         self._archives.write(id, name, messages, created_at)
 
     def originals(self, session: str) -> Collection[str]:
@@ -343,8 +341,7 @@ class PostgresBackend:
 
     def _execute(self, query: LiteralString, values: Sequence[Any]) -> None:
         """Run one statement that writes."""
-        self._sealed.check()
-        self.database.write(self.tenant, lambda connection: connection.execute(query, values))
+        self._sealed.write(lambda connection: connection.execute(query, values))
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self.database.read(self.tenant, query, parameters)

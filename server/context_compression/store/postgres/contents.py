@@ -23,6 +23,8 @@ UNSET = "CONTEXT_COMPRESSION_OBJECTS is not set. Set it to the place of the obje
 ADVICE = "Bring the database back from a backup; all else can be restored."
 SETTLED = timedelta(hours=1)
 """An object that was announced earlier belongs to no write that still goes on."""
+NEVER = "36500d"
+"""An age that no session has."""
 LARGE = 65_536
 """Bytes from which a content is kept as an object, if there are objects."""
 _KEEP = """
@@ -122,7 +124,7 @@ class Contents:
                 number = how_many(len(objects), "large message")
                 raise StoreUnwritable(
                     f"{number} of the session would stay where the objects are, because {UNSET}; "
-                    "nothing was deleted."
+                    "the session was not deleted."
                 )
             connection.execute(_FORSAKE, [self._tenant, objects])
 
@@ -141,7 +143,9 @@ class Contents:
         if self._objects is None:
             [[number]] = connection.execute(_WAITING, [self._tenant, SETTLED]).fetchall()
             if number:
-                raise ObjectsLeft(f"{how_many(number, 'object')} could not be deleted: {UNSET}.")
+                raise ObjectsLeft(
+                    f"{how_many(number, 'object')} could not be deleted: {UNSET}. {self._then()}"
+                )
             return 0
         old = connection.execute(_OLD, [self._tenant, SETTLED], binary=True).fetchall()
         digests = sorted(digest for [digest] in old)
@@ -153,8 +157,7 @@ class Contents:
             except (StoreUnreachable, StoreUnwritable) as error:
                 number = how_many(len(unnamed), "object")
                 raise ObjectsLeft(
-                    f"{number} in {self._objects.name} could not be deleted. {error} Then run "
-                    "`context-compression archive expire`, which deletes them, too."
+                    f"{number} in {self._objects.name} could not be deleted. {error} {self._then()}"
                 ) from error
         connection.execute(_LET_GO, [self._tenant, unnamed])
         return len(unnamed)
@@ -162,6 +165,12 @@ class Contents:
     def is_object(self, body: bytes) -> bool:
         """Whether a content is kept as an object."""
         return self._objects is not None and len(body) >= LARGE
+
+    def _then(self) -> str:
+        return (
+            f"Then run `context-compression --tenant {self._tenant} archive expire {NEVER} --yes`, "
+            "which deletes them and no session."
+        )
 
     def _in_table(self, digest: bytes, body: bytes) -> bytes | None:
         return None if self.is_object(body) else self._coded(digest, body)

@@ -1,9 +1,15 @@
 """What stands between tenants, and between what is sealed and who could read it."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from context_compression.errors import StoreUnwritable
 from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.database import Database
 from context_compression.store.sealing import VARIABLE
+
+Result = TypeVar("Result")
 
 SEALED = "encryption"
 """The name of the document that a tenant has whose rows are sealed."""
@@ -34,24 +40,32 @@ class SealedOrNot:
     def __init__(self, database: Database, tenant: str, coding: Coding) -> None:
         """Nothing is asked yet."""
         self._database, self._tenant, self._coding = database, tenant, coding
-        self._is_right = False
+        self._is_marked = False
 
-    def check(self) -> None:
-        """Refuse to write what could be read beside what is sealed; the first call asks.
+    def write(self, work: Callable[[Connection], Result]) -> Result:
+        """The result of a transaction that writes, see `Database.write`.
+
+        The first that seals marks the tenant before it. One that does not seal looks for the mark
+        each time, because another worker may have set it since.
 
         Raises:
             StoreUnwritable: the tenant's rows are sealed, and there is no key.
         """
-        if self._is_right:
-            return
         about = [self._tenant, SEALED]
-        sealed = bool(self._database.read(self._tenant, _IS_SEALED, about))
-        if sealed and not self._coding.seals:
-            raise StoreUnwritable(
-                f"What the tenant {self._tenant} keeps in {self._database.address.shown} is "
-                f"encrypted, and {VARIABLE} is not set, so this would be kept readable. Set it to "
-                "the key; nothing was changed."
-            )
-        if not sealed and self._coding.seals:
-            self._database.write(self._tenant, lambda connection: connection.execute(_SEAL, about))
-        self._is_right = True
+
+        def unsealed(connection: Connection) -> Result:
+            if connection.execute(_IS_SEALED, about).fetchall():
+                raise StoreUnwritable(
+                    f"What the tenant {self._tenant} keeps in {self._database.address.shown} is "
+                    f"encrypted, and {VARIABLE} is not set, so this would be kept readable. Set it "
+                    "to the key; nothing was changed."
+                )
+            return work(connection)
+
+        if not self._coding.seals:
+            return self._database.write(self._tenant, unsealed)
+        if not self._is_marked:
+            if not self._database.read(self._tenant, _IS_SEALED, about):
+                self._database.write(self._tenant, lambda c: c.execute(_SEAL, about))
+            self._is_marked = True
+        return self._database.write(self._tenant, work)

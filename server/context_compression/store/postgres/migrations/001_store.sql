@@ -10,7 +10,9 @@ CREATE TABLE writes (mark uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(
 CREATE TABLE schema_version (version integer NOT NULL);
 INSERT INTO schema_version VALUES (0);
 -- Whoever may write to all tables of the schema must not change which version they have.
-CREATE FUNCTION refuse_others() RETURNS trigger LANGUAGE plpgsql AS $$
+-- A temporary table that is called as one of the catalog must not stand in for it.
+CREATE FUNCTION refuse_others() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NOT pg_has_role((SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
         RAISE EXCEPTION 'only the owner of % changes it', TG_TABLE_NAME
@@ -18,7 +20,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-CREATE TRIGGER changed_by_owner BEFORE INSERT OR UPDATE OR DELETE ON schema_version
+CREATE TRIGGER changed_by_owner BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON schema_version
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_others();
 
 CREATE TABLE sessions (
