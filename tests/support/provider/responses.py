@@ -83,12 +83,19 @@ def _pairs(items: Messages) -> Iterator[str]:
 
 
 def _last_response(items: Messages) -> int:
-    """Where the calls begin that may still be answered: nothing but outputs came after them."""
+    """Where the calls begin that may still be answered: nothing but outputs came after them.
+
+    What the model says between its calls is of the same response.
+    """
     begins = len(items)
     while begins and _is_output(items[begins - 1]):
         begins -= 1
-    while begins and _may_be_of_model(items[begins - 1]):
+    called = False
+    while begins and (
+        _may_be_of_model(items[begins - 1]) or (called and _is_of_model(items[begins - 1]))
+    ):
         begins -= 1
+        called = called or _is_call(items[begins])
     return begins
 
 
