@@ -94,7 +94,9 @@ def test_a_mark_that_moves_with_the_newest_message_changes_nothing(
     broken, shared = kept(requests)
     assert session.state().compressions
     assert broken <= (10 if background else 5)
-    assert shared > 0.8
+    assert shared > (
+        0.7 if background else 0.8
+    )  # when a prepared one is written depends on threads
 
 
 def test_compress_with_a_store_goes_on_in_one_session_when_the_mark_moves(tmp_path: Path):

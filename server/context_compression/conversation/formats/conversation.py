@@ -55,6 +55,8 @@ class Conversation(Sequence[Mapping[str, Any]]):
 
     def _written(self, message: Message) -> dict[str, Any]:
         written = self.format.write(text_protocol.written(message))
+        if self.unknown_types and "role" in written:  # nothing else may show what items these are
+            written = {"type": "message", **written}
         return without_halves(written) if self.without_halves else written
 
     @cached_property
