@@ -81,6 +81,15 @@ def test_objects_that_stay_because_their_place_is_away_are_told_and_deleted_late
     assert [*objects_at(str(tmp_path / "objects")).names()] == []
 
 
+def environ_of(server: Server, tenant: str, home: Path) -> dict[str, str]:
+    """The environment of a command in the store of a tenant, with objects in a folder."""
+    return {
+        "PATH": os.environ["PATH"], "HOME": str(home),
+        "CONTEXT_COMPRESSION_STORE": server.url, "CONTEXT_COMPRESSION_TENANT": tenant,
+        "CONTEXT_COMPRESSION_OBJECTS": str(home / "objects"),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "command", [("delete", "s"), ("expire", "1h"), ("prune", "--older-than=1h")]
 )
@@ -93,11 +102,7 @@ def test_the_command_says_that_objects_stay_and_ends_with_a_problem(
             "UPDATE context_compression.sessions SET written = 1 WHERE tenant = %s", [tenant]
         )
     (tmp_path / "objects").rename(tmp_path / "away")
-    environ = {
-        "PATH": os.environ["PATH"], "HOME": str(tmp_path),
-        "CONTEXT_COMPRESSION_STORE": postgres_server.url, "CONTEXT_COMPRESSION_TENANT": tenant,
-        "CONTEXT_COMPRESSION_OBJECTS": str(tmp_path / "objects"),
-    }  # fmt: skip
+    environ = environ_of(postgres_server, tenant, tmp_path)
 
     done = subprocess.run(
         [sys.executable, "-m", "context_compression", "archive", *command, "--yes"],
@@ -148,11 +153,7 @@ def test_who_refers_to_a_session_is_told_to_be_unknown_if_one_cannot_be_read(
             [tenant],
         )
     (tmp_path / "objects").rename(tmp_path / "away")
-    environ = {
-        "PATH": os.environ["PATH"], "HOME": str(tmp_path),
-        "CONTEXT_COMPRESSION_STORE": postgres_server.url, "CONTEXT_COMPRESSION_TENANT": tenant,
-        "CONTEXT_COMPRESSION_OBJECTS": str(tmp_path / "objects"),
-    }  # fmt: skip
+    environ = environ_of(postgres_server, tenant, tmp_path)
 
     prunable = Store(placed()).prunable(86_400)
     done = subprocess.run(

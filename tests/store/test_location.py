@@ -3,6 +3,8 @@
 import os
 import subprocess
 import traceback
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,15 @@ def git(folder: Path, *arguments: str) -> None:
     ]
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     subprocess.run(["git", *who, *arguments], cwd=folder, env=environ, check=True)
+
+
+def openings(place: str) -> tuple[Callable[[], object], ...]:
+    """The ways in which a program opens the store at a place."""
+    return (
+        lambda: Store(place),
+        lambda: Session(place, "a"),
+        lambda: compress([{"role": "user", "content": "Hi."}], store=place),
+    )
 
 
 def found(start: Path, home: Path, **environ: str) -> Path:
@@ -150,11 +161,7 @@ def test_an_empty_name_does_not_make_the_working_folder_the_store(
 ) -> None:
     monkeypatch.chdir(home)
 
-    for opening in (
-        lambda: Store(empty),
-        lambda: Session(empty, "a"),
-        lambda: compress([{"role": "user", "content": "Hi."}], store=empty),
-    ):
+    for opening in openings(empty):
         with pytest.raises(StoreError, match=r'folder is empty.*"\." is the working folder'):
             opening()
     assert [*home.iterdir()] == []
@@ -225,12 +232,8 @@ def test_an_address_that_is_a_little_wrong_is_refused_and_not_repeated(
 ) -> None:
     monkeypatch.chdir(home)
 
-    for opening in (
-        lambda: Store(address),
-        lambda: Session(address, "a"),
-        lambda: compress([{"role": "user", "content": "Hi."}], store=address),
-        lambda: Store.find(home, home=home, environ={name: address}),
-    ):
+    by_variable = partial(Store.find, home, home=home, environ={name: address})
+    for opening in (*openings(address), by_variable):
         with pytest.raises(StoreError) as told:
             opening()
         shown = "".join(traceback.format_exception(told.value.with_traceback(None)))

@@ -10,7 +10,7 @@ from typing import Any
 from context_compression.conversation.messages import is_array, is_object
 
 MARKS = frozenset({"cache_control", "cacheControl", "cachePoint"})
-SAID = frozenset({"args", "arguments", "input", "json", "output", "response", "result"})
+MADE = frozenset({"args", "arguments", "input", "json", "output", "response", "result"})
 """Fields with values that a model or a tool made. What is named like a mark there is none."""
 
 
@@ -18,7 +18,7 @@ def without_marks(value: Any) -> Any:
     """A message, or a part of one, without marks; the same object if it has none."""
     if is_object(value):
         parts = {key: part for key, part in value.items() if key not in MARKS}
-        bare = {key: part if key in SAID else without_marks(part) for key, part in parts.items()}
+        bare = {key: part if key in MADE else without_marks(part) for key, part in parts.items()}
         kept = {key: part for key, part in bare.items() if part is parts[key] or part}
         same = len(kept) == len(value) and all(part is value[key] for key, part in kept.items())
         return value if same else kept

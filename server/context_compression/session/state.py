@@ -161,8 +161,10 @@ class State:
                 older versions end all compressions that covered one.
         """
         gone, length = len(self.recorded) - to, len(self.view) - self.behind
-        fits = may_cut(self.view, self.origins, length, self.recorded, to)
-        if fits if cuts else gone <= self.behind:
+        fits = gone <= self.behind
+        if cuts:
+            fits = may_cut(self.view, self.origins, length, self.recorded, to)
+        if fits:
             self.view = self.view[: len(self.view) - gone]
             self.origins = self.origins[: len(self.view)]
             self._end_compressions_at(len(self.view), to)
@@ -185,8 +187,9 @@ class State:
             if length <= end:
                 return
             event, origins = self.compressions[at], self.origins_before[at]
+            of_gone = {*range(to, len(self.recorded))}
             covered = range(event["messages_in"])
-            left = next((n for n in covered if (origins[n] or 0) >= to), len(covered))
+            left = next((n for n in covered if origins[n] in of_gone), len(covered))
             self.compressions[at] = {**event, "messages_in": left}
             self.before[at] = before[:left], end, system
             self.origins_before[at] = origins[:left]
