@@ -74,6 +74,12 @@ class InvalidCounter(ContextCompressionError, TypeError):
     """The caller's counter cannot be called, or does not return a number of tokens."""
 
 
+def largest_parts(parts: Mapping[str, int]) -> str:
+    """The largest parts of a size: `"system prompt 9,000, last user message 310"`."""
+    largest = sorted(parts.items(), key=lambda part: -part[1])[:LISTED_PARTS]
+    return ", ".join(f"{name} {tokens:,}" for name, tokens in largest)
+
+
 class BudgetTooSmall(ContextCompressionError):
     """The target is below the minimum size of the conversation. Nothing was changed.
 
@@ -87,8 +93,7 @@ class BudgetTooSmall(ContextCompressionError):
         self.target_tokens = target_tokens
         self.floor_tokens = floor_tokens
         self.parts = dict(sorted(parts.items(), key=lambda part: -part[1]))
-        largest = list(self.parts.items())[:LISTED_PARTS]
-        listed = ", ".join(f"{name} {tokens:,}" for name, tokens in largest)
+        listed = largest_parts(parts)
         super().__init__(
             f"The smallest possible result has {floor_tokens:,} tokens; the target is "
             f"{target_tokens:,}. These parts must stay: {listed}. Set a target of "

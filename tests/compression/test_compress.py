@@ -3,9 +3,11 @@
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -580,16 +582,56 @@ def test_window_shows_the_newest_results_where_their_calls_leave_no_room_for_all
     assert shown.count("\n") > 3
 
 
-def test_the_settings_target_below_the_floor_gives_the_floor_and_says_so() -> None:
-    messages = [*talk(5), {"role": "user", "content": "word " * 3_000}]
+def test_a_prompt_longer_than_the_window_is_shortened_and_the_result_says_so() -> None:
+    messages = [*talk(5), {"role": "user", "content": numbered_lines(400)}]
 
     result = compress(messages, settings={"token_budget": 2_000})
 
     assert result.changed
     assert not result.target_met
-    assert result.tokens_after == result.floor_tokens > 1_000
-    note = "the target of the settings is below the minimum size; this is the minimum size"
-    assert result.notes == (note,)
+    assert result.tokens_after <= 2_000 < result.floor_tokens
+    assert result.missed in result.notes
+    assert result.missed.startswith("the target of 1,000 tokens is below the minimum size")
+    assert f"the context has {result.tokens_after:,}" in result.missed
+    shown = result.messages[-1]["content"]
+    assert "line 0 " in shown
+    assert "line 399 " in shown
+    [ref] = re.findall(r"; ref (\w+)]", shown)
+    assert result.originals[ref] == messages[-1]["content"]
+
+
+def test_a_named_size_that_a_long_prompt_prevents_is_refused_unless_somebody_must_be_answered() -> (
+    None
+):
+    messages = [*talk(5), {"role": "user", "content": numbered_lines(400)}]
+    request = CompressionRequest(messages=messages, target_tokens=1_500)
+    with pytest.raises(BudgetTooSmall):
+        compress_only(request)
+
+    result = compress_only(replace(request, must_answer=True))
+
+    assert result.tokens_after <= 1_500
+    assert result.target_met
+
+
+def test_with_a_system_prompt_above_the_named_size_the_answer_is_a_fifth_of_the_window() -> None:
+    messages = [*talk(200), {"role": "user", "content": "Go on. Never restart the gateway."}]
+    request = CompressionRequest(
+        messages=messages, target_tokens=1_000, system="word " * 3_000, must_answer=True,
+        settings={"token_budget": 20_000},
+    )  # fmt: skip
+
+    result = compress_only(request)
+
+    assert not result.target_met
+    assert "the target of 1,000 tokens is below the minimum size" in result.missed
+    assert "system prompt 3," in result.missed
+    assert 2_000 < result.tokens_after - result.fixed_tokens <= 4_000
+    assert len(result.messages) > 5
+
+
+def numbered_lines(count: int) -> str:
+    return "\n".join(f"line {n} of the log, id {n * 7919}" for n in range(count))
 
 
 @pytest.mark.parametrize("strategy", ["offload", "truncate", "window", "extract"])

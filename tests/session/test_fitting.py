@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from itertools import pairwise
@@ -297,15 +298,18 @@ def test_a_summary_model_that_fails_stops_no_request(tmp_path: Path):
     assert refused(view, "openai") == []
 
 
-def test_below_the_minimum_size_the_view_is_as_small_as_it_gets(tmp_path: Path):
+def test_a_paste_larger_than_the_window_is_shortened_like_any_other_text(tmp_path: Path):
     session = Session(tmp_path, "s", settings=SMALL)
-    pasted = said_by_user("Read all of this.\n" + log(1, 300), "openai")
+    pasted = said_by_user("Read all of this.\n" + log(1, 900), "openai")
     history = [*begin(), *step(1), *step(2), pasted]
 
     view = session.fit(history)
 
-    assert view[-1] is pasted
-    assert count_tokens(view) < count_tokens(history)
+    assert view[-1]["content"].startswith("Read all of this.")
+    assert view[-1]["content"].endswith(pasted["content"][-40:])
+    assert count_tokens(view) < SMALL.token_budget < count_tokens([pasted])
+    [ref] = re.findall(r"; ref (\w+)]", view[-1]["content"])
+    assert session.restore(ref) == pasted["content"]
     assert session.fit(history) == view
     assert refused(view, "openai") == []
 

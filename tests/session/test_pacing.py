@@ -15,7 +15,7 @@ import anyio
 import pytest
 from generated import Messages
 from provider import refused, result_ids
-from written import MORE, TELL, talk
+from written import ASK, MORE, TELL, talk
 
 from context_compression import Session, compress, count_tokens
 from context_compression.compression.steps import SETTLED
@@ -56,8 +56,9 @@ def told(tmp_path: Path) -> Told:
 
 @pytest.fixture
 def stuffed(tmp_path: Path) -> Told:
-    """All of it is one question of the user, which no compression may touch."""
-    return Told(tmp_path, [TELL, {"role": "user", "content": "Why is this so? " * 2_000}])
+    """Nearly all of it is a system message, which no compression may touch."""
+    system = {"role": "system", "content": "Why is this so? " * 2_000}
+    return Told(tmp_path, [system, ASK, TELL, {"role": "user", "content": "Go on. " * 20}])
 
 
 def test_start_and_end_of_what_was_due_are_told_with_reason_and_tokens(told: Told) -> None:

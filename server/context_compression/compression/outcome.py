@@ -33,6 +33,7 @@ class Outcome:
         steps: every strategy that ran, in order.
         target: the target in tokens; `None` if there was none.
         floor: the smallest view, if the target was missed; else `None`.
+        missed: why the target was missed, in plain words; "" if it was met.
         notes: sentences for the caller, in plain words.
     """
 
@@ -41,6 +42,7 @@ class Outcome:
     steps: tuple[Step, ...]
     target: int | None = None
     floor: Floor | None = None
+    missed: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -55,7 +57,7 @@ def unchanged(
         floor: the smallest view, if a target is missed.
         repair: whether a broken conversation is repaired.
     """
-    outcome = Outcome((), "none", (), prepared.request.target_tokens, floor, notes)
+    outcome = Outcome((), "none", (), prepared.request.target_tokens, floor, notes=notes)
     repaired = repair and prepared.planned.repairs
     return (applied if repaired else _as_it_came)(prepared, outcome)
 
@@ -116,6 +118,7 @@ def _as_it_came(prepared: PreparedConversation, outcome: Outcome) -> Result:
         target_met=outcome.target is None or prepared.tokens_before <= outcome.target,
         floor_tokens=prepared.fixed_tokens + floor.tokens if floor else 0,
         floor=prepared.with_overhead(floor.parts) if floor else {},
+        missed=outcome.missed,
         steps=outcome.steps,
         system=request.system,
         notes=outcome.notes,

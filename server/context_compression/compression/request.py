@@ -40,6 +40,8 @@ class CompressionRequest:
             the strategy of the settings.
         store: keeps the originals; with `None` they are only in the result.
         has_summarizer: whether a model, or the calling agent, will write summaries.
+        must_answer: whether somebody has to be answered: a size that cannot be reached gives the
+            smallest useful context instead of `BudgetTooSmall`.
         not_counted: tokens that a provider charges for content that is not given here, such as the
             system prompt of a host. Targets and counts include them.
     """
@@ -57,6 +59,7 @@ class CompressionRequest:
     settings: Settings | Mapping[str, Any] | None = None
     store: Keeper | None = None
     has_summarizer: bool = False
+    must_answer: bool = False
     not_counted: int = 0
 
     def check(self) -> None:

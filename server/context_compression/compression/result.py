@@ -79,6 +79,7 @@ class Result:
         changed: whether the view differs from the input.
         target_tokens: the target in tokens; `None` if there was none.
         target_met: whether `tokens_after` is within the target.
+        missed: why `tokens_after` is above the target, in plain words; `""` if it is not.
         strategy: the strategy that made the view; `"none"` if nothing was compressed.
         steps: every strategy that ran, in order.
         system: the system prompt to send with the view. It is the given prompt, or that prompt with
@@ -119,6 +120,7 @@ class Result:
     changed: bool = False
     target_tokens: int | None = None
     target_met: bool = True
+    missed: str = ""
     strategy: str = "none"
     steps: tuple[Step, ...] = ()
     system: Any = None

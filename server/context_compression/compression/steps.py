@@ -15,15 +15,11 @@ from typing import Any, TypeAlias, cast
 from context_compression.compression import own_strategy
 from context_compression.compression.outcome import Outcome, applied, unchanged
 from context_compression.compression.prepared import PreparedConversation
+from context_compression.compression.reaching import why_missed, within_reach
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result, Step
 from context_compression.compression.target import ALL_RECENT, GO_ON, NO_SUMMARY, Target
-from context_compression.errors import (
-    BudgetTooSmall,
-    ContextCompressionError,
-    InvalidSettings,
-    SummaryError,
-)
+from context_compression.errors import ContextCompressionError, InvalidSettings, SummaryError
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 from context_compression.progress import COMPRESSING, advance
@@ -46,10 +42,6 @@ STRATEGIES: Mapping[str, OurStrategy] = {
 }
 SETTLED = 0.25
 """The share of the room in which the beginning of the view stays unchanged; measured by replays."""
-BELOW_THRESHOLD = 0.9
-"""The share of the room below the threshold that is used if the target of the settings is below the
-minimum size. The rest stays free for the next messages."""
-
 PARTS = 3  # for the progress: counted, the smallest view known, results shortened
 Steps: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 """Yields requests for a summary, receives the summaries, returns the result."""
@@ -103,9 +95,11 @@ class Compression:
     Attributes:
         plan: the plan for the strategies; some steps replace it with a more specific one.
         skipped: whether a summary failed, and the settings require the messages as they came then.
+        below: the minimum size that the target was below; `None` if it was not.
     """
 
     skipped = False
+    below: Floor | None = None
 
     def __init__(self, prepared: PreparedConversation, target: Target) -> None:
         self.prepared, self.target = prepared, target
@@ -149,26 +143,9 @@ class Compression:
         return floor(self.plan)
 
     def _keep_to_floor(self) -> None:
-        """Refuse a target of the request below the minimum size; raise a target of the settings.
-
-        The target of the settings becomes the minimum size. If the conversation is over the
-        threshold, it becomes `BELOW_THRESHOLD` of the room below the threshold if that is larger. A
-        long text that the user pasted cannot be removed. It must not push out everything else while
-        the context window has room.
-
-        Raises:
-            BudgetTooSmall: the target of the request is below the minimum size.
-        """
-        smallest = self.prepared.fixed_tokens + self.floor.tokens
-        if self.target.tokens >= smallest:
-            return
-        if self.target.is_named:
-            parts = self.prepared.with_overhead(self.floor.parts)
-            raise BudgetTooSmall(self.target.tokens, smallest, parts)
-        free = 0
-        if self.target.is_over_threshold:
-            free = int(BELOW_THRESHOLD * self.target.room_below_threshold)
-        self.plan = replace(self.plan, room=max(self.floor.tokens, free))
+        """Raise a target below the minimum size, or refuse it; see `within_reach`."""
+        reach = within_reach(self.prepared, self.target, self.plan)
+        self.plan, self.floor, self.below = reach.plan, reach.floor, reach.missed
 
     def _auto(self) -> Outcomes:
         """Run the cheapest strategies first, without those that cannot be sufficient."""
@@ -306,12 +283,13 @@ class Compression:
         after = self._tokens_after(outcome.edits)
         target = None if self.plan.room is None else self.target.tokens
         met = target is None or after <= target
-        missed = () if met else (self._why_missed(outcome.strategy, after),)
+        missed = "" if met else self._why_missed(outcome.strategy, after)
         outcome = replace(
             outcome,
             target=target,
-            floor=None if met else self.floor,
-            notes=(*self.prepared.warnings, *missed),
+            floor=None if met else self.below or self.floor,
+            missed=missed,
+            notes=(*self.prepared.warnings, *filter(None, [missed])),
         )
         self.prepared.release()
         self.plan.previews.clear()
@@ -319,18 +297,13 @@ class Compression:
 
     def _why_missed(self, strategy: str, after: int) -> str:
         """A note for the caller on why the target was missed."""
-        above_floor = after > self.prepared.fixed_tokens + self.floor.tokens
+        if self.below:
+            return why_missed(self.prepared, self.target, self.below, after)
         if self.prepared.strategy != "auto":
+            above_floor = after > self.prepared.fixed_tokens + self.floor.tokens
             smallest = "" if above_floor else "this is the minimum size, and not even "
             return f"{strategy} falls short of the target; {smallest}auto goes further"
-        if strategy in ("offload", "truncate"):
-            return "stopped early: below the threshold, and compact_trigger_tokens were freed"
-        if above_floor:
-            return (
-                "the target of the settings is below what cannot be removed, so the room up to the "
-                "threshold is used"
-            )
-        return "the target of the settings is below the minimum size; this is the minimum size"
+        return "stopped early: below the threshold, and compact_trigger_tokens were freed"
 
     def _tokens_after(self, edits: Sequence[Edit]) -> int:
         """Tokens of the view that edits make, including system prompt and tool schemas."""

@@ -10,6 +10,13 @@ from context_compression.strategies import window
 
 LEAST_OF_TARGET = 0.25
 """The share of the settings' target that stays for the view, however much a host adds to it."""
+BELOW_THRESHOLD = 0.9
+"""The share of the room below the threshold that is used if the target of the settings is below the
+minimum size. The rest stays free for the next messages."""
+USEFUL, LEAST_USEFUL = 0.2, 0.05
+"""The shares of the window that messages take if no target can be met: at most, and at least."""
+ANSWERED = 0.6
+"""The share of the room in the window that they take then; the answer needs the rest."""
 ALL_RECENT = "nothing to compress before the recent messages"
 NO_SUMMARY = "no summary: "
 """The beginning of the note on a summary that failed."""
@@ -85,8 +92,23 @@ class Target:
     @property
     def room_below_threshold(self) -> int:
         """The tokens that the messages may take before a compression is due by the upper bound."""
-        threshold = self._prepared.counter.count(self._settings.threshold_tokens)
-        below = threshold * threshold // max(1, threshold.upper)
+        return self._room_below(self._settings.threshold_tokens)
+
+    @property
+    def useful_room(self) -> int:
+        """The tokens of messages that still make a useful request, if the target is out of reach.
+
+        They are a fifth of the window, or fewer if system prompt and tools leave less.
+        """
+        window = self._settings.token_budget
+        beside = ANSWERED * self._room_below(window)
+        there_is = max(beside, BELOW_THRESHOLD * self.room_below_threshold)
+        return int(max(LEAST_USEFUL * window, min(USEFUL * window, there_is)))
+
+    def _room_below(self, limit: int) -> int:
+        """The tokens that the messages may take until all is `limit` by the upper bound."""
+        count = self._prepared.counter.count(limit)
+        below = count * count // max(1, count.upper)
         return max(0, below - self._prepared.fixed_tokens)
 
     def nothing_to_do(self) -> str | None:

@@ -77,6 +77,8 @@ class Plan:
         model: the model of the conversation, if it is known.
         cutter: cuts the texts into pieces.
         previews: the previews that were already made.
+        clip_chars: how many characters at the ends of a long text of the user always stay, if the
+            user's last words are shortened like any other text; 0 if they stay unshortened.
     """
 
     messages: tuple[Message, ...]
@@ -93,6 +95,7 @@ class Plan:
     model: str | None = None
     cutter: Cutter = field(default_factory=Cutter)
     previews: Previews = field(default_factory=Previews)
+    clip_chars: int = 0
 
     @cached_property
     def total(self) -> int:

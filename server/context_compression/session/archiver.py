@@ -99,6 +99,7 @@ class Archiver:
                 **base_of(state),
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
+                **({"missed": result.missed} if result.missed else {}),
                 "compressed": result.compressed,
                 "layout": encode_layout(result.layout, state.view[: len(messages)]),
                 "originals": file,

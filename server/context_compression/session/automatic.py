@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
-from context_compression.errors import BudgetTooSmall, StoreError
+from context_compression.errors import StoreError
 from context_compression.listening import tell_usage
 from context_compression.session.compressing import Compressor, Need
 from context_compression.session.fitting import Fitted, Fitting, check_list
@@ -206,10 +206,7 @@ class AutomaticConversation(RecordedConversation):
         planned = after_refusal(self, self._pace, error)
         if planned is None:
             return None
-        try:
-            result = self._compressor.run(planned)
-        except BudgetTooSmall:
-            return None
+        result = self._compressor.run(planned)
         return self._fitting.sent_again() if result.changed else None
 
     async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
@@ -217,10 +214,7 @@ class AutomaticConversation(RecordedConversation):
         planned = await in_thread(partial(after_refusal, self, self._pace, error))
         if planned is None:
             return None
-        try:
-            result = await self._compressor.arun(planned)
-        except BudgetTooSmall:
-            return None
+        result = await self._compressor.arun(planned)
         return await in_thread(self._fitting.sent_again) if result.changed else None
 
     def _beside(self, system: Any = None, tools: Any = None) -> None:

@@ -237,6 +237,7 @@ def end_event(start: Event, result: Result) -> Event:
         will_retry=start.reason in ("overflow", "thinking") and result.changed,
         strategy=result.strategy,
         files_removed=result.files_removed,
+        missed=result.missed,
         first_kept=result.first_kept_index,
         cost=summary.cost if summary else None,
         usage=summary.usage if summary else None,

@@ -30,7 +30,7 @@ from context_compression.session.pacing import Pace
 from context_compression.session.passed_on import PassedOn
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
-from context_compression.session.triggers import before_request
+from context_compression.session.triggers import MUST_ANSWER, before_request
 from context_compression.session.unread import Followed, with_unread
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
@@ -188,7 +188,8 @@ class Fitting:
 
     def options(self, focus: str | None) -> dict[str, Any]:
         """The options of a compression of the history."""
-        return {**lasting.options(self._conversation, self._state), "focus": focus}
+        options = lasting.options(self._conversation, self._state)
+        return {**MUST_ANSWER, **options, "focus": focus}
 
     def shown_again(self) -> Fitted:
         """`shown`, after a compression that `requests` did not plan."""

@@ -45,6 +45,7 @@ class Event:
         strategy: the strategy that made the view; `"none"` if nothing was compressed, and "" before
             that is known.
         files_removed: the paths of offloaded files that were deleted.
+        missed: why the context is larger than its target, in plain words; "" if it is not.
     """
 
     kind: Literal["start", "end"]
@@ -60,6 +61,7 @@ class Event:
     session: str = ""
     strategy: str = ""
     files_removed: tuple[str, ...] = ()
+    missed: str = ""
 
 
 class Announcer:

@@ -12,6 +12,8 @@ from context_compression.tokens.usage import Usage
 
 Error: TypeAlias = BaseException | Mapping[str, Any] | str
 """A provider's refusal: the exception, the body of its answer, or a text."""
+MUST_ANSWER: Mapping[str, Any] = {"must_answer": True}
+"""The option of a compression before a request that goes out in any case."""
 
 
 def before_request(
@@ -26,7 +28,7 @@ def before_request(
     """
     usage = usage or conversation.usage()
     worth_trying = pace.worth_trying(usage.used_tokens) and due(conversation, usage).now
-    return PlannedCompression("threshold") if worth_trying else None
+    return PlannedCompression("threshold", MUST_ANSWER) if worth_trying else None
 
 
 def after_refusal(
@@ -41,4 +43,4 @@ def after_refusal(
         return None
     refused = conversation.usage().used_tokens
     target = min(settings.target_tokens, int(refused * settings.target_usage))
-    return PlannedCompression("overflow", {"target_tokens": max(1, target)})
+    return PlannedCompression("overflow", {**MUST_ANSWER, "target_tokens": max(1, target)})

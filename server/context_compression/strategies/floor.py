@@ -60,13 +60,16 @@ def anchored(plan: Plan, room: int) -> dict[int, Message]:
 def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
     """The form of each anchored message, by index: head and pins in full, the others in `form`.
 
-    The other messages of a pin's tool step are not smaller than with previews.
+    The other messages of a pin's tool step are not smaller than with previews. The user's words
+    are clipped if the plan says so.
     """
     partners = {index for pin in plan.pins for index in plan.step_of(pin) or ()}
 
     def form_of(index: int) -> Form:
         if index < plan.head or index in plan.pins:
             return Form.FULL
+        if plan.clip_chars and index not in (plan.open_step or ()):
+            return Form.CLIPPED
         return Form.PREVIEW if form in (Form.LEAST, Form.ENDING) and index in partners else form
 
     return {index: form_of(index) for index in sorted(plan.anchored)}

@@ -110,9 +110,8 @@ class Forms:
                 message = self._with_results(message, index, slots, self._smaller)
                 return self._user_texts.with_short_notes(message, index, slots)
             case Form.CLIPPED:
-                return self._clipped(
-                    message, self._shaped(message, index, Form.PREVIEW, slots), slots
-                )
+                previews = self._shaped(message, index, Form.PREVIEW, slots)
+                return self._clipped(message, previews, index, slots)
             case Form.SKELETON:
                 return self._skeleton(message, index, slots)
             case Form.ENDING:
@@ -137,15 +136,18 @@ class Forms:
             message, index, self.plan, self._tool_names, with_constraints, slots
         )
 
-    def _clipped(self, unshortened: Message, message: Message, slots: Slots) -> Message:
+    def _clipped(self, unshortened: Message, message: Message, index: int, slots: Slots) -> Message:
         """A message with its long texts cut to beginning and end.
 
         Args:
             unshortened: the unshortened message.
             message: the same message with previews.
+            index: its index.
             slots: spans that must be shown.
         """
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF_CHARS)
+        if self.plan.clip_chars and index in self.plan.anchored:
+            limit = min(limit, self.plan.clip_chars)
         blocks: list[Block] = []
         message = self._without_instructions(message, slots)
         pairs = zip(unshortened.blocks, message.blocks, strict=True)
