@@ -25,7 +25,7 @@ from context_compression.hosts import Transcript, read
 from context_compression.hosts.reading import glance
 from context_compression.hosts.sessions import HOSTS
 from context_compression.shell.last_listing import listing_file
-from context_compression.transcripts.ends import how_often
+from context_compression.transcripts.ends import Ends, how_often
 from context_compression.workspace import Workspace
 
 from .conftest import conversation
@@ -238,7 +238,8 @@ def test_the_ends_of_a_large_transcript_tell_its_size(packed: Path, tmp_path: Pa
     path = tmp_path / packed.stem
     with gzip.open(packed) as source, path.open("wb") as target:
         shutil.copyfileobj(source, target)
-    whole, ends = read(path), glance(path)
+    whole, looked = read(path), glance(path)
+    ends = looked.transcript if looked else None
     assert ends and whole.usage and ends.usage
 
     assert ends.usage[0] == whole.usage[0]
@@ -463,7 +464,7 @@ def test_broken_sessions_of_opencode_hide_no_other(hosts: Path, run: Run):
 def test_a_session_that_fails_unexpectedly_hides_no_other(
     hosts: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(path: Path) -> Transcript | None:
+    def fail(path: Path) -> Ends | None:
         if path.suffix == ".jsonl" and ".codex" in path.parts:
             raise TypeError("odd")
         return glance(path)

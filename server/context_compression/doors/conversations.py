@@ -194,4 +194,4 @@ class Conversations:
 
 
 def _looks_like_path(text: str) -> bool:
-    return "/" in text or "\\" in text or text.endswith((".json", ".jsonl", ".gz"))
+    return "/" in text or "\\" in text or text.endswith((".json", ".jsonl", ".gz", ".zst"))

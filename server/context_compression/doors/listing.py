@@ -198,15 +198,18 @@ def _with_transcript(
 ) -> ListedSession:
     """The session with what its transcript says; of a large one, only the ends are read."""
     assert about.path
-    transcript = glance(about.path)
-    if transcript is None:
+    ends = glance(about.path)
+    if ends is None:
         transcript = read(about.path, max_bytes=LONGEST_READ)
         compactions = len(transcript.compactions)
     else:
-        marks, seen = host.compaction_marks, len(transcript.compactions)
-        compactions = max(seen, how_often(marks, about.path)) if marks else None
+        transcript, marks = ends.transcript, host.compaction_marks
+        counted = sum(how_often(marks, *file) for file in ends.files)
+        compactions = max(len(transcript.compactions), counted) if marks else None
     opened = conversations.workspace.of(transcript)
-    title = about.title or transcript.title or first_words(parse(transcript.messages).messages)
+    title = about.title or transcript.title
+    if not title and (ends is None or len(ends.files) == 1):
+        title = first_words(parse(transcript.messages).messages)
     return replace(
         about,
         id=opened.session.id,

@@ -15,7 +15,7 @@ from context_compression.hosts.gemini_cli import transcript as gemini_cli
 from context_compression.hosts.opencode import transcript as opencode
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.pi import transcript as pi
-from context_compression.transcripts.ends import read_ends
+from context_compression.transcripts.ends import Ends, read_ends
 from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
 from context_compression.transcripts.transcript import Transcript
 
@@ -44,7 +44,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
     return _begun(path, max_bytes).look()
 
 
-def glance(path: Path) -> Transcript | None:
+def glance(path: Path) -> Ends | None:
     """The conversation by the ends of a large file; see `read_ends`."""
     return None if database_of(path) else read_ends(path, WRITERS)
 

@@ -13,7 +13,7 @@ the places of one host's transcripts are in `hosts/<host>/`.
     rows.py               the JSON objects among the lines
     damaged_lines.py      the JSON objects in damaged lines
     row_cache.py          rows in memory, up to a size
-    gzip_limit.py         the limits for gzip files
+    unpacking.py          packed files, and the limits for them
     later.py              sequences that are made when they are looked at
     times.py              times as hosts write them
     blocks.py             content blocks, made from hosts' formats

@@ -8,13 +8,15 @@ out, and a part of a row is never read as a row.
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from context_compression.transcripts.lines import parse
+from context_compression.errors import TranscriptError
+from context_compression.transcripts.lines import opened, parse
 
 NUL = b"\0"
 BLANK = b"\0 \t\r\n"
@@ -77,9 +79,9 @@ def row_in(data: bytes) -> dict[str, Any]:
 def first_row(path: Path) -> dict[str, Any]:
     """The row in the first line of a file; empty if there is none, or the file cannot be read."""
     try:
-        with path.open("rb") as file:
-            return row_in(file.readline(LONGEST_FIRST))
-    except OSError:
+        with opened(path, sys.maxsize) as stream:
+            return row_in(stream.readline(LONGEST_FIRST))
+    except TranscriptError:
         return {}
 
 

@@ -4,40 +4,63 @@ A reader that gets only these rows knows the usage of the last request, which co
 context. Its messages are incomplete.
 """
 
-import mmap
 import re
-from collections.abc import Iterable
-from gzip import GzipFile
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
 from context_compression.transcripts.damaged_lines import row_in
-from context_compression.transcripts.lines import At, Lines, opened, translated
+from context_compression.transcripts.lines import At, Lines, opened
 from context_compression.transcripts.reading import LOOKED_AT, MAX_BYTES, Writers
 from context_compression.transcripts.rows import Rows
-from context_compression.transcripts.transcript import Row, Transcript
+from context_compression.transcripts.transcript import Row, Transcript, earlier_rows
+from context_compression.transcripts.unpacking import is_packed
 
 LAST_BYTES = 512 * 1024
 """How many bytes at the end of a file are read."""
 
 
-def read_ends(path: Path, writers: Writers) -> Transcript | None:
+@dataclass(frozen=True)
+class Ends:
+    """A conversation by the ends of its file.
+
+    Attributes:
+        transcript: its size is known; its messages are incomplete.
+        files: the files that the conversation goes through, and the byte before which its rows in
+            each end; `None` for the end of the file.
+    """
+
+    transcript: Transcript
+    files: Sequence[tuple[Path, int | None]]
+
+
+def read_ends(path: Path, writers: Writers) -> Ends | None:
     """The conversation by the first and last rows of a file.
 
-    `None` if that does not tell its size, or spares nothing: the file is small, or packed, or no
-    host recognises its first rows, or its last rows do not tell the usage of a request.
+    `None` if that does not tell its size, or spares nothing: the conversation is small, or packed,
+    or no host recognises its first rows, or its last rows do not tell the usage of a request.
 
     Raises:
         TranscriptError: there is no such file, or it cannot be read.
     """
     with opened(path, MAX_BYTES) as stream:
         size = path.stat().st_size
-        if size <= 2 * LAST_BYTES or isinstance(stream, GzipFile):
+        if is_packed(stream):
             return None
-        first = list(islice(Rows(Lines(stream, path, MAX_BYTES)), LOOKED_AT))
+        rows = iter(Rows(Lines(stream, path, MAX_BYTES)))
+        first = list(islice(rows, LOOKED_AT))
         written_by = (host for row, _ in first for host in writers.of_rows if host.recognises(row))
-        if (host := next(written_by, None)) is None or stream.tell() > size - LAST_BYTES:
+        if (host := next(written_by, None)) is None:
+            return None
+        earlier = earlier_rows(host, (row for row, _ in first), path)
+        before = earlier.ends if earlier else ()
+        if size + sum(map(_bytes, before)) <= 2 * LAST_BYTES:
+            return None
+        is_long = size > 2 * LAST_BYTES
+        if is_long and stream.tell() > size - LAST_BYTES:
             return None
 
         def load(at: At) -> Row:
@@ -45,11 +68,16 @@ def read_ends(path: Path, writers: Writers) -> Transcript | None:
             return row_in(stream.read(at.length))
 
         reader = host.reader()
-        for row, at in (*first, *_last(stream, path, size)):
+        for row, at in chain(first, _last(stream, path, size) if is_long else rows):
             reader.add(row, at)
         transcript = reader.transcript(path, load)
     covers = transcript.usage[1] if transcript.usage else 0
-    return transcript if covers else None
+    return Ends(transcript, [*before, (path, None)]) if covers else None
+
+
+def _bytes(part: tuple[Path, int | None]) -> int:
+    path, stop = part
+    return path.stat().st_size if stop is None else stop
 
 
 def _last(stream: BinaryIO, path: Path, size: int) -> Rows:
@@ -58,15 +86,25 @@ def _last(stream: BinaryIO, path: Path, size: int) -> Rows:
     return Rows(Lines(stream, path, MAX_BYTES, stream.tell()))
 
 
-def how_often(marks: Iterable[bytes], path: Path) -> int:
+def how_often(marks: Iterable[bytes], path: Path, stop: int | None = None) -> int:
     """How often one of several marks is in a file that is not empty; its rows are not parsed.
+
+    Args:
+        marks: the marks.
+        path: the file.
+        stop: the byte before which they are counted; `None` for all of the file.
 
     Raises:
         TranscriptError: there is no such file, or it cannot be read.
     """
-    with (
-        translated(path),
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-    ):
-        return sum(1 for mark in marks for _ in re.finditer(re.escape(mark), data))
+    patterns = [re.compile(re.escape(mark)) for mark in marks]
+    with opened(path, MAX_BYTES) as stream:
+        if is_packed(stream):
+            return _count(patterns, stream.read(stop or -1), stop)
+        with mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+            return _count(patterns, data, stop)
+
+
+def _count(patterns: Iterable[re.Pattern[bytes]], data: bytes | mmap, stop: int | None) -> int:
+    end = len(data) if stop is None else stop
+    return sum(1 for pattern in patterns for _ in pattern.finditer(data, 0, end))

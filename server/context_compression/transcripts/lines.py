@@ -5,23 +5,21 @@ while we read, and a crash may have cut it off.
 """
 
 import codecs
-import gzip
 import json
 import os
 import re
 import stat
-import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple
 
 from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
 from context_compression.progress import READING, advance, is_reported
+from context_compression.transcripts.unpacking import damages, unpacked
 
-GZIP = b"\x1f\x8b"
 LOOKED_INTO = 4096  # bytes at the start of a file that show whether it is binary
 WIDE = re.compile(rb"(?:[^\0]\0{1,3}){4}|(?:\0{1,3}[^\0]){4}")  # UTF-16 or UTF-32
 CONTROLS = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")  # not tab, LF, CR, escape
@@ -69,7 +67,7 @@ def translated(path: Path) -> Generator[None]:
     """Turn errors of reading a file into errors that tell the user what to do.
 
     Raises:
-        TranscriptError: in place of an `OSError`, or of an error about damaged gzip data.
+        TranscriptError: in place of an `OSError`, or of an error about damaged packed data.
     """
     try:
         yield
@@ -79,7 +77,7 @@ def translated(path: Path) -> Generator[None]:
         raise TranscriptError(
             f"{path} may not be read by this user. Give read permission, or pass a copy."
         ) from error
-    except (OSError, EOFError, zlib.error) as error:  # the latter two: damaged gzip
+    except (OSError, EOFError, *damages()) as error:  # all but the first: damaged packing
         raise TranscriptError(f"{path} cannot be read: {error}. Pass another file.") from error
 
 
@@ -103,7 +101,7 @@ def check_file(path: Path, max_bytes: int) -> None:
 
 @contextmanager
 def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
-    """The stream of a file's bytes, unpacked if the file is gzip.
+    """The stream of a file's bytes, unpacked if the file is gzip or Zstandard.
 
     Raises:
         TranscriptError: there is no such file, it is not an ordinary file, has more than
@@ -112,10 +110,10 @@ def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
     check_file(path, max_bytes)
     with translated(path), path.open("rb") as file:
         start = file.peek(LOOKED_INTO)[:LOOKED_INTO]
-        packed = start.startswith(GZIP)
-        if not packed and is_binary(start):
+        stream = unpacked(file, start, path)
+        if stream is None and is_binary(start):
             raise TranscriptError(f"{path} is binary, or not UTF-8 text. {EXPECTED}")
-        yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+        yield stream or file
 
 
 def is_binary(start: bytes) -> bool:

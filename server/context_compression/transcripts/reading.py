@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from gzip import GzipFile
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -11,7 +10,6 @@ from typing import Any, BinaryIO, Protocol
 from context_compression.errors import TranscriptError
 from context_compression.transcripts import message_files
 from context_compression.transcripts.damaged_lines import BLANK, NUL, row_in
-from context_compression.transcripts.gzip_limit import check_packed
 from context_compression.transcripts.lines import (
     EXPECTED,
     LONGEST,
@@ -25,12 +23,15 @@ from context_compression.transcripts.lines import (
 )
 from context_compression.transcripts.rows import Rows, Seen
 from context_compression.transcripts.transcript import (
+    EarlierRows,
     HostTranscripts,
     Reader,
     Row,
     Transcript,
+    earlier_rows,
     id_from_name,
 )
+from context_compression.transcripts.unpacking import check_packed, is_packed
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """The most bytes of a file that is read row by row; for one JSON value it is `LONGEST`."""
@@ -97,6 +98,7 @@ class FileReading:
         self._state: tuple[int, ...] = ()  # of the file, when it was looked at
         self._transcript: Transcript | None = None
         self._reader: Reader | None = None
+        self._earlier: EarlierRows | None = None  # in other files, before the rows of this one
         self._last = NOTHING_READ
         self._seen = Seen()
 
@@ -110,7 +112,7 @@ class FileReading:
             about = self.path.stat()
             state = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
             if self._transcript is None or state != self._state:
-                if isinstance(stream, GzipFile):
+                if is_packed(stream):
                     check_packed(stream, self.path, self.max_bytes)
                 reader = self._reader if state[:2] == self._state[:2] else None
                 if reader is not None and self._goes_on(stream):
@@ -163,7 +165,7 @@ class FileReading:
     def _lines_from_the_start(self, stream: BinaryIO) -> Lines:
         """All lines of the file; the state of earlier readings is reset."""
         stream.seek(0)
-        self._reader, self._seen = None, Seen()
+        self._reader, self._earlier, self._seen = None, None, Seen()
         return Lines(stream, self.path, self.max_bytes)
 
     def _document(self, value: Any, *, damaged: bool) -> Transcript:
@@ -182,8 +184,11 @@ class FileReading:
         written_by = (
             host for row, _ in first for host in self._writers.of_rows if host.recognises(row)
         )
-        self._reader = next(written_by, message_files).reader()
-        return self._fed(stream, self._reader, rows, first)
+        host = next(written_by, message_files)
+        self._reader = host.reader()
+        self._earlier = earlier_rows(host, (row for row, _ in first), self.path)
+        before = self._earlier.rows(self.max_bytes) if self._earlier else ()
+        return self._fed(stream, self._reader, rows, chain(before, first))
 
     def _fed(
         self, stream: BinaryIO, reader: Reader, rows: Rows, first: Iterable[tuple[Row, At]] = ()
@@ -200,7 +205,10 @@ class FileReading:
             reader.add(row, at)
         self._last = rows.last
         transcript = reader.transcript(self.path, load)
-        return replace(transcript, warnings=[*rows.warnings, *transcript.warnings])
+        missing = [*self._earlier.missing] if self._earlier else []
+        of_others = self._earlier.warnings if self._earlier else ()
+        warnings = [*missing, *of_others, *rows.warnings, *transcript.warnings]
+        return replace(transcript, warnings=warnings, missing=missing)
 
     def _all_bytes(self, lines: Lines, taken: list[Line]) -> bytes:
         """The bytes of a file that may be one JSON value over several lines."""

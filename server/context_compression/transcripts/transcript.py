@@ -1,11 +1,11 @@
 """`Transcript`, and the interface of a host's module that reads transcripts."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from context_compression.conversation.formats import Conversation
 from context_compression.transcripts.history import Compaction, Request
@@ -43,6 +43,8 @@ class Transcript:
     """For each message, the host's ids of the rows it was made of; empty without such ids."""
     warnings: list[str] = field(default_factory=list[str])
     """The parts that could not be read or were left out, in sentences for the user."""
+    missing: Sequence[str] = ()
+    """The warnings that say what of the conversation is in no file that could be read."""
     conversation: Conversation | None = field(default=None, compare=False, repr=False)
     """The parsed messages, if reading the file required parsing them."""
     project: str = ""
@@ -99,6 +101,43 @@ class HostTranscripts(Protocol):
         ...
 
 
+class EarlierRows(Protocol):
+    """The rows of other files that a conversation goes through before its own file."""
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """Rows that are in no file, in sentences for the user; complete after `rows`."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """The parts of those files that could not be read; complete after `rows`."""
+        ...
+
+    @property
+    def ends(self) -> Sequence[tuple[Path, int | None]]:
+        """The files, and the byte before which the rows of each end; `None` for the file's end."""
+        ...
+
+    def rows(self, max_bytes: int) -> Iterator[tuple[Row, At]]:
+        """The rows, the oldest first; their places are below zero."""
+        ...
+
+
+@runtime_checkable
+class Continuing(Protocol):
+    """A host whose conversations may begin in another file than the one they go on in."""
+
+    def earlier(self, rows: Iterable[Row], path: Path) -> EarlierRows | None:
+        """The rows before those of a file that begins with `rows`; `None` if there are none."""
+        ...
+
+
+def earlier_rows(host: object, rows: Iterable[Row], path: Path) -> EarlierRows | None:
+    """The rows before those of a file, if its host has conversations of several files."""
+    return host.earlier(rows, path) if isinstance(host, Continuing) else None
+
+
 def folder_name(name: str) -> str:
     """A name that is safe for a folder: `"a1-b2"` -> itself; `"my chat"` -> `"my-chat-<8 hex>"`.
 
@@ -112,7 +151,7 @@ def folder_name(name: str) -> str:
 
 def id_from_name(path: Path) -> str:
     """A session id from a file's name: `chat.jsonl.gz` -> `chat`."""
-    return folder_name(re.sub(r"(\.jsonl?)?(\.gz)?$", "", path.name))
+    return folder_name(re.sub(r"(\.jsonl?)?(\.gz|\.zst)?$", "", path.name))
 
 
 def counted(what: str, counts: Mapping[str, int]) -> list[str]:

@@ -1,8 +1,8 @@
 """Finds the rollout of the Codex conversation that calls us.
 
 The call names its thread in `_meta.threadId` (seen in version 0.169), and the thread's id is part
-of the file's name. Codex does not pass on CODEX_HOME; if the user sets it, our entry in config.toml
-needs `env_vars = ["CODEX_HOME"]`.
+of the names of its files; the call is in the one begun last. Codex does not pass on CODEX_HOME; if
+the user sets it, our entry in config.toml needs `env_vars = ["CODEX_HOME"]`.
 """
 
 import re
@@ -13,9 +13,8 @@ from context_compression.hosts.codex.about import (
     THREAD_VARIABLE,
     TITLE,
     home_folder,
-    sessions_folder,
 )
-from context_compression.hosts.codex.stored_sessions import meta
+from context_compression.hosts.codex.rollouts import by_thread, meta, newest, rollouts
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.lines import string
@@ -26,9 +25,11 @@ SEARCHED = 50  # the newest rollouts that are searched for those of this working
 
 def rollouts_here(caller: Caller) -> list[CandidateConversation]:
     """The threads of this working directory; the one written last comes first."""
-    folder = sessions_folder(caller.environ, caller.home)
-    newest = sorted(folder.glob("*/*/*/rollout-*.jsonl"), reverse=True)[:SEARCHED]  # by date
-    return files(path for path in newest if string(meta(path), "cwd") == str(caller.cwd))
+    folder = home_folder(caller.environ, caller.home)
+    threads = by_thread(rollouts(folder)).values()
+    latest = sorted(threads, key=lambda found: max(each.path.name for each in found), reverse=True)
+    paths = (newest(found).path for found in latest[:SEARCHED])  # by date
+    return files(path for path in paths if string(meta(path), "cwd") == str(caller.cwd))
 
 
 def find_current(caller: Caller) -> Path:
@@ -41,8 +42,8 @@ def find_current(caller: Caller) -> Path:
     if not isinstance(thread, str) or not re.fullmatch(r"[A-Za-z0-9-]+", thread):
         return transcript_of_call(caller, rollouts_here)
     folder = home_folder(caller.environ, caller.home)
-    if rollouts := files(folder.glob(f"sessions/*/*/*/*-{thread}.jsonl")):
-        return rollouts[0].path
+    if found := by_thread(rollouts(folder, thread)).get(thread):
+        return newest(found).path
     raise uncertain(
         caller,
         f"There is no rollout of the thread {thread} below {folder}. If CODEX_HOME is set, Codex "

@@ -1,26 +1,24 @@
-"""The sessions that Codex keeps: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
+"""The sessions that Codex keeps, each thread once: see `rollouts` for its files.
 
 A subagent's rollout is beside the others; its first line says that it is one.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from context_compression.conversation.messages import as_object
-from context_compression.hosts.codex.about import NAME, TITLE, sessions_folder
+from context_compression.hosts.codex.about import NAME, TITLE, home_folder
+from context_compression.hosts.codex.rollouts import by_thread, meta, newest, rollouts
 from context_compression.transcripts.candidates import CandidateConversation, files
-from context_compression.transcripts.damaged_lines import first_row
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.lines import string
-
-ID = 36  # characters of a thread's id, at the end of the file's name
 
 
 def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversation]:
     """The threads of all projects; the one written last comes first."""
-    paths = sessions_folder(environ, home).glob("*/*/*/rollout-*.jsonl")
-    return files(paths, lambda path: path.stem[-ID:])
+    threads = by_thread(rollouts(home_folder(environ, home)))
+    ids = {newest(found).path: thread for thread, found in threads.items()}
+    return files(ids, ids.__getitem__)
 
 
 def is_of(session: CandidateConversation, project: Path) -> bool:
@@ -32,11 +30,6 @@ def is_subagent(session: CandidateConversation) -> bool:
     """Whether a thread is a subagent's."""
     about = meta(session.path)
     return about.get("thread_source") == "subagent" or "subagent" in as_object(about.get("source"))
-
-
-def meta(path: Path) -> Mapping[str, Any]:
-    """The payload of a rollout's first line, which describes the thread."""
-    return as_object(first_row(path).get("payload"))
 
 
 SESSIONS = HostSessions(

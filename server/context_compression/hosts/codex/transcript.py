@@ -3,7 +3,7 @@
 Each line is a row: `{"timestamp": …, "type": …, "payload": …}`. The payload by type:
 
 session_meta        id (of the thread), cwd, cli_version, base_instructions.text: the system prompt.
-                    A fork also has its parent's row, after its own.
+                    A fork also has its parent's row, after its own. history_base: see `lineage`.
 turn_context        model, cwd
 response_item       an item sent to the model or received from it, as in the Responses API
 compacted           replacement_history: items that replace everything before
@@ -16,6 +16,8 @@ Items become Anthropic messages. All items of the model between two inputs are o
 outputs of its calls are the next. Reasoning becomes a thinking block. Encrypted reasoning becomes
 the block's signature, next to `summary` if there is one. Seen in versions 0.139 to 0.169.
 
+    rollouts.py   the files of a thread
+    lineage.py    the rows that a file goes on from, in other files
     messages.py   the messages that items make
     current.py    finds the rollout of the conversation that calls us
 """
@@ -28,6 +30,7 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.hosts.codex.about import NAME
+from context_compression.hosts.codex.lineage import earlier
 from context_compression.hosts.codex.messages import (
     FROM_CODEX,
     Item,
@@ -50,7 +53,7 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
-__all__ = ["FROM_CODEX", "NAME", "CodexReader", "reader", "recognises"]
+__all__ = ["FROM_CODEX", "NAME", "CodexReader", "earlier", "reader", "recognises"]
 
 KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",
