@@ -61,7 +61,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lambda _: {"keep_recent": 5, "important_keywords": ["wichtig"], "strategy": "auto"}
     )
     session = Session(store, ID, summarizer=ScriptedSummarizer(ANSWER))
-    session.origin = {"host": "claude-code", "model": "claude-opus-4-5", "window": 200_000}
+    origin = {"host": "claude-code", "model": "claude-opus-4-5", "window": 200_000}
+    session.origin = lambda: {**origin, "beside": 0}
     session.follow(recorded())
     session.compress(strategy="extract", target_tokens=400)
     session.undo()
@@ -102,7 +103,7 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
         yield lambda: store.search("reader", session=ID)
         yield lambda: [*session().archived()]
     if changed in ("events.jsonl", "config.json"):
-        yield lambda: text_output.status(ID, session().status())
+        yield lambda: text_output.status(Opened(session()), session().status())
         yield lambda: text_output.sessions(
             store.name, json_output.sessions(store, store.sessions())
         )

@@ -91,7 +91,8 @@ def made_in(folder: Path) -> Workspace:
     )
     summarizer = ScriptedSummarizer("## Goal\nThe login works. Never touch the migrations.")
     summarized = Session(store, "summarized", summarizer=summarizer)
-    summarized.origin = {"host": "codex", "model": "gpt-5", "window": 200_000}
+    origin = {"host": "codex", "model": "gpt-5", "window": 200_000, "beside": 0}
+    summarized.origin = lambda: origin
     summarized.compress(
         messages=conversation(5, seed=2), strategy="summarize", target_tokens=3_000, force=True
     )

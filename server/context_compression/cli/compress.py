@@ -156,10 +156,9 @@ def _undone(session: Session) -> Done:
 def _done(
     opened: Opened, outcome: Result, forecast: Forecast | None, dry_run: bool, explain: bool
 ) -> Done:
-    outside = opened.not_counted
-    facts = json_output.report(outcome, forecast, host_tokens=outside)
+    facts = json_output.report(outcome, forecast, opened=opened)
     report = {"session": opened.session.id, **facts}
-    page = text_output.report(outcome, forecast, restorable=not dry_run, host_tokens=outside)
+    page = text_output.report(outcome, forecast, restorable=not dry_run, opened=opened)
     if explain:
         report |= {"explanations": json_output.explanations(outcome)}
         page = [*page, *text_output.explanations(outcome)]

@@ -109,11 +109,7 @@ class RequestedCompression:
         summarizer = self._summarizer()
         session = self.opened.session
         messages = self.opened.shown
-        options: dict[str, Any] = {
-            **self.options,
-            "force": True,
-            "not_counted": self.opened.not_counted,
-        }
+        options: dict[str, Any] = {**self.options, "force": True}
         with working(COMPRESSING, *STAGES):
             if not dry_run:
                 session.summarizer = summarizer

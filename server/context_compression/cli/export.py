@@ -46,8 +46,8 @@ def export(
     session, transcript = requested.opened.session, requested.opened.transcript
     if transcript or compression["target_tokens"] is not None:
         result, _ = requested.run()
-        view, report = result.messages, json_output.report(result)
-        page = text_output.report(result, restorable=True)
+        view, report = result.messages, json_output.report(result, opened=requested.opened)
+        page = text_output.report(result, restorable=True, opened=requested.opened)
     else:
         view, report = session.view(), {}
         page = [f"{session.id}: {how_many(len(view), 'message')}, not compressed further."]

@@ -14,17 +14,18 @@ from context_compression.session import Session, Status
 from context_compression.store import Store
 from context_compression.tokens import Counter
 from context_compression.transcripts.history import Compaction
+from context_compression.workspace import Opened
 
 Record = dict[str, Any]
 
 
-def report(result: Result, forecast: Forecast | None = None, *, host_tokens: int = 0) -> Record:
+def report(result: Result, forecast: Forecast | None = None, *, opened: Opened) -> Record:
     """The report of a compression: its result without messages and originals.
 
     Args:
         result: of the compression.
         forecast: the calls and tokens that a summary would take, in a dry run.
-        host_tokens: tokens that the host sends besides the messages.
+        opened: the conversation.
     """
     return {
         "summary": _summary(result),
@@ -38,7 +39,8 @@ def report(result: Result, forecast: Forecast | None = None, *, host_tokens: int
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
         "fixed_tokens": result.fixed_tokens,
-        "host_tokens": host_tokens,
+        "host_tokens": opened.tokens_beside,
+        "next_request_tokens": result.tokens_after + opened.tokens_beside,
         "ratio": round(result.ratio, 4),
         "target_tokens": result.target_tokens,
         "target_met": result.target_met,
@@ -86,14 +88,15 @@ def _summary(result: Result) -> Record | None:
     }
 
 
-def status(session: str, status: Status) -> Record:
+def status(opened: Opened, status: Status) -> Record:
     """How full the context of a conversation is, and what fills it."""
     usage = status.usage
     return {
-        "session": session,
+        "session": opened.session.id,
         "used_tokens": int(usage.used_tokens),
         "used_tokens_upper": usage.used_tokens.upper,
         "counted_by": usage.used_tokens.method,
+        "host_tokens": opened.tokens_beside,
         "total_budget": usage.total_budget,
         "usage_percent": usage.usage_percent,
         "remaining": usage.remaining,

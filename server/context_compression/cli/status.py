@@ -59,9 +59,9 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         host_compactions=opened.transcript.compactions if opened.transcript else (),
     )
     if as_json:
-        write_json(json_output.status(opened.session.id, status))
+        write_json(json_output.status(opened, status))
     else:
-        show(*text_output.status(opened.session.id, status))
+        show(*text_output.status(opened, status))
 
 
 def _show_own_session(opened: Opened, as_json: bool) -> None:

@@ -12,9 +12,10 @@ from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
-from context_compression.hosts.compaction_words import in_words
+from context_compression.hosts.compaction_words import in_words, next_request
 from context_compression.session import Status
 from context_compression.settings import Settings
+from context_compression.workspace import Opened
 from context_compression.workspace.own_sessions import KEPT_IN
 
 LISTED = 8  # refs
@@ -26,7 +27,7 @@ FIXED = "; {:,} of them are system prompt, tools and the like, which stay unchan
 
 
 def report(
-    result: Result, forecast: Forecast | None = None, *, restorable: bool, host_tokens: int = 0
+    result: Result, forecast: Forecast | None = None, *, restorable: bool, opened: Opened
 ) -> Page:
     """The report of a compression: its effect, and how to restore what it removed.
 
@@ -34,7 +35,7 @@ def report(
         result: of the compression.
         forecast: the calls and tokens that a summary would take, in a dry run.
         restorable: whether the originals were archived.
-        host_tokens: tokens that the host sends besides the messages.
+        opened: the conversation.
     """
     if not result.changed:
         notes = "; ".join(map(one_line, result.notes)) or "nothing was changed"
@@ -44,7 +45,7 @@ def report(
     steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
     cached = f"the first {result.first_changed}" if result.first_changed else "none of them"
     kept = f"{result.messages_kept} of {how_many(result.messages_in, 'message')} unchanged"
-    of_host = f"{host_tokens:,} of these tokens are added by the host, not recorded"
+    with_host = next_request(result.tokens_after, opened.tokens_beside, opened.host)
     notes = [*result.notes]
     if gone := result.constraints_gone:
         notes.append(f"{gone}; a larger target keeps them")
@@ -57,7 +58,7 @@ def report(
         *_target(result),
         Fact("kept", f"{kept}; a prompt cache stays valid for {cached}"),
         *_summary(result, forecast),
-        *([Fact("host", of_host)] if host_tokens else []),
+        *([Fact("request", with_host)] if with_host else []),
         *(Fact("repaired", one_line(repair)) for repair in result.repairs),
         *(Fact("note", one_line(note)) for note in notes),
         "",
@@ -148,9 +149,9 @@ def _archived(result: Result, restorable: bool) -> list[Block]:
     ]
 
 
-def status(session: str, status: Status) -> Page:
+def status(opened: Opened, status: Status) -> Page:
     """How full the context of a conversation is, and what fills it."""
-    usage = status.usage
+    usage, beside = status.usage, opened.tokens_beside
     due = f"compression is {'due' if status.due.now else 'not due'}"
     kinds = [
         (kind, f"{tokens:,}", f"{tokens / max(1, usage.used_tokens):.0%}")
@@ -159,9 +160,10 @@ def status(session: str, status: Status) -> Page:
     ]
     items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in status.largest]
     page: list[Block] = [
-        Line(f"{session}: {how_many(status.messages, 'message')}", "strong"),
+        Line(f"{opened.session.id}: {how_many(status.messages, 'message')}", "strong"),
         Gauge(usage.usage_percent, _fullness(status)),
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
+        *filter(None, [next_request(usage.used_tokens - beside, beside, opened.host)]),
         *([MAKES_ROOM] if status.due.now else []),
         status.due.reason,
         "",

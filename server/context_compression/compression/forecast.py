@@ -40,8 +40,7 @@ class PlaceholderSummarizer:
         target = options.get("target_tokens")
         if target is None:
             return cls(most)
-        room = max(0, target - options.get("not_counted", 0))
-        return cls(min(most, int(ASSUMED_SHARE * room)))
+        return cls(min(most, int(ASSUMED_SHARE * target)))
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """A sentence that says it stands in for a summary, and filler."""

@@ -44,8 +44,6 @@ from context_compression.tokens import (
 
 COMPETING = ("auto", "offload", "extract")
 """Strategies that choose among the pieces of texts."""
-BEYOND = "added by the host, not recorded"
-"""The name of the tokens that a provider charges beyond the recorded messages, prompt and tools."""
 SURELY_LONG = 6
 """With more characters per token of the target than this, a conversation is surely over the target,
 because hardly any text has so many characters per token."""
@@ -78,9 +76,8 @@ class PreparedConversation:
         planned: the repaired messages with the earlier summary of the system prompt, if it holds
             one, as a further message. Strategies see these messages.
         prompt: the system prompt, and the position of its summary among the planned messages.
-        overhead: the tokens outside the messages, by name: system prompt, tool schemas, and what a
-            provider charges beyond our count.
-        uncounted_tokens: the tokens that a provider charges beyond our count.
+        overhead: the tokens outside the messages, by name: system prompt and tool schemas, where
+            the caller handed them in.
         fixed_tokens: the sum of the overhead.
         plan: the plan without a limit of tokens.
         tokens_before: the tokens of the messages and the overhead.
@@ -121,8 +118,6 @@ class PreparedConversation:
         )
         unedited = View(messages, tuple(range(len(messages))), ())
         self._last_view: tuple[Sequence[Edit], View, int] = (), unedited, self.tokens_of(unedited)
-        counted = sum(self.overhead.values()) + self._last_view[2]
-        self.overhead[BEYOND] = self.uncounted_tokens = self._uncounted(counted)
         self.fixed_tokens = sum(self.overhead.values())
         self.tokens_before = self.fixed_tokens + self._last_view[2]
 
@@ -212,9 +207,10 @@ class PreparedConversation:
             pins |= {before for index in pins for before in reasoning_of(planned, index)}
         return frozenset(pins)
 
-    def _uncounted(self, counted: int) -> int:
-        """The tokens that a provider charges beyond our count, by the request, else by `usage`."""
-        return self.request.not_counted or max(0, (self._charged or 0) - counted)
+    @property
+    def tokens_beside(self) -> int:
+        """The tokens that a provider charged beyond those counted here, by `usage` in a message."""
+        return max(0, (self._charged or 0) - self.tokens_before)
 
     @cached_property
     def _charged(self) -> Count | None:

@@ -42,8 +42,6 @@ class CompressionRequest:
         has_summarizer: whether a model, or the calling agent, will write summaries.
         must_answer: whether somebody has to be answered: a size that cannot be reached gives the
             smallest useful context instead of `BudgetTooSmall`.
-        not_counted: tokens that a provider charges for content that is not given here, such as the
-            system prompt of a host. Targets and counts include them.
     """
 
     messages: Messages
@@ -60,14 +58,12 @@ class CompressionRequest:
     store: Keeper | None = None
     has_summarizer: bool = False
     must_answer: bool = False
-    not_counted: int = 0
 
     def check(self) -> None:
         """Refuse impossible values, because callers without a type checker may pass anything.
 
         Raises:
-            InvalidTarget: `target_tokens` is not a positive integer, or `not_counted` is negative
-                or not an integer.
+            InvalidTarget: `target_tokens` is not a positive integer.
             InvalidSettings: `pins` is not a list of texts and numbers, or one of them is empty.
         """
         target: Any = self.target_tokens
@@ -77,11 +73,6 @@ class CompressionRequest:
             )
         if target is not None and target < 1:
             raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
-        not_counted: Any = self.not_counted
-        if isinstance(not_counted, bool) or not isinstance(not_counted, int) or not_counted < 0:
-            raise InvalidTarget(
-                f"not_counted is {not_counted!r:.60}; it must be a whole number of tokens."
-            )
         pins: Any = self.pins
         if not is_array(pins) or not all(isinstance(pin, int | str) for pin in pins):
             raise InvalidSettings(

@@ -198,8 +198,9 @@ class Compression:
         prompt cache no more than a complete run, which writes the full view to the cache again. If
         a summarizer is available, no summary is requested only for the cache.
         """
-        after = self.prepared.counter.count(self.prepared.fixed_tokens + total)
-        limit = self.settings.threshold_tokens * after // after.upper - self.prepared.fixed_tokens
+        beside = self.prepared.fixed_tokens + self.prepared.tokens_beside
+        after = self.prepared.counter.count(beside + total)
+        limit = self.settings.threshold_tokens * after // after.upper - beside
         enough = self.plan.total - total >= self.settings.compact_trigger_tokens
         if not (self.target.is_automatic and total < limit and enough):
             return False

@@ -9,7 +9,7 @@ from context_compression.planning.plan import Plan
 from context_compression.strategies import window
 
 LEAST_OF_TARGET = 0.25
-"""The share of the settings' target that stays for the view, however much a host adds to it."""
+"""The share of the settings' target that stays for the view, however much goes beside it."""
 BELOW_THRESHOLD = 0.9
 """The share of the room below the threshold that is used if the target of the settings is below the
 minimum size. The rest stays free for the next messages."""
@@ -42,24 +42,27 @@ class Target:
 
     @cached_property
     def tokens(self) -> int:
-        """The target in tokens, including system prompt, tool schemas and what a host adds.
+        """The target in tokens: of the messages, with the system prompt and tools of the request.
 
         For a conversation that is already below the target of the settings, the target is the same
-        share (`target_usage`) of its own size, without what a host adds.
+        share (`target_usage`) of its own size.
         """
         if self._request.target_tokens is not None:
             return self._request.target_tokens
-        if self._prepared.tokens_before > self._of_settings:
+        before = self._prepared.tokens_before
+        if before > self._of_settings:
             return self._of_settings
-        beyond = self._prepared.uncounted_tokens
-        own = self._prepared.tokens_before - beyond
-        return beyond + int(own * self._settings.target_usage)
+        return int(before * self._settings.target_usage)
 
-    @property
+    @cached_property
     def _of_settings(self) -> int:
-        """The target of the settings, or more if a host adds nearly as many tokens."""
+        """The target of the settings, a share of the window.
+
+        A compression that nobody asked for leaves room in it for what a provider charges beside the
+        messages.
+        """
         tokens = self._settings.target_tokens
-        return max(tokens, self._prepared.uncounted_tokens + int(LEAST_OF_TARGET * tokens))
+        return within(tokens, self._prepared.tokens_beside) if self.is_automatic else tokens
 
     @cached_property
     def plan(self) -> Plan:
@@ -109,7 +112,7 @@ class Target:
         """The tokens that the messages may take until all is `limit` by the upper bound."""
         count = self._prepared.counter.count(limit)
         below = count * count // max(1, count.upper)
-        return max(0, below - self._prepared.fixed_tokens)
+        return max(0, below - self._prepared.fixed_tokens - self._prepared.tokens_beside)
 
     def nothing_to_do(self) -> str | None:
         """The reason why nothing is compressed, in words; `None` if a compression runs."""
@@ -128,3 +131,13 @@ class Target:
             return None
         threshold = self._settings.threshold
         return f"not due below {threshold.tokens:,} tokens ({threshold.reason})"
+
+
+def within(target: int, beside: int) -> int:
+    """The part of a window's target that is left for a conversation.
+
+    Args:
+        target: tokens of a request.
+        beside: tokens of it that are no part of the conversation.
+    """
+    return max(target - beside, int(LEAST_OF_TARGET * target))

@@ -95,8 +95,8 @@ class Conversations:
         settings = settings_in(origin, settings, model)
         model = model or origin.get("model")
         session = Session(self._store, id, settings=settings, model=model, summarizer=None)
-        session.origin = origin
-        return Opened(session, overhead_tokens=origin.get("beside", 0))
+        session.origin = lambda: origin
+        return Opened(session, recorded_beside=origin.get("beside", 0))
 
     def recorded(self) -> list[str]:
         """The ids of the recorded conversations, the most recently written first."""

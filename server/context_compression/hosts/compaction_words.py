@@ -1,4 +1,4 @@
-"""The compactions that led to a conversation, in words."""
+"""What a host did to a conversation and adds to its requests, in words."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,6 +25,21 @@ def in_words(compactions: Sequence[Compaction], now: float) -> str:
     return "; ".join(
         ", ".join([f"{done} {_by(some)}", *_about(some[-1], now)]) for done, some in kinds if some
     )
+
+
+def next_request(conversation: int, beside: int, host: str) -> str:
+    """`20K conversation + 48K of Claude Code = 68K next request`; "" if nothing is beside it.
+
+    Args:
+        conversation: tokens of the conversation.
+        beside: tokens that the host adds to each request.
+        host: its name, as in `Transcript`.
+    """
+    if not beside:
+        return ""
+    of = TITLES.get(host, "system prompt and tools")
+    sizes = map(short_number, (conversation, beside, conversation + beside))
+    return "{} conversation + {} of {of} = {} next request".format(*sizes, of=of)
 
 
 def _by(compactions: Sequence[Compaction]) -> str:

@@ -22,7 +22,7 @@ LABELS = {
     "floor_tokens": "minimum size in tokens",
     "floor": "parts of the minimum size",
     "fixed_tokens": "tokens of system prompt, tools and the like, which stay",
-    "host_tokens": "tokens added by the host, not recorded, in all counts",
+    "host_tokens": "tokens that the host adds to each request, in no count here",
     "used_tokens_upper": "used tokens at most",
 }
 """Labels in the text, where the name of the fact would not read well."""

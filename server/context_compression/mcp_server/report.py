@@ -13,6 +13,7 @@ from context_compression.conversation.refs import canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
+from context_compression.hosts.compaction_words import next_request
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.next_steps import next_steps, of_host, unchanged_note
@@ -74,7 +75,7 @@ class ReportedCompression:
 
 def report(compression: ReportedCompression) -> CallToolResult:
     """The answer to a call that compressed a conversation, or tried to."""
-    result = compression.result
+    result, beside = compression.result, compression.opened.tokens_beside
     if result.changed:
         headline, headline_facts = _changed_headline(compression)
     else:
@@ -85,7 +86,8 @@ def report(compression: ReportedCompression) -> CallToolResult:
         **(_details(compression) if result.changed else {}),
         **_summary(compression),
         **_explanations(compression),
-        "host_tokens": compression.opened.not_counted or None,
+        "host_tokens": beside or None,
+        "next_request": next_request(result.tokens_after, beside, compression.opened.host),
         "counted_by": result.method,
         "warnings": _warnings(compression),
     }

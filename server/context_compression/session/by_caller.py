@@ -85,7 +85,7 @@ def assign_summary(
             "undoes": len(later.compressions) - len(state.compressions),
             "options": {name: value for name, value in options.items() if value is not None},
         }
-        if origin := origin_now(conversation, state, options.get("not_counted", 0)):
+        if origin := origin_now(conversation, state):
             plan["origin"] = origin
         same = None if recorded else _same_plan(plan, state)
         outcome = _run(same or plan, conversation, state, pending, [], before_writing)

@@ -13,9 +13,7 @@ from context_compression.session.layouts import is_valid_layout
 from context_compression.session.log_events import is_timestamp
 from context_compression.session.state import State
 
-OPTIONS = frozenset(
-    ("target_tokens", "strategy", "pins", "focus", "force", "settings", "not_counted")
-)
+OPTIONS = frozenset(("target_tokens", "strategy", "pins", "focus", "force", "settings"))
 """Options of a compression that a plan may contain."""
 
 

@@ -57,7 +57,9 @@ def _stages(state: State) -> list[Stage]:
 
 
 def _compaction(event: Mapping[str, Any]) -> Compaction:
-    beside = origin_of(event).get("beside", 0)
+    origin = origin_of(event)
+    handed_in = origin.get("host") == "messages"  # then both sizes include what is beside
+    beside = 0 if handed_in else origin.get("beside", 0)
     return Compaction(
         time=seconds(event.get("created_at")),
         by=OURS,

@@ -4,11 +4,10 @@ The log only grows. Replaying it gives the view: the recorded messages, with eac
 layout applied to the view of its time. So an undo is one more line, and nothing is ever rewritten.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from context_compression.conversation.formats import Conversation, parse
@@ -52,11 +51,12 @@ class RecordedConversation:
         model: the model whose tokens and window count.
         tools: the tool definitions that go with each request.
         counter: the caller's own way to count tokens.
-        origin: `host`, `model` and `window` of a conversation that comes from a file. They are
-            recorded with a plan or compression, so that a later process knows them.
+        origin: gives `host`, `model` and `window` of a conversation that comes from a file, and in
+            `beside` the tokens outside the messages in each request. They are recorded with a plan
+            or compression, so that a later process knows them.
     """
 
-    origin: Mapping[str, Any] = MappingProxyType({})
+    origin: Callable[[], Mapping[str, Any]] = dict
 
     def __init__(
         self,

@@ -15,7 +15,6 @@ from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.strategies import window
-from context_compression.tokens import Counter
 from context_compression.tokens.usage import Messages, Usage
 
 
@@ -37,9 +36,7 @@ def request_that_archives(
         messages: the messages to compress: the view of the state, or a first part of it.
         options: further fields of the request.
     """
-    archiver = archiver_of(
-        conversation, state, pending, before_writing, options.get("not_counted", 0)
-    )
+    archiver = archiver_of(conversation, state, pending, before_writing)
     return _request(conversation, messages, conversation.system_for(state), archiver, **options)
 
 
@@ -48,11 +45,10 @@ def archiver_of(
     state: State,
     pending: Sequence[dict[str, Any]] = (),
     before_writing: Callable[[], object] = lambda: None,
-    not_counted: int = 0,
 ) -> Archiver:
     """The keeper of a compression; `request_that_archives` explains the arguments."""
     system = conversation.system_for(state)
-    origin = origin_now(conversation, state, not_counted)
+    origin = origin_now(conversation, state)
     return Archiver(
         conversation.log, conversation.store, state, pending, before_writing, system, origin
     )
@@ -132,22 +128,15 @@ def settings_for(
     return conversation.settings.changed(given) if given else conversation.settings
 
 
-def origin_now(
-    conversation: RecordedConversation, state: State, not_counted: int
-) -> dict[str, Any]:
+def origin_now(conversation: RecordedConversation, state: State) -> dict[str, Any]:
     """The origin of a conversation, as a plan or compression records it.
 
-    `beside` is the number of tokens outside the messages in each request: system prompt, tools and
-    `not_counted`. If they are not known this time, the earlier number is kept.
+    If the tokens outside the messages are not known this time, the earlier number is kept.
     """
-    origin = conversation.origin
-    if not origin or "beside" in origin:  # it comes from the session's own log
-        return dict(origin)
-    counter = Counter(conversation.model, conversation.counter)
-    fixed_tokens = counter.system(conversation.given_system) + counter.tools(conversation.tools)
-    unknown = not not_counted and origin["host"] != "messages"
-    earlier = state.origin.get("beside", 0) if unknown else 0
-    return {**origin, "beside": max(fixed_tokens + not_counted, earlier)}
+    origin = dict(conversation.origin())
+    if origin and not origin["beside"] and origin["host"] != "messages":
+        origin["beside"] = state.origin.get("beside", 0)
+    return origin
 
 
 def _request(

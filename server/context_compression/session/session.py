@@ -158,7 +158,6 @@ class Session(AutomaticConversation):
         focus: str | None = None,
         force: bool = False,
         settings: Settings | Mapping[str, Any] | None = None,
-        not_counted: int = 0,
         must_answer: bool = False,
         before_writing: Callable[[], object] = lambda: None,
     ) -> Result:
@@ -176,8 +175,6 @@ class Session(AutomaticConversation):
             focus: as in `context_compression.compress`.
             force: as in `context_compression.compress`.
             settings: for this call: a `Settings`, or some values that differ.
-            not_counted: tokens that the host adds to each request. Targets and counts include
-                them.
             must_answer: whether a target below the minimum size gives the smallest useful context
                 instead of an error, because somebody has to be answered.
             before_writing: called before anything is written; if it raises, nothing changes.
@@ -188,8 +185,7 @@ class Session(AutomaticConversation):
         """
         options: dict[str, Any] = {
             "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
-            "force": force, "settings": settings, "not_counted": not_counted,
-            "must_answer": must_answer,
+            "force": force, "settings": settings, "must_answer": must_answer,
         }  # fmt: skip
         with self._pace.compressing():
             return self._compressor.run(

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from context_compression.conversation.formats import parse
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.tokens import Anchor, Counter
+from context_compression.tokens.usage import count_tokens
+from context_compression.transcripts.history import OURS
 from context_compression.transcripts.transcript import Transcript
 
 
@@ -16,16 +18,24 @@ class Opened:
     """A conversation that a caller named.
 
     Attributes:
-        session: our record of it.
+        session: our record of it. It has the system prompt and tools that a file of messages hands
+            in; those of a host are the host's share.
         transcript: the file in which another program keeps it; `None` for a session that was
             recorded with this package, whose own history a compression changes.
-        overhead_tokens: tokens outside the messages in each request of the program, if the session
+        recorded_beside: tokens outside the messages in each request of the program, if the session
             knows them.
     """
 
     session: Session
     transcript: Transcript | None = None
-    overhead_tokens: int = 0
+    recorded_beside: int = 0
+
+    @property
+    def host(self) -> str:
+        """The name of the program that keeps the conversation, as in `Transcript`."""
+        if self.transcript is not None:
+            return self.transcript.host
+        return self.session.origin().get("host", OURS)
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]] | None:
@@ -34,35 +44,65 @@ class Opened:
             return None
         return self.transcript.conversation or self.transcript.messages
 
-    @property
+    @cached_property
     def anchor(self) -> Anchor | None:
         """How many tokens the host's provider charged; `None` if that is not known.
 
-        For a session without transcript: how many tokens the provider would charge for the view, if
-        the session knows the tokens outside its messages.
+        Without a charge: our count of the messages, and the tokens known to be beside them.
         """
-        if self.overhead_tokens:
-            view, session = self.session.view(), self.session
-            counter = Counter(session.model, session.counter)
-            counted = counter.messages(parse(view).messages) + counter.system(session.system)
-            return Anchor(counted + self.overhead_tokens, len(view))
+        if self.transcript is not None and self.transcript.usage:
+            return Anchor(*self.transcript.usage)
+        shown = self.session.view() if self.shown is None else self.shown
+        beside = self._recorded_share
+        return Anchor(self._counted(shown) + beside, len(shown)) if beside else None
+
+    @cached_property
+    def tokens_beside(self) -> int:
+        """The tokens of each request that are no part of the conversation and of no target of it.
+
+        They are the host's share: its system prompt and tools, and whatever else its provider
+        charges beyond our count of the conversation. 0 if nothing says how many they are.
+        """
         usage = self.transcript.usage if self.transcript else None
-        return Anchor(*usage) if usage else None
+        if self.transcript is None or usage is None:
+            return self._recorded_share
+        tokens, messages = usage
+        charged = self._counted(self.transcript.messages[:messages])
+        return max(self._recorded_share, tokens - charged)
 
-    @property
-    def not_counted(self) -> int:
-        """Tokens the host's provider charged beyond our count, such as system prompt and tools.
+    @cached_property
+    def _recorded_share(self) -> int:
+        """The tokens of the host's system prompt and tools, as far as they are recorded."""
+        if self.transcript is None:
+            return self.recorded_beside
+        if self.transcript.host == "messages":
+            return 0
+        counter = Counter(self.session.model, self.session.counter)
+        return counter.system(self.transcript.system) + counter.tools(self.transcript.tools)
 
-        0 if the transcript does not say what was charged. For a session without transcript: all
-        tokens outside its messages.
-        """
-        if self.transcript is None or (anchor := self.anchor) is None:
-            return self.overhead_tokens
+    def _counted(self, messages: Sequence[Mapping[str, Any]]) -> int:
+        """Tokens of messages, with the system prompt and tools that were handed in with them."""
         session = self.session
+        return int(
+            count_tokens(
+                messages, system=session.system, tools=session.tools, model=session.model,
+                counter=session.counter,
+            )
+        )  # fmt: skip
+
+    def origin(self) -> dict[str, Any]:
+        """Where the conversation comes from, as a compression records it."""
+        transcript, session = self.transcript, self.session
+        if transcript is None:
+            return {}
         counter = Counter(session.model, session.counter)
-        charged = parse(self.transcript.messages[: anchor.messages]).messages
-        counted = counter.messages(charged) + counter.system(session.system)
-        return max(0, anchor.tokens - counted - counter.tools(session.tools))
+        handed_in = counter.system(session.given_system) + counter.tools(session.tools)
+        return {
+            "host": transcript.host,
+            "model": transcript.model,
+            "window": transcript.window,
+            "beside": handed_in + self.tokens_beside,
+        }
 
 
 def settings_in(origin: Mapping[str, Any], settings: Settings, model: str | None) -> Settings:

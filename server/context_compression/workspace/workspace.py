@@ -188,23 +188,21 @@ class Workspace:
         model: str | None = None,
     ) -> Opened:
         """The conversation in a transcript that was already read."""
-        origin = {
-            "host": transcript.host,
-            "model": transcript.model,
-            "window": transcript.window,
-        }
+        origin = {"host": transcript.host, "window": transcript.window}
         settings = settings_in(origin, settings or self.settings(), model)
+        handed_in = transcript.host == "messages"  # a host's own system prompt is its share
         session = Session(
             self.store,
             self._id(transcript),
             settings=settings,
             model=model or transcript.model,
-            system=transcript.system,
-            tools=transcript.tools,
+            system=transcript.system if handed_in else None,
+            tools=transcript.tools if handed_in else None,
             summarizer=None,
         )
-        session.origin = origin
-        return Opened(session, transcript)
+        opened = Opened(session, transcript)
+        session.origin = opened.origin
+        return opened
 
     def _id(self, transcript: Transcript) -> str:
         """The id of a transcript's session; two files of one name may hold two conversations."""

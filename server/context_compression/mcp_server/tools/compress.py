@@ -126,7 +126,6 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
         "pins": arguments.pins,
         "focus": arguments.focus,
         "force": arguments.target_tokens is None,
-        "not_counted": opened.not_counted,
     }
     if writer.caller and not arguments.dry_run:
         changes = without_empty(arguments.settings)
@@ -207,8 +206,7 @@ def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolRe
 
     def size(view: Messages) -> tuple[int, int]:
         model, system, tools = session.model, session.system, session.tools
-        counted = int(count_tokens(view, model=model, system=system, tools=tools))
-        return len(view), counted + opened.not_counted
+        return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
 
     call.before_writing()
     state = session.state()

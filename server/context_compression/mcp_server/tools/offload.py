@@ -88,7 +88,6 @@ async def _offload_results(call: Call, conversation: str, min_tokens: int | None
         None,
         strategy="offload",
         target_tokens=SMALLEST_TARGET,
-        not_counted=opened.not_counted,
     )
 
 

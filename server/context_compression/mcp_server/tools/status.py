@@ -11,7 +11,7 @@ from mcp.types import CallToolResult
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT
-from context_compression.hosts.compaction_words import in_words
+from context_compression.hosts.compaction_words import in_words, next_request
 from context_compression.hosts.installed_hooks import outdated_hooks
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
@@ -83,6 +83,7 @@ def _answer(
     call: Call, status: Status, opened: Opened, arguments: StatusArguments
 ) -> CallToolResult:
     used, session, transcript = status.usage, opened.session, opened.transcript
+    beside = opened.tokens_beside
     due = "is due" if status.due.now else "is not due"
     headline = (
         f"{used.used_tokens:,} of {used.total_budget:,} tokens used ({used.usage_percent} %), "
@@ -106,6 +107,7 @@ def _answer(
         "transcript": f"{transcript.path} ({transcript.host})" if transcript else None,
         "store": session.store.name,
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
+        "next_request": next_request(used.used_tokens - beside, beside, opened.host),
         "due_from_tokens": used.threshold_tokens,
         "compression_is": status.due.reason,
         "counted_by": used.used_tokens.method,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.compression.result import Result
+from context_compression.compression.target import within
 from context_compression.display.plurals import short_number
 from context_compression.errors import BudgetTooSmall
 from context_compression.hooks.host_compaction import (
@@ -22,7 +23,6 @@ from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.tokens import Counter
 from context_compression.tokens.usage import count_tokens, for_model
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import Transcript
@@ -68,24 +68,17 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
 
 
 class _Compaction:
-    """A compaction that our view may answer.
+    """A compaction that our view may answer, in the host's own window.
 
-    Our session has no system prompt or tools: a compaction cannot change them, so a share of the
-    conversation's own size is a share of its messages.
+    Sizes that the user names, and the window itself, include the host's share of each request.
     """
 
     def __init__(
         self, opened: Opened, transcript: Transcript, asked: NamedSize, by_user: bool
     ) -> None:
-        whole = opened.session
-        self.session = Session(
-            whole.store, whole.id, settings=whole.settings, model=whole.model, summarizer=None
-        )
-        self.session.origin = whole.origin
+        self.session = opened.session
         self._transcript, self._asked, self._by_user = transcript, asked, by_user
-        counter = Counter(whole.model, whole.counter)
-        fixed = counter.system(transcript.system) + counter.tools(transcript.tools)
-        self._beside = int(fixed)  # tokens of each request, without messages
+        self._beside = opened.tokens_beside
 
     async def answer(
         self, handles: Sequence[str], summarizer: Summarizer | None
@@ -95,7 +88,7 @@ class _Compaction:
         session.summarizer = summarizer
         before = int(count_tokens(messages, model=session.model))
         asked = self._asked.of(before + self._beside)
-        result = await self._compress(None if asked is None else asked - self._beside)
+        result = await self._compress(self._target(before, asked))
         if self._by_user and asked is None and not result.changed:  # all messages are recent
             result = await self._compress(int(before * session.settings.target_usage))
         if not result.changed:
@@ -107,13 +100,19 @@ class _Compaction:
             return None
         return {"messages": rows}
 
+    def _target(self, before: int, asked: int | None) -> int | None:
+        """The tokens that are left for the conversation; `None` if it is below its share."""
+        if asked is not None:
+            return asked - self._beside
+        target = self.session.settings.target_tokens
+        return within(target, self._beside) if before + self._beside > target else None
+
     async def _compress(self, target: int | None) -> Result:
         """The result of compressing to a target, or to the minimum size, or as the settings say."""
         compress = partial(
             self.session.acompress,
             messages=self._transcript.messages,
             focus=self._asked.focus or None,
-            not_counted=self._beside,
         )
         if target is None:
             return await compress(force=True)
