@@ -31,6 +31,7 @@ from context_compression.setup.host import Host
 from context_compression.setup.machine import Machine, Server
 from context_compression.store import Store
 from context_compression.testing import ScriptedSummarizer
+from context_compression.workspace import Opened
 
 RECORDING = Path(context_compression.__file__).parent / "demo" / "conversation.jsonl"
 ID = "recording"

@@ -277,9 +277,7 @@ def test_a_target_is_of_the_conversation_and_the_share_of_the_host_stands_beside
         r"request  [\d.]+K conversation \+ 4\dK of Claude Code = 4\dK next request\n", told
     )
     page = desk.does("status", "live.jsonl").stdout.decode()
-    assert re.search(
-        r"\n[\d.]+K conversation \+ 4\dK of Claude Code = 50K next request\n", page
-    )
+    assert re.search(r"\n[\d.]+K conversation \+ 4\dK of Claude Code = 50K next request\n", page)
 
 
 def test_what_the_host_adds_makes_no_target_too_small(desk: Desk):

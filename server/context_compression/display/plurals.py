@@ -20,6 +20,13 @@ def short_number(number: int) -> str:
     return f"{number / 1_000:.0f}K" if number < 999_500 else f"{number / 1_000_000:.2f}M"
 
 
+def exact_number(number: int) -> str:
+    """`short_number` with one more digit: `exact_number(30_512)` -> `"30.5K"`."""
+    if not 9_950 <= number < 99_950:
+        return short_number(number)
+    return f"{number / 1_000:.1f}K".replace(".0K", "K")
+
+
 def times(number: int) -> str:
     """`times(1)` -> `"once"`, `times(2)` -> `"twice"`, `times(3)` -> `"3 times"`."""
     return {1: "once", 2: "twice"}.get(number, f"{number:,} times")

@@ -4,10 +4,11 @@ from typing import Any
 
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
-from context_compression.display.plurals import how_many, short_number
+from context_compression.display.plurals import exact_number, how_many, short_number
 from context_compression.display.strings import one_line
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
+from context_compression.session.log_events import origin_of
 from context_compression.session.receipts import archive_of
 from context_compression.session.state import State
 from context_compression.tokens import Counter
@@ -43,23 +44,29 @@ def archive_all(session: Session, transcript: Transcript) -> None:
         session.undo()
 
 
-def answer_after_compaction(workspace: Workspace, id: str) -> dict[str, Any]:
+def answer_after_compaction(workspace: Workspace, id: str, host: str) -> dict[str, Any]:
     """The answer to a `SessionStart` event after a compaction, with a line that the user sees.
 
     `message_after_compaction` is for the model. `{}` if nothing is archived. Claude Code, Codex and
     Gemini CLI take the same answer.
+
+    Args:
+        workspace: the workspace with the store.
+        id: the id of our session for this conversation.
+        host: what people call the host.
     """
-    line, text = line_after_compaction(workspace, id), message_after_compaction(workspace, id)
+    line, text = line_after_compaction(workspace, id, host), message_after_compaction(workspace, id)
     output = {"hookEventName": "SessionStart", "additionalContext": text}
     return ({"systemMessage": line} if line else {}) | (
         {"hookSpecificOutput": output} if text else {}
     )
 
 
-def line_after_compaction(workspace: Workspace, id: str) -> str | None:
+def line_after_compaction(workspace: Workspace, id: str, host: str) -> str | None:
     """`156K -> 38K tokens, 184 items restorable`; `None` if nothing is archived.
 
-    There are no sizes if the host wrote its own summary.
+    There are no sizes if the host wrote its own summary. A size that the user named and that was
+    not reached is told, with the reason.
     """
     state = Session(workspace.store, id).state()
     restorable = f"{how_many(len(state.refs), 'item')} restorable"
@@ -67,9 +74,20 @@ def line_after_compaction(workspace: Workspace, id: str) -> str | None:
         return None
     if not _is_ours(state):
         return f"what this summary replaces is archived, {restorable}"
-    newest, beside = state.compressions[-1], state.origin.get("beside", 0)
-    before, after = (short_number(newest[f"tokens_{at}"] + beside) for at in ("before", "after"))
-    return f"{before} -> {after} tokens, {restorable}"
+    newest, origin = state.compressions[-1], origin_of(state.compressions[-1])
+    beside = origin.get("beside", 0)
+    before, after = (newest[f"tokens_{at}"] + beside for at in ("before", "after"))
+    line = f"{short_number(before)} -> {short_number(after)} tokens, {restorable}"
+    asked = origin.get("asked")
+    return f"{line}; {_why_not(asked, after, beside, host)}" if asked and after > asked else line
+
+
+def _why_not(asked: int, after: int, beside: int, host: str) -> str:
+    """Why a size that the user named was not reached: `30K could not be reached: …`."""
+    why = f"{host} itself adds {exact_number(beside)}"
+    if after - beside > beside:
+        why = f"goal, rules and newest results take {exact_number(after - beside)}"
+    return f"{exact_number(asked)} could not be reached: {why}"
 
 
 def message_after_compaction(workspace: Workspace, id: str) -> str | None:

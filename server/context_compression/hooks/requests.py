@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_compression.conversation.refs import digest_of
-from context_compression.errors import BudgetTooSmall
 from context_compression.session import Session
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
@@ -40,10 +39,7 @@ def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str
     view = session.view(messages)
     if session.is_due(view):
         session.follow(messages)
-        try:
-            view = session.prepare()
-        except BudgetTooSmall:
-            view = session.view()
+        view = session.prepare()
     return None if view == list(messages) else view
 
 

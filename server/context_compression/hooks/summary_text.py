@@ -13,7 +13,6 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.errors import BudgetTooSmall
 from context_compression.session import Session
 
 HEAD = f"""{COMPRESSED} What was said before, shortened. context_restore(ref=…) brings back whole \
@@ -33,10 +32,9 @@ def compressed_text(
         "focus": focus,
         "settings": {"keep_recent_tokens": 0, "min_recent_messages": 0, "preserve_messages": 0},
     }
-    try:
-        result = session.compress(target_tokens=session.settings.summary_tokens, **arguments)
-    except BudgetTooSmall as error:
-        result = session.compress(target_tokens=error.floor_tokens, **arguments)
+    result = session.compress(
+        target_tokens=session.settings.summary_tokens, must_answer=True, **arguments
+    )
     lines = [line for message in parse(result.messages).messages for line in _lines(message)]
     return "\n\n".join([HEAD, *lines])
 

@@ -268,8 +268,9 @@ def _warnings(compression: ReportedCompression) -> list[str]:
         *(transcript.warnings if transcript else ()),
     ]
     budget = compression.opened.session.settings.token_budget
-    if result.tokens_after > budget:
-        warnings.append(f"{result.tokens_after:,} tokens are more than the budget of {budget:,}")
+    request = result.tokens_after + compression.opened.tokens_beside
+    if request > budget:
+        warnings.append(f"{request:,} tokens are more than the budget of {budget:,}")
     if result.changed and (compression.has_target or result.target_met):
         warnings += result.notes
     if result.changed and (gone := result.constraints_gone):

@@ -46,15 +46,17 @@ def origin_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
     Returns:
         `host`, `window`, `model` and `beside` (tokens outside the messages of each request), or an
-        empty mapping.
+        empty mapping. `asked` is the size, with `beside`, that the user named to the host, if any.
     """
     match event.get("origin"):
-        case {"host": str(host), "window": window, "model": model, "beside": overhead}:
+        case {"host": str(host), "window": window, "model": model, "beside": overhead} as origin:
+            asked = origin.get("asked")
             return {
                 "host": host,
                 "window": window if _is_count(window) and window > 0 else None,
                 "model": model if isinstance(model, str) else None,
                 "beside": overhead if _is_count(overhead) else 0,
+                **({"asked": asked} if _is_count(asked) else {}),
             }
         case _:
             return {}

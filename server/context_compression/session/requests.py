@@ -133,7 +133,7 @@ def origin_now(conversation: RecordedConversation, state: State) -> dict[str, An
 
     If the tokens outside the messages are not known this time, the earlier number is kept.
     """
-    origin = dict(conversation.origin())
+    origin: dict[str, Any] = {**conversation.origin()}
     if origin and not origin["beside"] and origin["host"] != "messages":
         origin["beside"] = state.origin.get("beside", 0)
     return origin

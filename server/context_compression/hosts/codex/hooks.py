@@ -14,7 +14,7 @@ from context_compression.conversation.messages import ToolCall, as_object, objec
 from context_compression.hooks.host_compaction import answer_after_compaction, archive_all
 from context_compression.hooks.requests import session_of
 from context_compression.hosts.codex import transcript as rollouts
-from context_compression.hosts.codex.about import sessions_folder
+from context_compression.hosts.codex.about import TITLE, sessions_folder
 from context_compression.session.threads import in_thread
 from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
@@ -47,7 +47,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    return answer_after_compaction(workspace, folder_name(string(event, "session_id")))
+    return answer_after_compaction(workspace, folder_name(string(event, "session_id")), TITLE)
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.hosts.gemini_cli.about import TITLE
 from context_compression.hosts.gemini_cli.replacing import answer_with
 from context_compression.session.threads import in_thread
 from context_compression.session.tool_results import AnsweredCall, offload_result
@@ -67,7 +68,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    return answer_after_compaction(workspace, folder_name(string(event, "session_id")))
+    return answer_after_compaction(workspace, folder_name(string(event, "session_id")), TITLE)
 
 
 def _text(content: Any) -> str | None:

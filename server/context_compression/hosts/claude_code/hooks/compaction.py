@@ -9,13 +9,13 @@ from typing import Any
 from context_compression.compression.result import Result
 from context_compression.compression.target import within
 from context_compression.display.plurals import short_number
-from context_compression.errors import BudgetTooSmall
 from context_compression.hooks.host_compaction import (
     INSTRUCTIONS,
     answer_after_compaction,
     archive_all,
 )
 from context_compression.hooks.named_size import NamedSize, named_size
+from context_compression.hosts.claude_code.about import TITLE
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.transcript import read_own
@@ -88,6 +88,8 @@ class _Compaction:
         session.summarizer = summarizer
         before = int(count_tokens(messages, model=session.model))
         asked = self._asked.of(before + self._beside)
+        origin = {**session.origin(), **({"asked": asked} if asked else {})}
+        session.origin = lambda: origin
         result = await self._compress(self._target(before, asked))
         if self._by_user and asked is None and not result.changed:  # all messages are recent
             result = await self._compress(int(before * session.settings.target_usage))
@@ -102,13 +104,14 @@ class _Compaction:
 
     def _target(self, before: int, asked: int | None) -> int | None:
         """The tokens that are left for the conversation; `None` if it is below its share."""
-        if asked is not None:
-            return asked - self._beside
-        target = self.session.settings.target_tokens
-        return within(target, self._beside) if before + self._beside > target else None
+        if asked is None:
+            asked = self.session.settings.target_tokens
+            if before + self._beside <= asked:
+                return None
+        return within(asked, self._beside)
 
     async def _compress(self, target: int | None) -> Result:
-        """The result of compressing to a target, or to the minimum size, or as the settings say."""
+        """The result of compressing to a target or near to it, or as the settings say."""
         compress = partial(
             self.session.acompress,
             messages=self._transcript.messages,
@@ -116,10 +119,7 @@ class _Compaction:
         )
         if target is None:
             return await compress(force=True)
-        try:
-            return await compress(target_tokens=max(1, target))
-        except BudgetTooSmall as error:
-            return await compress(target_tokens=error.floor_tokens)
+        return await compress(target_tokens=target, must_answer=True)
 
 
 def _unchanged(before: int, asked: int | None) -> str:
@@ -169,7 +169,7 @@ def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     if about.transcript and not Session(workspace.store, about.id).state().compressions:
         transcript = read_own(about.transcript)
         archive_all(workspace.of(transcript).session, transcript)
-    return answer_after_compaction(workspace, about.id)
+    return answer_after_compaction(workspace, about.id, TITLE)
 
 
 def _written(path: Path, newest: str) -> Transcript:
