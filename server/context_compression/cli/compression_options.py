@@ -24,8 +24,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
     click.option(
         "--target-tokens", type=Tokens(), metavar="N",
-        help="Tokens to compress the conversation to, as 50000 or 50k. Default: half of the budget, "
-        "or half of the conversation if that is less.",
+        help="Tokens to compress the conversation to, as 50000 or 50k. Default: half of the "
+        "budget, or half of the conversation if that is less.",
     ),
     click.option(
         "--strategy", metavar="|".join(get_args(StrategyName)),

@@ -118,7 +118,7 @@ _TEXTS = (
 def _opened(conversations: Conversations, session: str | None, model: str | None) -> Opened:
     """The session that was named; else the current one, else the newest one of this folder."""
     if session is not None:
-        return conversations.open(session, model=model)
+        return conversations.open(session, model=model, of_host=True)
     try:
         opened = conversations.open(CURRENT, model=model)
     except ContextCompressionError:

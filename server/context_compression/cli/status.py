@@ -78,7 +78,7 @@ def _opened(
 ) -> Opened | None:
     """The conversation; without a name the current one, or `None` if it is not certain."""
     if conversation is not None:
-        return conversations.open(conversation, model=model)
+        return conversations.open(conversation, model=model, of_host=True)
     with suppress(ContextCompressionError):
         opened = conversations.open(CURRENT, model=model)
         say("The current conversation. `context-compression sessions` lists all.")

@@ -56,13 +56,8 @@ class Target:
 
     @cached_property
     def _of_settings(self) -> int:
-        """The target of the settings, a share of the window.
-
-        A compression that nobody asked for leaves room in it for what a provider charges beside the
-        messages.
-        """
-        tokens = self._settings.target_tokens
-        return within(tokens, self._prepared.tokens_beside) if self.is_automatic else tokens
+        """The target of the settings, a share of the window, without what is charged beside."""
+        return within(self._settings.target_tokens, self._prepared.tokens_beside)
 
     @cached_property
     def plan(self) -> Plan:

@@ -3,13 +3,19 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.errors import ConversationNotFound, PathNotAllowed
+from context_compression.errors import (
+    ContextCompressionError,
+    ConversationNotFound,
+    PathNotAllowed,
+)
 from context_compression.hosts import Readings
 from context_compression.hosts.current import find_current, is_of_this_project
+from context_compression.hosts.sessions import HOSTS
 from context_compression.session import Session, session_id_for
 from context_compression.settings import Settings
 from context_compression.store import Store
@@ -21,6 +27,8 @@ from context_compression.workspace.own_sessions import KEPT_IN, is_own_session
 CURRENT = "current"
 SHORTEST_ID = 4
 """How many first characters of a session id are enough, if no other id begins with them."""
+OF_NAME = 8
+"""How many first characters of a session's id some hosts put into the name of its file."""
 NO_PATH = (
     ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
 )
@@ -52,6 +60,7 @@ class Conversations:
         settings: Settings | None = None,
         model: str | None = None,
         tool_request: ToolRequest = NO_REQUEST,
+        of_host: bool = False,
     ) -> Opened:
         """The conversation that a session id, a path, or `current` names.
 
@@ -63,6 +72,8 @@ class Conversations:
             settings: for the session.
             model: for the session.
             tool_request: the running call; without it, `current` is less certain.
+            of_host: whether the id of a host's session names the host's file, if it is on this
+                machine, as its path does; else it names our record, which a compression changes.
 
         Raises:
             ConversationNotFound: no conversation has this name, or it is uncertain which is meant.
@@ -73,6 +84,8 @@ class Conversations:
         if conversation in (None, "", CURRENT):
             self.workspace.access.check_search()
             path = self.workspace.access.check_current(find_current(self._caller(tool_request)))
+            transcript = self.readings.look(path)
+        elif of_host and (path := self._kept_by_host(conversation)):
             transcript = self.readings.look(path)
         elif conversation in self._store.sessions():
             return self._by_id(conversation, settings, model)
@@ -97,6 +110,23 @@ class Conversations:
         session = Session(self._store, id, settings=settings, model=model, summarizer=None)
         session.origin = lambda: origin
         return Opened(session, recorded_beside=origin.get("beside", 0))
+
+    def _kept_by_host(self, name: str) -> Path | None:
+        """The host's own file of a session on this machine, by the session's id or its beginning.
+
+        `None` if no host has it, or if hosts' transcripts may not be read.
+        """
+        access, workspace = self.workspace.access, self.workspace
+        if access.no_files or not access.read_host_transcripts or _looks_like_path(name):
+            return None
+        with suppress(ConversationNotFound):
+            name = self.session_named(name)
+        for host in HOSTS.values():
+            with suppress(ContextCompressionError, OSError):
+                for session in host.sessions(workspace.environ, workspace.home):
+                    if session.id and session.id in (name, name[:OF_NAME]):
+                        return session.path
+        return None
 
     def recorded(self) -> list[str]:
         """The ids of the recorded conversations, the most recently written first."""

@@ -1,21 +1,32 @@
 """Our work before and after a compaction that a host does itself."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
-from context_compression.compression.request import SMALLEST_TARGET
+from context_compression.compression.dropping import with_all_dropped
+from context_compression.conversation.authors import user_words
+from context_compression.conversation.formats import parse
+from context_compression.conversation.refs import digest_of
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import exact_number, how_many, short_number
 from context_compression.display.strings import one_line
+from context_compression.errors import StoreError
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
-from context_compression.session.log_events import origin_of
+from context_compression.session.following import new_events
+from context_compression.session.log_events import origin_of, timestamp, undo_of
 from context_compression.session.receipts import archive_of
+from context_compression.session.requests import request_that_archives
 from context_compression.session.state import State
+from context_compression.store.originals import original_of
 from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
 
 LEDGER_TOKENS = 1_500  # tokens of the ledger in the message after a compaction
+CLIPPED = 1_500  # characters of a request or a result in that message
 REFS = 12  # how many refs that message lists, the newest ones
 
 INSTRUCTIONS = """\
@@ -28,55 +39,83 @@ The conversation up to here is archived, so leave whole files and outputs out.""
 """Instructions for the model that writes the host's summary."""
 
 
-def archive_all(session: Session, transcript: Transcript) -> None:
-    """Archive a complete conversation before the host shortens its history.
+def archive_all(session: Session, contexts: Sequence[Transcript]) -> None:
+    """Archive complete conversations before the host shortens its history.
 
-    The conversation is compressed as far as possible, and the compression is undone at once. The
-    archived originals stay.
+    Every message is archived, and every one that the host cleared or summarised earlier, as far as
+    its file still has them. The view stays: the compression that archives is undone at once.
+
+    Args:
+        session: our record of the conversation.
+        contexts: the conversation before each earlier compaction, and as it is now.
     """
+    for context in contexts:
+        with session.log.locked():
+            _archive(session, context.messages)
+
+
+def _archive(session: Session, messages: Sequence[dict[str, Any]]) -> None:
     state = session.state()
-    was_archived = state.numbers > {0} and not state.compressions
-    if not transcript.messages or (was_archived and state.recorded == transcript.messages):
+    known = {about.get("sha256") for about in state.refs.values()}
+    if known.issuperset(map(digest_of, messages)):
         return  # the host announces some compactions twice
-    given = transcript.messages
-    result = session.compress(messages=given, strategy="extract", target_tokens=SMALLEST_TARGET)
-    if result.changed:
-        session.undo()
+    pending = new_events(state, messages, from_start=True)
+    for event in pending:
+        state.replay(event)
+    with_all_dropped(
+        request_that_archives(
+            session, state, pending, lambda: None, state.view, settings=session.settings
+        )
+    )
+    session.log.append(undo_of(session.state().compressions[-1], timestamp()))
 
 
 def answer_after_compaction(workspace: Workspace, id: str, host: str) -> dict[str, Any]:
     """The answer to a `SessionStart` event after a compaction, with a line that the user sees.
 
-    `message_after_compaction` is for the model. `{}` if nothing is archived. Claude Code, Codex and
-    Gemini CLI take the same answer.
+    After a summary of the host, there is a message for the model, too. `{}` if nothing is archived.
+    Claude Code, Codex and Gemini CLI take the same answer.
 
     Args:
         workspace: the workspace with the store.
         id: the id of our session for this conversation.
         host: what people call the host.
     """
-    line, text = line_after_compaction(workspace, id, host), message_after_compaction(workspace, id)
-    output = {"hookEventName": "SessionStart", "additionalContext": text}
-    return ({"systemMessage": line} if line else {}) | (
-        {"hookSpecificOutput": output} if text else {}
-    )
-
-
-def line_after_compaction(workspace: Workspace, id: str, host: str) -> str | None:
-    """`156K -> 38K tokens, 184 items restorable`; `None` if nothing is archived.
-
-    There are no sizes if the host wrote its own summary. A size that the user named and that was
-    not reached is told, with the reason.
-    """
-    state = Session(workspace.store, id).state()
-    restorable = f"{how_many(len(state.refs), 'item')} restorable"
+    session = Session(workspace.store, id)
+    state = session.state()
     if not state.refs:
-        return None
-    if not _is_ours(state):
-        return f"what this summary replaces is archived, {restorable}"
+        return {}
+    if _is_ours(state):
+        return {"systemMessage": _line(state, host)}
+    missing = _missing(session, state)
+    output = {"hookEventName": "SessionStart", "additionalContext": _notice(session, missing)}
+    restorable = f"{how_many(len(state.refs), 'item')} restorable"
+    archived = "what this summary replaces is archived"
+    if missing:
+        messages = how_many(len(state.recorded), "message")
+        archived = f"{missing:,} of {messages} could not be archived"
+    return {"systemMessage": f"{archived}, {restorable}", "hookSpecificOutput": output}
+
+
+def _missing(session: Session, state: State) -> int:
+    """How many messages of the host's conversation cannot be brought back from the archive."""
+    read = cache(session.log.read_originals)
+    restorable: set[str] = set()
+    for about in state.refs.values():
+        with suppress(StoreError, KeyError, IndexError):
+            restorable.add(digest_of(original_of(about, lambda file, at: read(file)[at])))
+    return sum(digest_of(message) not in restorable for message in state.recorded)
+
+
+def _line(state: State, host: str) -> str:
+    """`156K -> 38K tokens, 184 items restorable`, after a compaction that our view answered.
+
+    A size that the user named and that was not reached is told, with the reason.
+    """
     newest, origin = state.compressions[-1], origin_of(state.compressions[-1])
     beside = origin.get("beside", 0)
     before, after = (newest[f"tokens_{at}"] + beside for at in ("before", "after"))
+    restorable = f"{how_many(len(state.refs), 'item')} restorable"
     line = f"{short_number(before)} -> {short_number(after)} tokens, {restorable}"
     asked = origin.get("asked")
     return f"{line}; {_why_not(asked, after, beside, host)}" if asked and after > asked else line
@@ -90,31 +129,54 @@ def _why_not(asked: int, after: int, beside: int, host: str) -> str:
     return f"{exact_number(asked)} could not be reached: {why}"
 
 
-def message_after_compaction(workspace: Workspace, id: str) -> str | None:
-    """The message to add to a history that the host has compacted, with the ledger and refs.
-
-    `None` if our own compression is in effect, or if nothing is archived.
+def _notice(session: Session, missing: int) -> str:
+    """What the model is told after a summary of its host: goal, rules, newest result, and refs.
 
     Args:
-        workspace: the workspace with the store.
-        id: the id of our session for this conversation.
+        session: our record of the conversation, in which all of it is archived.
+        missing: how many messages of it are not.
     """
-    session = Session(workspace.store, id)
-    log, state = workspace.store.session(id), session.state()
-    if _is_ours(state) or not state.refs:
-        return None
-    known = archive_of(session.store, log, state).ledger
+    state = session.state()
+    known = archive_of(session.store, session.log, state).ledger
     ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
     texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
+    refs = how_many(len(state.refs), "ref")
+    removed = f"All that this compaction removed is archived ({refs})."
+    if missing:
+        messages = how_many(missing, "message")
+        removed = f"What this compaction removed is archived ({refs}), except {messages}."
     return "\n".join(
         [
-            f"All that this compaction removed is archived ({how_many(len(state.refs), 'ref')}). "
-            "context_restore(ref=…) brings an original back; context_restore(query=…) searches.",
-            *([fenced(ledger)] if ledger else []),
+            f"{removed} context_restore(ref=…) brings an original back; context_restore(query=…) "
+            "searches.",
+            fenced("\n\n".join(filter(None, [*_milestones(state), ledger]))),
             "The newest texts:",
             *(f"- {ref}: {one_line(state.refs[ref]['what'])}" for ref in texts[: -REFS - 1 : -1]),
         ]
     )
+
+
+def _milestones(state: State) -> list[str]:
+    """The first and the newest request of the user, and the newest result, each clipped."""
+    messages = parse(state.recorded).messages
+    asked = [words for message in messages if (words := user_words(message).strip())]
+    told = (message for message in reversed(messages) if message.role == "assistant")
+    said = next((text for message in told if (text := message.text.strip())), "")
+    results = (result.text.strip() for message in reversed(messages) for result in message.results)
+    parts = {
+        "First request": asked[0] if asked else "",
+        "Newest request": asked[-1] if len(asked) > 1 else "",
+        "Newest answer": said,
+        "Newest tool result": next(filter(None, results), ""),
+    }
+    return [f"{name}: {_clipped(text)}" for name, text in parts.items() if text]
+
+
+def _clipped(text: str) -> str:
+    """A text of at most `CLIPPED` characters: its beginning and its end."""
+    if len(text) <= CLIPPED:
+        return text
+    return f"{text[: CLIPPED * 2 // 3]} … {text[-CLIPPED // 3 :]}"
 
 
 def _is_ours(state: State) -> bool:

@@ -42,10 +42,20 @@ def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
 
 
 def whole(opened: Opened) -> History:
-    """The whole conversation: from the file of its host, else from our record."""
-    if opened.transcript is None:
+    """The whole conversation: from the file of its host, else from our record.
+
+    A file of messages does not say that it was compressed; our record of it does.
+    """
+    transcript = opened.transcript
+    if transcript is None or (transcript.host == "messages" and _is_compressed(opened)):
         return history_of(opened.session)
-    return hosts.history(opened.transcript.path)
+    return hosts.history(transcript.path)
+
+
+def _is_compressed(opened: Opened) -> bool:
+    """Whether the messages in a file are those of our record, which was compressed."""
+    state, transcript = opened.session.state(), opened.transcript
+    return bool(state.compressions and transcript and state.recorded == transcript.messages)
 
 
 def build_report(

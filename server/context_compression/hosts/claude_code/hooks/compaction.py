@@ -25,6 +25,7 @@ from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import count_tokens, for_model
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.stages import led_to
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
 from context_compression.workspace.opened import Opened
@@ -63,7 +64,7 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
         summarizer = workspace.summarizer(settings)
         answer = await _Compaction(opened, transcript, asked, by_user).answer(handles, summarizer)
     if answer is None:
-        await in_thread(partial(archive_all, opened.session, transcript))
+        await in_thread(partial(archive_all, opened.session, _contexts(path)))
     return answer or {"instructions": INSTRUCTIONS}
 
 
@@ -97,7 +98,7 @@ class _Compaction:
             return {"skip": _unchanged(before + self._beside, asked)} if self._by_user else None
         rows = rows_of(result, self._transcript, handles)
         full = result.tokens_after + self._beside >= session.settings.threshold_tokens
-        if rows is None or full:  # the host would compact again at once
+        if not rows or full:  # the host refuses an empty list, or would compact again at once
             await in_thread(session.undo)
             return None
         return {"messages": rows}
@@ -154,8 +155,8 @@ def announced(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     path = where(workspace, event).transcript
     if path is None:
         return {}
-    transcript = read_own(path)
-    archive_all(workspace.of(transcript).session, transcript)
+    contexts = _contexts(path)
+    archive_all(workspace.of(contexts[-1]).session, contexts)
     return {"systemMessage": INSTRUCTIONS}  # the host adds it to its prompt (seen in 2.1.332)
 
 
@@ -167,9 +168,15 @@ def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     """
     about = where(workspace, event)
     if about.transcript and not Session(workspace.store, about.id).state().compressions:
-        transcript = read_own(about.transcript)
-        archive_all(workspace.of(transcript).session, transcript)
+        contexts = _contexts(about.transcript)
+        archive_all(workspace.of(contexts[-1]).session, contexts)
     return answer_after_compaction(workspace, about.id, TITLE)
+
+
+def _contexts(path: Path) -> list[Transcript]:
+    """The conversation before each compaction, and as it is now."""
+    before: dict[int | None, Transcript] = {}
+    return led_to(read_own(path, before), before)
 
 
 def _written(path: Path, newest: str) -> Transcript:

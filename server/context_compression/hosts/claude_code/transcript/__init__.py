@@ -31,10 +31,15 @@ from context_compression.transcripts.transcript import Transcript
 __all__ = ["NAME", "ClaudeCodeReader", "read_own", "reader", "recognises"]
 
 
-def read_own(path: Path) -> Transcript:
+def read_own(path: Path, before: dict[int | None, Transcript] | None = None) -> Transcript:
     """The conversation in a file that Claude Code wrote: a transcript, or the log of a run.
+
+    Args:
+        path: the file.
+        before: takes the conversation before each compaction.
 
     Raises:
         TranscriptError: the file does not exist, cannot be read, or is not a conversation.
     """
-    return FileReading(path, Writers((stream, sessions), ((stream.is_log, stream),))).look()
+    writers = Writers((stream, sessions), ((stream.is_log, stream),))
+    return FileReading(path, writers, before=before).look()
