@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from context_compression.errors import SetupError
 from context_compression.hosts.configurations import BY_NAME, HOSTS
 from context_compression.setup import installing, jsonc, toml, yaml
+from context_compression.setup.additions import Script
 from context_compression.setup.host import Host
 from context_compression.setup.installing import Done
 from context_compression.setup.machine import Machine, Server
@@ -253,12 +254,61 @@ def test_a_file_that_is_broken_is_refused_and_left(
     path.write_bytes(data)
     before = everything(machine.home)
 
-    for act in (lambda: install(host, machine, SERVER), lambda: uninstall(host, machine)):
-        with pytest.raises(SetupError, match="is not changed") as refused:
-            act()
-        assert str(path) in str(refused.value)
+    with pytest.raises(SetupError, match="is not changed") as refused:
+        install(host, machine, SERVER)
+    left = uninstall(host, machine).problem
+
+    assert str(path) in str(refused.value)
+    assert str(path) in str(left)
+    assert everything(machine.home) == before
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["first", "over an earlier installation"])
+@pytest.mark.parametrize("text", [None, "{}", '{"theme": "dark"}'])
+def test_after_an_error_in_the_last_file_nothing_is_left_in_the_others(
+    text: str | None, earlier: bool, machine: Machine
+) -> None:
+    host = BY_NAME["cursor"]
+    if text is not None:
+        written(host, machine, text)
+    if earlier:
+        install(host, machine, MOVED)
+    before = everything(machine.home)
+    entry = host.server_entry(machine, SERVER)
+    blocked = machine.home / "file"  # where the second addition needs a folder
+
+    def now() -> bytes | None:
+        return host.file(machine).read_bytes() if host.file(machine).exists() else None
+
+    first = now()
+
+    class Late(Script):
+        def added_to(self, text: str) -> str:
+            if now() != first:  # the other addition is written already
+                blocked.write_bytes(b"")
+            return super().added_to(text)
+
+    with pytest.raises(SetupError):
+        installing.install([entry, Late(blocked / "hook.js", "x")], machine.home)
+    blocked.unlink()
 
     assert everything(machine.home) == before
+    if earlier:
+        uninstall(host, machine)
+        assert host.file(machine).exists() is (text is not None)
+
+
+def test_what_can_be_removed_is_removed_and_the_rest_has_its_problem(machine: Machine) -> None:
+    hosts = [BY_NAME["cursor"], BY_NAME["zed"]]
+    entries = [host.server_entry(machine, SERVER) for host in hosts]
+    installing.install(entries, machine.home)
+    written(hosts[0], machine, "{")
+
+    cursor, zed = installing.uninstall(entries, machine.home)
+
+    assert str(hosts[0].file(machine)) in str(cursor.problem)
+    assert zed.problem is None
+    assert entry_of(hosts[1], machine) is None
 
 
 @pytest.mark.parametrize("name", ["claude-desktop", "claude-code", "pi"])

@@ -3,8 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,9 @@ from context_compression.store.location import PLACE, TENANT
 from context_compression.store.places import is_database
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
+    from context_compression.hosts.claude_code.install_plugin import Plugin
+    from context_compression.hosts.claude_code.status_line_setting import StatusLine
+    from context_compression.setup.additions import Addition, ConfigurationEntry
     from context_compression.setup.finding import Finding
     from context_compression.setup.host import Host
     from context_compression.setup.installing import Done
@@ -67,11 +70,11 @@ def install(
     no_status_line: bool,
     dry_run: bool,
 ) -> None:
-    """Add the server to the configuration of a HOST; without HOST, list the hosts found here."""
-    from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
-    from context_compression.hosts.claude_code.install_plugin import Plugin
-    from context_compression.setup import installing
-    from context_compression.setup.machine import TO_STAY, is_temporary
+    """Add the server to the configuration of a HOST; without HOST, list the hosts found here.
+
+    Each file is read before the first one is changed: a HOST gets all that belongs to it, or
+    nothing.
+    """
     from context_compression.setup.mcp_package import unavailable
 
     if options.store and is_database(options.store):
@@ -85,52 +88,109 @@ def install(
         return
     if error := unavailable():
         say(f"warning: {error}")
-    for host in _hosts(names):
-        entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
-        hooks = host.hook_additions(machine, server, in_project=in_project)
-        plugin = None
-        if host is CLAUDE_CODE and not in_project and not no_hooks:
-            plugin = Plugin.on(machine)
-        if plugin:
-            done = [plugin.install(server, dry_run=dry_run)]
-        elif no_hooks:
-            done = installing.install([entry], machine.home, dry_run=dry_run)
-            done += installing.uninstall(hooks, machine.home, dry_run=dry_run)
-        else:
-            done = installing.install([entry, *hooks], machine.home, dry_run=dry_run)
-        _print_changes(host, done, dry_run, "is in", "has it already")
-        if any(each.backup for each in done):
-            say(f"  {host.then} To check that it works: context-compression doctor {host.name}")
-            if is_temporary(server.command, machine):
-                say(f"  warning: the system deletes the folder of {server.command} after a while.")
-                say(f"  Then the server cannot start. Install it in a permanent folder: {TO_STAY}")
-        if plugin and installing.entry_in(entry):
-            say(f"  {entry.path} has the server too, so it would start twice. Remove it there.")
-        if host is CLAUDE_CODE and not (plugin or no_hooks):
-            say(
-                "  Only the server is installed. The plugin, which has the hooks, needs the command"
-            )
-            say("  claude on the PATH.")
-        if in_project:
-            say(f"  The entry names a path of this machine, {server.command}. Do not commit it.")
-        elif host is CLAUDE_CODE and not (no_hooks or no_status_line):
-            _add_status_line(machine, dry_run=dry_run)
+    wanted = Wanted(in_project, not no_hooks, not (no_hooks or no_status_line))
+    for installation in [_planned(host, machine, server, wanted) for host in _hosts(names)]:
+        _install(installation, machine, server, dry_run=dry_run)
 
 
-def _add_status_line(machine: "Machine", *, dry_run: bool) -> None:
-    """Adds our line to Claude Code's screen, unless the user has a status line of their own."""
+@dataclass(frozen=True)
+class Wanted:
+    """What the user wants in a host: in a project or for all, with hooks, with a status line."""
+
+    in_project: bool
+    hooks: bool
+    status_line: bool
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What `install` does in a host. All files were read when this was made.
+
+    Attributes:
+        host: the host.
+        wanted: what the user wants.
+        entry: our server in the host's configuration.
+        additions: the entry, and files with hooks; empty if a plugin brings both along.
+        removed: hooks that the user does not want any more.
+        plugin: Claude Code's plugin, if it is installed.
+        line: the status line, if the user wants it and has none of their own.
+        notes: what the user should know afterwards.
+    """
+
+    host: "Host"
+    wanted: Wanted
+    entry: "ConfigurationEntry"
+    additions: "Sequence[Addition]"
+    removed: "Sequence[Addition]"
+    plugin: "Plugin | None"
+    line: "StatusLine | None"
+    notes: Sequence[str]
+
+
+def _planned(host: "Host", machine: "Machine", server: "Server", wanted: Wanted) -> Installation:
+    """The installation in a host.
+
+    Raises:
+        SetupError: one of its files cannot be read or parsed.
+    """
+    from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
+    from context_compression.hosts.claude_code.install_plugin import Plugin
     from context_compression.hosts.claude_code.status_line_setting import StatusLine, user_has_own
     from context_compression.setup import installing
 
-    line = StatusLine.on(machine)
-    if user_has_own(line):
-        say(f"  Your status line stays; {line.by_hand}")
-        return
-    [done] = installing.install([line], machine.home, dry_run=dry_run)
-    if dry_run:
-        write(without_addresses(harmless(done.change.diff())).encode())
-    elif done.change.is_one:
-        say("  Its status line shows how full the context is; --no-status-line leaves it out.")
+    in_project, of_claude = wanted.in_project, host is CLAUDE_CODE
+    entry = host.server_entry(machine, server, in_project=in_project, hooks=wanted.hooks)
+    hooks = host.hook_additions(machine, server, in_project=in_project)
+    plugin = Plugin.on(machine) if of_claude and wanted.hooks and not in_project else None
+    notes: list[str] = []
+    if plugin:
+        plugin.install(server, dry_run=True)
+        if installing.entry_in(entry):
+            notes.append(f"{entry.path} has the server too, so it would start twice. Remove it.")
+    elif of_claude and wanted.hooks:
+        notes.append("Only the server is installed. The plugin, which has the hooks, needs the")
+        notes.append("command claude on the PATH.")
+    if in_project:
+        notes.append(f"The entry names a path of this machine, {server.command}. Do not commit it.")
+    line = StatusLine.on(machine) if of_claude and wanted.status_line and not in_project else None
+    if line and user_has_own(line):
+        notes.append(f"Your status line stays; {line.by_hand}")
+        line = None
+    additions: list[Addition] = [] if plugin else [entry, *(hooks if wanted.hooks else ())]
+    removed = [] if wanted.hooks else hooks
+    installing.planned([*additions, *removed, *([line] if line else ())])
+    return Installation(host, wanted, entry, additions, removed, plugin, line, notes)
+
+
+def _install(planned: Installation, machine: "Machine", server: "Server", *, dry_run: bool) -> None:
+    """Carries out an installation, and says what was done. After an error nothing is left of it."""
+    from context_compression.setup import installing
+    from context_compression.setup.machine import TO_STAY, is_temporary
+
+    host, plugin, home = planned.host, planned.plugin, machine.home
+    done = [plugin.install(server, dry_run=dry_run)] if plugin else []
+    line = [planned.line] if planned.line else []
+    try:
+        added = installing.install([*planned.additions, *line], home, dry_run=dry_run)
+    except SetupError:
+        if plugin and done[0].change.is_one:
+            plugin.uninstall()
+        raise
+    shown = [added.pop()] if line else []
+    done += added + installing.uninstall(planned.removed, home, dry_run=dry_run)
+    _print_changes(host, done, dry_run, "is in", "has it already")
+    if any(each.backup for each in done):
+        say(f"  {host.then} To check that it works: context-compression doctor {host.name}")
+        if is_temporary(server.command, machine):
+            say(f"  warning: the system deletes the folder of {server.command} after a while.")
+            say(f"  Then the server cannot start. Install it in a permanent folder: {TO_STAY}")
+    for note in planned.notes:
+        say(f"  {note}")
+    for each in shown:
+        if dry_run:
+            write(without_addresses(harmless(each.change.diff())).encode())
+        elif each.change.is_one:
+            say("  Its status line shows how full the context is; --no-status-line leaves it out.")
 
 
 @click.command(
@@ -144,32 +204,56 @@ def _add_status_line(machine: "Machine", *, dry_run: bool) -> None:
 @project
 @dry_run_option
 def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
-    """Remove the server from the configuration of a HOST; everything else stays unchanged."""
+    """Remove the server from the configuration of a HOST; everything else stays unchanged.
+
+    What cannot be removed is named, and the exit code is 1; the rest is removed.
+    """
+    from context_compression.setup.machine import Machine
+
+    if not names:
+        raise click.UsageError("Name a host. `context-compression install` lists the hosts.")
+    machine = Machine.here()
+    left = [
+        each for host in _hosts(names) for each in _uninstall(host, machine, in_project, dry_run)
+    ]
+    for problem in left:
+        say(f"Not removed: {problem}")
+    if left:
+        raise SystemExit(PROBLEM)
+
+
+def _uninstall(
+    host: "Host", machine: "Machine", in_project: bool, dry_run: bool
+) -> "list[SetupError]":
+    """Removes from a host what can be removed, and says so; returns why the rest is left."""
     from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
     from context_compression.hosts.claude_code.install_plugin import Plugin, entry_of_plugin
     from context_compression.hosts.claude_code.status_line_setting import StatusLine
     from context_compression.setup import installing
-    from context_compression.setup.machine import Machine, Server
+    from context_compression.setup.machine import Server
 
-    if not names:
-        raise click.UsageError("Name a host. `context-compression install` lists the hosts.")
-    machine, any_server = Machine.here(), Server("")
-    for host in _hosts(names):
-        entry = host.server_entry(machine, any_server, in_project=in_project)
-        hooks = host.hook_additions(machine, any_server, in_project=in_project)
-        plugin = Plugin.on(machine) if host is CLAUDE_CODE and not in_project else None
+    of_user, left = host is CLAUDE_CODE and not in_project, list[SetupError]()
+    entry = host.server_entry(machine, Server(""), in_project=in_project)
+    hooks = host.hook_additions(machine, Server(""), in_project=in_project)
+    plugin = Plugin.on(machine) if of_user else None
+    try:
         if plugin:
             done = [plugin.uninstall(dry_run=dry_run)]
             _print_changes(host, done, dry_run, "is removed from", "has no plugin")
-        elif host is CLAUDE_CODE and not in_project and entry_of_plugin(machine):
+        elif of_user and entry_of_plugin(machine):
             raise SetupError(
                 "Only the command claude can remove the plugin. Put it on the PATH, then run this "
                 "again."
             )
-        shown = [StatusLine.on(machine)] if host is CLAUDE_CODE and not in_project else []
-        done = installing.uninstall([entry, *hooks, *shown], machine.home, dry_run=dry_run)
-        if not plugin or any(each.change.is_one for each in done):
-            _print_changes(host, done, dry_run, "is removed from", "has no entry to remove")
+    except SetupError as error:
+        left.append(error)
+    line = [StatusLine.on(machine)] if of_user else []
+    done = installing.uninstall([entry, *hooks, *line], machine.home, dry_run=dry_run)
+    left += [each.problem for each in done if each.problem]
+    done = [each for each in done if not each.problem]
+    if any(each.change.is_one for each in done) or not (plugin or left):
+        _print_changes(host, done, dry_run, "is removed from", "has no entry to remove")
+    return left
 
 
 @click.command(

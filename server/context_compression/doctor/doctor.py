@@ -260,7 +260,7 @@ def _configured_hooks(additions: Sequence[Addition], install: str) -> Iterator[F
     if states == {True}:
         yield Finding("hooks", True, f"of this version, in {place}")
     elif states == {None}:
-        yield Finding("hooks", None, f"not configured; {install} adds them to {place}")
+        yield Finding("hooks", False, f"{place} has none of ours", install)
     else:
         yield Finding("hooks", False, f"{place} has them in another version", install)
 

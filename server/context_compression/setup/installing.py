@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from context_compression.errors import SetupError
@@ -26,15 +26,26 @@ class Done:
         change: the file before and after.
         backup: the folder with the file as it was before.
         commands: in a dry run, the host's commands that would be run.
+        problem: why an addition could not be removed; the file is unchanged then.
     """
 
     change: FileChange
     backup: Path | None = None
     commands: tuple[str, ...] = ()
+    problem: SetupError | None = None
+
+
+def planned(additions: Sequence[Addition]) -> list[Done]:
+    """The changes that `install` would make; nothing is written.
+
+    Raises:
+        SetupError: a file cannot be read or parsed.
+    """
+    return [Done(_install_change(addition)) for addition in additions]
 
 
 def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
-    """Put additions into their files; everything else in these files stays.
+    """Put additions into their files, all or none; everything else in these files stays.
 
     Args:
         additions: the additions for one host.
@@ -43,29 +54,46 @@ def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False)
 
     Raises:
         SetupError: a file cannot be parsed, read or written, or its backup cannot. Every file is
-            parsed before the first one is written. A later error leaves earlier files changed.
+            parsed before the first one is written. After a later error, files that were written
+            get their earlier content back.
     """
-    rehearsed = [Done(_install_change(addition)) for addition in additions]
-    return (
-        rehearsed if dry_run else [_install_one(addition, Backups(home)) for addition in additions]
-    )
+    rehearsed = planned(additions)
+    if dry_run:
+        return rehearsed
+    done: list[Done] = []
+    try:  # `extend` keeps what was done before an error
+        done.extend(_install_one(addition, Backups(home)) for addition in additions)
+    except BaseException:
+        take_back(done, home)
+        raise
+    return done
+
+
+def take_back(done: Sequence[Done], home: Path) -> None:
+    """Undo what `install` has just done, the last change first."""
+    backups = Backups(home)
+    for each in reversed(done):
+        if not each.change.is_one:
+            continue
+        before, path = each.change.before, each.change.path
+        backup = backups.of(path)
+        FileChange(path, each.change.after, before).carry_out()
+        if backup and backup.before == before:
+            backups.forget(path)
+            remove_empty(backup.folders if before is None else ())
+        elif backup:
+            backups.keep(replace(backup, written=hash_of(before or b"")))
 
 
 def uninstall(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
     """Remove additions from their files, and return a `Done` for each, in the same order.
 
     A file that nobody changed since `install` gets its earlier content back. In any other file,
-    only the addition is removed.
-
-    Raises:
-        SetupError: as `install`.
+    only the addition is removed. What cannot be removed has its `problem`; the rest is removed.
     """
     backups = Backups(home)
-    rehearsed = [Done(_uninstall_change(addition, backups)) for addition in additions]
-    if dry_run:
-        return rehearsed
     # in reverse: folders created for the first additions are empty only at the end
-    return [_uninstall_one(addition, backups) for addition in reversed(additions)][::-1]
+    return [_uninstall_one(each, backups, dry_run=dry_run) for each in reversed(additions)][::-1]
 
 
 def entry_in(entry: ConfigurationEntry) -> Value | None:
@@ -110,7 +138,12 @@ def _install_one(addition: Addition, backups: Backups) -> Done:
     elif earlier and current is not None and addition.is_in(_text(current)):
         before = _without(addition, current, earlier)
     backup = backups.keep(Backup(path, before, hash_of(change.after), folders))
-    change.carry_out()
+    try:
+        change.carry_out()
+    except SetupError:
+        if earlier is None:
+            backups.forget(path)
+        raise
     return Done(change, backup)
 
 
@@ -128,11 +161,15 @@ def _uninstall_change(addition: Addition, backups: Backups) -> FileChange:
     return FileChange(path, current, after)
 
 
-def _uninstall_one(addition: Addition, backups: Backups) -> Done:
-    change = _uninstall_change(addition, backups)
-    backup = backups.of(change.path)
-    change.carry_out()
-    if backup:
+def _uninstall_one(addition: Addition, backups: Backups, *, dry_run: bool) -> Done:
+    try:
+        change = _uninstall_change(addition, backups)
+        backup = backups.of(change.path)
+        if not dry_run:
+            change.carry_out()
+    except SetupError as error:
+        return Done(FileChange(addition.path, None, None), problem=error)
+    if backup and not dry_run:
         backups.forget(change.path)
         remove_empty(backup.folders if change.after is None else ())
     return Done(change)

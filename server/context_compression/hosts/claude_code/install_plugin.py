@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,12 @@ class Plugin:
         if dry_run:
             return Done(FileChange(path, before, before), commands=self._shown(commands))
         earlier = Backups(self.machine.home).of(path)
-        self._run(commands)
+        try:
+            self._run(commands)
+        except SetupError:
+            with suppress(SetupError):  # a marketplace without its plugin is half an installation
+                self._run((("plugin", "marketplace", "remove", MARKET),))
+            raise
         after = read(path)
         known = earlier is not None and earlier.is_of(before)
         kept = earlier.before if earlier and known else before
