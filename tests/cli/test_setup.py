@@ -147,6 +147,7 @@ def test_the_doctor_ends_with_1_where_something_is_wrong(desk: Desk, codex: Path
 
 
 def test_the_doctor_has_a_line_for_each_host_that_is_here(desk: Desk, codex: Path) -> None:
+    desk.run("install", "codex", env=NO_HOSTS)
     codex.write_text('[mcp_servers.context-compression]\ncommand = "/gone"\n', encoding="utf-8")
     (desk.folder / "home" / ".gemini").mkdir()
 
@@ -206,3 +207,48 @@ def test_claude_codes_status_line_is_set_unless_the_user_has_one_or_wants_none(d
     done = desk.does("install", "claude-code", env=NO_HOSTS).stderr.decode()
     assert f"Your status line stays; to show ours instead, set in {settings}:" in done
     assert settings.read_bytes() == own
+
+
+BROKEN_SETTINGS = {
+    "comments": b'{\n  // mine\n  "theme": "dark"\n}\n',
+    "byte order mark": b'\xef\xbb\xbf{"theme": "dark"}',
+    "cut": b'{"theme": ',
+    "other encoding": '{"theme": "é"}'.encode("latin-1"),
+    "list": b"[]",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN_SETTINGS.values(), ids=BROKEN_SETTINGS)
+@pytest.mark.parametrize("others", [(), ("cursor",), ("codex", "zed")])
+def test_a_file_that_cannot_be_read_keeps_every_other_file_as_it_was(
+    desk: Desk, codex: Path, snapshot: Snapshot, text: bytes, others: tuple[str, ...]
+) -> None:
+    settings = desk.folder / "home" / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_bytes(text)
+    before = snapshot(desk.folder)
+
+    done = desk.run("install", *others, "claude-code", env=NO_HOSTS)
+
+    assert done.returncode
+    assert str(settings) in done.stderr.decode()
+    assert snapshot(desk.folder) == before
+    gone = desk.run("uninstall", *others, "claude-code", env=NO_HOSTS)
+    assert gone.returncode
+    assert snapshot(desk.folder) == before
+
+
+def test_uninstall_removes_what_it_can_and_names_what_is_left(
+    desk: Desk, codex: Path, snapshot: Snapshot
+) -> None:
+    before = codex.read_bytes()
+    desk.does("install", "codex", "claude-code", env=NO_HOSTS)
+    settings = desk.folder / "home" / ".claude" / "settings.json"
+    settings.write_bytes(settings.read_bytes()[:-3])
+
+    done = desk.run("uninstall", "claude-code", "codex", env=NO_HOSTS)
+
+    assert done.returncode == 1
+    assert f"Not removed: {settings} " in done.stderr.decode()
+    assert codex.read_bytes() == before
+    assert not (desk.folder / "home" / ".claude.json").exists()

@@ -420,7 +420,7 @@ def test_hooks_that_are_missing_or_old_are_said(machine_with: Machines) -> None:
     path.unlink()
     none = of(examine(CODEX, machine, gone), "hooks")
 
-    assert (now.ok, old.ok, none.ok) == (True, False, None)
+    assert (now.ok, old.ok, none.ok) == (True, False, False)
     assert old.mend == "context-compression install codex"
 
 
@@ -456,6 +456,21 @@ def test_hooks_without_the_server_are_said(machine_with: Machines) -> None:
     assert doctor.has_hooks(pi, machine)
     assert (missing.check, missing.ok, hooks.ok) == ("configuration", False, True)
     assert missing.mend == "context-compression install pi"
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/usr/bin:/bin"])
+def test_claude_code_without_the_plugin_is_a_problem_unless_only_the_tools_are_wanted(
+    machine_with: Machines, path: str
+) -> None:
+    machine, claude, gone = machine_with(PATH=path), BY_NAME["claude-code"], Server("/gone")
+    install(claude, machine, gone)
+
+    found = examine(claude, machine, gone)
+    alone = examine(claude, machine, gone, with_hooks=False)
+
+    assert of(found, "hooks").ok is False
+    assert of(found, "hooks").mend == "context-compression install claude-code"
+    assert not [finding for finding in alone if finding.check == "hooks"]
 
 
 def test_a_plugin_of_claude_code_in_another_version_is_said(

@@ -14,6 +14,7 @@ from context_compression.cli.arguments import change_in
 from context_compression.cli.completion import completion
 from context_compression.cli.compress import compress
 from context_compression.cli.console import is_coloured, is_terminal, size
+from context_compression.cli.doctor import doctor
 from context_compression.cli.export import export
 from context_compression.cli.help import examples
 from context_compression.cli.meter import above_the_bar
@@ -21,7 +22,7 @@ from context_compression.cli.report import report
 from context_compression.cli.restore import restore
 from context_compression.cli.serve import serve
 from context_compression.cli.sessions import sessions
-from context_compression.cli.setup import doctor, install, uninstall
+from context_compression.cli.setup import install, uninstall
 from context_compression.cli.status import status
 from context_compression.cli.terminal import (
     alone_on_stdout,

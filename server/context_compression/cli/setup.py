@@ -1,42 +1,34 @@
-"""`install`, `uninstall` and `doctor`: the server in the configurations of hosts."""
+"""`install` and `uninstall`: the server in the configurations of hosts."""
 
 import os
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from context_compression.cli.app import Options, as_json
+from context_compression.cli.app import Options
 from context_compression.cli.help import did_you_mean, examples
-from context_compression.cli.page import Block, Fact, Line, Page, Style, Table
-from context_compression.cli.terminal import say, show, working, write, write_json
+from context_compression.cli.page import Block, Line, Page, Table
+from context_compression.cli.terminal import say, show, write
 from context_compression.display.strings import harmless
 from context_compression.doctor.commands import without_addresses
 from context_compression.errors import SetupError
-from context_compression.progress import CHECKING
 from context_compression.shell import completing
-from context_compression.store.location import PLACE, TENANT
 from context_compression.store.places import is_database
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.hosts.claude_code.install_plugin import Plugin
     from context_compression.hosts.claude_code.status_line_setting import StatusLine
     from context_compression.setup.additions import Addition, ConfigurationEntry
-    from context_compression.setup.finding import Finding
     from context_compression.setup.host import Host
     from context_compression.setup.installing import Done
     from context_compression.setup.machine import Machine, Server
 
 PROGRAM = "context-compression"
-HERE = "This installation"
 PROBLEM = 1
-"""The exit code of the doctor if it finds a problem."""
-MARKS = {True: "✓", False: "✗", None: "·"}
-STYLES: "Mapping[bool | None, Style]" = {True: "good", False: "bad", None: "quiet"}
+"""The exit code if something is left that the user must mend."""
 
 host_names = click.argument("names", nargs=-1, metavar="[HOST]...", shell_complete=completing.hosts)
 project = click.option(
@@ -82,14 +74,14 @@ def install(
             "A database's address may hold a password, and a host's configuration is no place for "
             "one. Set CONTEXT_COMPRESSION_STORE where the host starts, and leave out --store."
         )
-    machine, server = _here(options)
+    machine, server = here(options)
     if not names:
         show(*_overview(machine))
         return
     if error := unavailable():
         say(f"warning: {error}")
     wanted = Wanted(in_project, not no_hooks, not (no_hooks or no_status_line))
-    for installation in [_planned(host, machine, server, wanted) for host in _hosts(names)]:
+    for installation in [_planned(host, machine, server, wanted) for host in hosts_named(names)]:
         _install(installation, machine, server, dry_run=dry_run)
 
 
@@ -214,7 +206,9 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
         raise click.UsageError("Name a host. `context-compression install` lists the hosts.")
     machine = Machine.here()
     left = [
-        each for host in _hosts(names) for each in _uninstall(host, machine, in_project, dry_run)
+        each
+        for host in hosts_named(names)
+        for each in _uninstall(host, machine, in_project, dry_run)
     ]
     for problem in left:
         say(f"Not removed: {problem}")
@@ -256,63 +250,7 @@ def _uninstall(
     return left
 
 
-@click.command(
-    short_help="Check that the server works in a host.",
-    epilog=examples(
-        ("doctor", "all hosts that have it"),
-        ("doctor claude-code", "one host, in detail"),
-    ),
-)
-@host_names
-@project
-@as_json
-@click.pass_obj
-def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: bool) -> None:
-    """Start the server as a HOST would, and report problems; without HOST, for all that have it.
-
-    The exit code is 1 if there is a problem.
-    """
-    from context_compression.doctor import doctor
-    from context_compression.hosts.configurations import HOSTS
-    from context_compression.setup.finding import Finding
-
-    machine, server = _here(options)
-    hosts = _hosts(names) or [
-        host
-        for host in HOSTS
-        if _has(host, machine, in_project) or doctor.has_hooks(host, machine, in_project=in_project)
-    ]
-    without = [] if names or in_project else [h for h in HOSTS if h not in hosts]
-    without = [host for host in without if host.is_here(machine)]
-    findings: dict[str, list[Finding]] = {}
-    with working("starting the server", CHECKING):
-        if not hosts:
-            command = [server.command, *server.options, "serve"]
-            environ = dict(os.environ)
-            if options.store and is_database(options.store):  # other users can see a command line
-                environ[PLACE] = options.store
-            if options.tenant:
-                environ[TENANT] = options.tenant
-            findings[HERE] = doctor.check_server(command, environ, machine)
-        all_here = [*hosts, *without]
-        examined = doctor.examine_all(all_here, machine, server, in_project=in_project)
-    for host, found in zip(all_here, examined, strict=True):
-        if host in without:
-            state = f"not installed in it; {PROGRAM} install {host.name}"
-            found[0] = Finding("configuration", None, state)
-        findings[host.title] = found
-    if as_json:
-        write_json({title: list(map(asdict, listed)) for title, listed in findings.items()})
-    elif names:
-        pages = [_as_page(title, listed) for title, listed in findings.items()]
-        show(*pages[0], *chain.from_iterable(["", *page] for page in pages[1:]))
-    else:
-        show(*_overview_of(findings, doctor.own_version()))
-    if any(finding.ok is False for listed in findings.values() for finding in listed):
-        raise SystemExit(PROBLEM)
-
-
-def _here(options: Options) -> "tuple[Machine, Server]":
+def here(options: Options) -> "tuple[Machine, Server]":
     """This machine, and the command that starts this installation with the given options."""
     from context_compression.setup.machine import Machine, this_server
 
@@ -324,7 +262,12 @@ def _here(options: Options) -> "tuple[Machine, Server]":
     return machine, this_server(machine, sys.argv[0], sys.executable, (*store, *tenant, *allow))
 
 
-def _hosts(names: tuple[str, ...]) -> "list[Host]":
+def hosts_named(names: tuple[str, ...]) -> "list[Host]":
+    """The hosts with these names.
+
+    Raises:
+        click.UsageError: there is no host of one of the names; the nearest is named.
+    """
     from context_compression.hosts.configurations import BY_NAME
 
     unknown = [name for name in names if name not in BY_NAME]
@@ -361,7 +304,11 @@ def _overview(machine: "Machine") -> Page:
     from context_compression.hosts.configurations import HOSTS
 
     rows = [
-        (host.name, "installed" if _has(host, machine, False) else "", str(host.file(machine)))
+        (
+            host.name,
+            "installed" if has_server(host, machine, False) else "",
+            str(host.file(machine)),
+        )
         for host in HOSTS
         if host.is_here(machine)
     ]
@@ -373,7 +320,7 @@ def _overview(machine: "Machine") -> Page:
     return [*page, *([f"Not found here: {others}"] if others else [])]
 
 
-def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:
+def has_server(host: "Host", machine: "Machine", in_project: bool) -> bool:
     """Whether a host has the server; an unreadable configuration counts as yes."""
     from context_compression.doctor import doctor
 
@@ -383,49 +330,3 @@ def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:
         return doctor.installed_entry(host, machine, in_project=in_project)[1] is not None
     except SetupError:
         return host.file(machine, in_project=in_project).exists()
-
-
-def _as_page(title: str, findings: "list[Finding]") -> Page:
-    page: list[Block] = [Line(title, "strong")]
-    for finding in findings:
-        label = f"  {MARKS[finding.ok]} {finding.check}"
-        page.append(Fact(label, finding.says, width=18, style=STYLES[finding.ok]))
-        if finding.mend:
-            page.append(Fact("", f"→ {finding.mend}", width=18))
-    return page
-
-
-def _overview_of(findings: "Mapping[str, list[Finding]]", version: str) -> Iterator[Block]:
-    """A line for each host: whether all is well, or what to do; this installation in full."""
-    yield f"{PROGRAM} {version}"
-    if HERE in findings:
-        yield from _as_page(HERE, findings[HERE])
-    rows = [(title, *_in_short(listed)) for title, listed in findings.items() if title != HERE]
-    if not rows:
-        return
-    longest, *_, wide = (max(map(len, column)) for column in [*zip(*rows, strict=True)][:3])
-    styles: dict[str, Style] = {mark: STYLES[ok] for ok, mark in MARKS.items()}
-    for title, mark, version, state in rows:
-        label = f"{mark} {title:<{longest}}  {version:<{wide}} "
-        yield Fact(label, state, style=styles[mark])
-    yield f"More about one of them: {PROGRAM} doctor HOST"
-
-
-def _in_short(findings: "list[Finding]") -> tuple[str, str, str]:
-    """The mark of a host, its version, and "ok" or what to do, in a few words."""
-    of_host = next((finding.says for finding in findings if finding.check == "host"), "")
-    number = re.search(r"\d+(?:\.\d+)+", of_host.partition(";")[0])
-    version = number[0] if number else ""
-    if findings[0].ok is None:  # it is not installed there
-        return MARKS[None], version, findings[0].says
-    wrong = [finding for finding in findings if finding.ok is False]
-    shown = ("host",) if wrong else ("host", "hooks")
-    doubts = [_to_do(each) for each in findings if each.ok is None and each.check in shown]
-    if wrong:
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        return MARKS[False], version, "; ".join([f"{_to_do(wrong[0])}{more}", *doubts])
-    return MARKS[None if doubts else True], version, "; ".join(["ok", *doubts])
-
-
-def _to_do(finding: "Finding") -> str:
-    return f"{finding.check}: {finding.mend or finding.says}"

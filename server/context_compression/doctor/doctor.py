@@ -50,12 +50,19 @@ DESKTOP_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
 def examine_all(
-    hosts: Sequence[Host], machine: Machine, here: Server, *, in_project: bool = False
+    hosts: Sequence[Host],
+    machine: Machine,
+    here: Server,
+    *,
+    in_project: bool = False,
+    with_hooks: bool = True,
 ) -> list[list[Finding]]:
     """All findings about our server in each host, which are examined at the same time."""
     once = Once()
     return side_by_side(
-        lambda host: examine(host, machine, here, in_project=in_project, once=once),
+        lambda host: examine(
+            host, machine, here, in_project=in_project, with_hooks=with_hooks, once=once
+        ),
         hosts,
         CHECKING,
     )
@@ -67,6 +74,7 @@ def examine(
     here: Server,
     *,
     in_project: bool = False,
+    with_hooks: bool = True,
     once: Once | None = None,
 ) -> list[Finding]:
     """All findings about our server in a host.
@@ -76,6 +84,7 @@ def examine(
         machine: the user's computer.
         here: the command of the installation that is running now.
         in_project: whether to check the host's configuration in the project.
+        with_hooks: whether the host should call our hooks; else only the tools are checked.
         once: the checks that other hosts share.
     """
     install = f"{PROGRAM} install {host.name}{' --project' if in_project else ''}"
@@ -87,8 +96,8 @@ def examine(
     hindrances = list(host.hindrances(host, machine, in_project)) if host.hindrances else []
     if entry is None or command is None:
         own = host.hook_additions(machine, here, in_project=in_project)
-        hooks = _hooks(own, hindrances, install, plugin=None)
-        there = [finding for finding in hooks if finding.ok is not None]
+        has_own = has_hooks(host, machine, in_project=in_project)
+        there = _hooks(own, hindrances, install, plugin=None) if has_own else []
         missing = Finding("configuration", False, f"{path} has no entry of ours", install)
         return [missing, *check_version(host, machine), *there]
 
@@ -102,13 +111,15 @@ def examine(
     version, server = side_by_side(lambda check: check(), (of_version, of_server))
     expected = host.server_entry(machine, here, in_project=in_project)
     hooks = host.hook_additions(machine, here, in_project=in_project)
-    if path != expected.path:  # the plugin has hooks of its own
-        hooks = []
+    plugin = path if path != expected.path else None
+    called = _hooks([] if plugin else hooks, hindrances, install, plugin=plugin)
+    if host is CLAUDE_CODE and not (in_project or plugin):
+        called = [Finding("hooks", False, "the plugin, which has them, is not installed", install)]
     return [
         *_configuration(path, entry, expected, hindrances),
         *version,
         *_command(command, path, expected, install),
-        *_hooks(hooks, hindrances, install, plugin=path if path != expected.path else None),
+        *(called if with_hooks else ()),
         *([check_status_line(machine)] if host is CLAUDE_CODE and not in_project else []),
         *server,
     ]
