@@ -22,7 +22,7 @@ def short_number(number: int) -> str:
 
 def exact_number(number: int) -> str:
     """`short_number` with one more digit: `exact_number(30_512)` -> `"30.5K"`."""
-    if not 9_950 <= number < 99_950:
+    if not 1_000 <= number < 99_950:
         return short_number(number)
     return f"{number / 1_000:.1f}K".replace(".0K", "K")
 

@@ -35,7 +35,7 @@ def next_request(conversation: int, beside: int, host: str) -> str:
         beside: tokens that the host adds to each request.
         host: its name, as in `Transcript`.
     """
-    if not beside:
+    if beside <= 0 or conversation < 0:  # as where less was charged than we count
         return ""
     of = TITLES.get(host, "system prompt and tools")
     sizes = map(short_number, (conversation, beside, conversation + beside))

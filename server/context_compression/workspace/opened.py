@@ -53,7 +53,7 @@ class Opened:
         if self.transcript is not None and self.transcript.usage:
             return Anchor(*self.transcript.usage)
         shown = self.session.view() if self.shown is None else self.shown
-        beside = self._recorded_share
+        beside = self.recorded_share
         return Anchor(self._counted(shown) + beside, len(shown)) if beside else None
 
     @cached_property
@@ -65,13 +65,13 @@ class Opened:
         """
         usage = self.transcript.usage if self.transcript else None
         if self.transcript is None or usage is None:
-            return self._recorded_share
+            return self.recorded_share
         tokens, messages = usage
         charged = self._counted(self.transcript.messages[:messages])
-        return max(self._recorded_share, tokens - charged)
+        return max(self.recorded_share, tokens - charged)
 
     @cached_property
-    def _recorded_share(self) -> int:
+    def recorded_share(self) -> int:
         """The tokens of the host's system prompt and tools, as far as they are recorded."""
         if self.transcript is None:
             return self.recorded_beside

@@ -155,13 +155,87 @@ def test_a_second_compaction_goes_on_from_the_first(hooked: ClaudeCode) -> None:
     assert [event["n"] for event in session.state().compressions] == [1, 2]
 
 
-def test_without_function_hooks_the_hosts_summary_is_accompanied(
+def test_a_size_that_cannot_be_reached_leaves_goal_rule_newest_result_and_refs(
+    hooked: ClaudeCode,
+) -> None:
+    goal = "Port the scheduler of project Birch. Never touch deploy/keys.ini."
+    begun = [*working(6), saying("RESULT-ONE: the first half is done.")]
+    with MessagesAPI(begun) as api:
+        hooked.ask(api, goal, "--session-id", SESSION)
+    with MessagesAPI([*working(6), saying("RESULT-TWO: 41 tests pass.", tokens=75_000)]) as api:
+        hooked.ask(api, "Now the writer, too.", "--resume", SESSION)
+    with MessagesAPI([saying("no model is asked")]) as none:
+        compacted = hooked.ask(none, "/compact keep 2k", "--resume", SESSION)
+    with MessagesAPI([saying("I know.")]) as api:
+        hooked.ask(api, "And now?", "--resume", SESSION)
+
+    assert not none.requests
+    after = "\n".join(texts_in(api.requests[0]))
+    for kept in (goal, "RESULT-TWO: 41 tests pass.", "And now?"):
+        assert kept in after
+    assert "Step 1. word0 word1" not in after
+    session = Session(hooked.desk.store, SESSION)
+    refs = refs_in(api.requests[0].body)
+    assert refs
+    assert all(session.restore(ref) for ref in refs)
+    assert any("Step 1. word0 word1" in session.restore(ref) for ref in session.state().refs)
+    told = compacted.stdout
+    assert re.search(r"2K could not be reached: Claude Code itself adds \d", told), told[-3000:]
+
+
+def test_a_long_session_of_one_prompt_keeps_its_goal_rule_and_newest_result(
+    hooked: ClaudeCode,
+) -> None:
+    goal = "Let the importer of project Larch read Latin-1 files. Never touch deploy/keys.ini."
+    steps = [*working(25), shell("echo RESULT: decode.py line 88", tokens=FULL)]
+    with MessagesAPI([*steps, saying("done")]) as api:
+        hooked.ask(api, goal, "--session-id", SESSION, **SHORT_TAIL)
+
+    assert len(api.requests) == len(steps) + 1  # no request for a summary
+    after = "\n".join(texts_in(api.requests[-1]))
+    assert goal in after
+    assert results_in(api.requests[-1])[-1] == "RESULT: decode.py line 88"
+    assert "Step 1. word0 word1" not in after
+    session = Session(hooked.desk.store, SESSION)
+    refs = refs_in(api.requests[-1].body)
+    assert refs
+    assert all(session.restore(ref) for ref in refs)
+
+
+def test_a_summary_of_the_host_after_one_prompt_comes_with_goal_rule_and_newest_result(
     claude: ClaudeCode, tmp_path: Path
 ) -> None:
-    plugin = shutil.copytree(PLUGIN, tmp_path / "plugin")
+    goal = "Let the importer of project Larch read Latin-1 files. Never touch deploy/keys.ini."
+    plugin = without_function_hooks(tmp_path)
+    older = replace(claude, options=("--plugin-dir", plugin, "--allowedTools", "Bash"))
+    summary = saying("<summary>They looked at it.</summary>")
+    full = shell("echo RESULT: decode.py line 88", tokens=FULL)
+    with MessagesAPI([*working(8), full, summary, saying("done")]) as api:
+        older.ask(api, goal, "--session-id", SESSION)
+
+    after = "\n".join(texts_in(api.requests[-1]))
+    for kept in ("They looked at it.", goal, "RESULT: decode.py line 88"):
+        assert kept in after
+    assert "All that this compaction removed is archived" in after
+    session = Session(older.desk.store, SESSION)
+    originals = [session.restore(ref) for ref in session.state().refs]
+    for said in (goal, "Step 1. word0 word1", "RESULT: decode.py line 88"):
+        assert any(said in original for original in originals)
+
+
+def without_function_hooks(folder: Path) -> Path:
+    """Our plugin as an older Claude Code has it."""
+    plugin = shutil.copytree(PLUGIN, folder / "plugin")
     hooks = json.loads((plugin / "hooks" / "hooks.json").read_bytes())
     del hooks["modules"]
     (plugin / "hooks" / "hooks.json").write_text(json.dumps(hooks), encoding="utf-8")
+    return plugin
+
+
+def test_without_function_hooks_the_hosts_summary_is_accompanied(
+    claude: ClaudeCode, tmp_path: Path
+) -> None:
+    plugin = without_function_hooks(tmp_path)
     older = replace(claude, options=("--plugin-dir", plugin, "--allowedTools", "Bash"))
     with MessagesAPI([*working(4), saying("Half.")]) as api:
         older.ask(api, "Never touch src/db. Look at it.", "--session-id", SESSION)

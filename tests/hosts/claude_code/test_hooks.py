@@ -578,6 +578,113 @@ async def test_the_user_sees_one_line_after_a_compaction(
     assert re.fullmatch(r"what this summary replaces is archived, \d+ items restorable", its_own)
 
 
+async def test_the_user_reads_why_a_size_was_not_reached(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    rules = [{"type": "text", "text": "You are a coding agent. " * 6_000}]
+    about = {"sessionId": SESSION, "version": "2.1.332"}
+    shape = {"type": "api-request-shape", "shapeHash": "h", "shape": {"system": rules}} | about
+    sent = {"type": "api-request", "id": "r", "shapeHash": "h"} | about
+    event = compaction(workspace, instructions="keep 20k")
+    lines = "".join(f"{json.dumps(row)}\n" for row in (shape, sent))
+    path.write_text(path.read_text("utf-8") + lines, "utf-8")
+
+    rows = await compacted(client, event)
+
+    after = {"hook_event_name": "SessionStart", "source": "compact", "session_id": SESSION}
+    said = json.loads(answer_of(await client.call_tool("context_hook", after)).text)
+    assert re.fullmatch(
+        r"\d+K -> 4\dK tokens, \d+ items restorable; 20K could not be reached: Claude Code itself "
+        r"adds [\d.]+K",
+        said["systemMessage"],
+    )
+    view = json.dumps(rows)
+    assert "Never touch the migrations." in view
+    assert "context_restore" in view
+
+
+async def test_all_is_archived_and_told_where_one_prompt_is_the_whole_session(
+    client: Client, workspace: Workspace
+) -> None:
+    goal = "Let the importer of project Larch read Latin-1. Never touch deploy/keys.ini."
+    messages: list[dict[str, Any]] = [{"role": "user", "content": goal}]
+    for n in range(12):
+        call = {"type": "tool_use", "id": f"toolu_{n}", "name": "Read", "input": {"file_path": "a"}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": f"line {n}\n" * 99}
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append({"role": "user", "content": [result]})
+    messages.append({"role": "assistant", "content": "RESULT: decode.py line 88."})
+    write_transcript(transcript_in(workspace), messages, session=SESSION)
+    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
+
+    text = (await told(client, {**event, "hook_event_name": "SessionStart", "source": "compact"}))[
+        "additionalContext"
+    ]
+
+    session = Session(workspace.store, SESSION)
+    assert "All that this compaction removed is archived" in text
+    for kept in (goal, "- Never touch deploy/keys.ini.", "RESULT: decode.py line 88."):
+        assert kept in text
+    originals = [session.original(ref) for ref in session.state().refs]
+    assert all(message in originals for message in messages)
+    assert session.view() == messages
+
+
+async def test_what_cannot_be_read_back_is_not_called_archived(
+    client: Client, workspace: Workspace
+) -> None:
+    write_transcript(transcript_in(workspace), conversation(4, seed=3), session=SESSION)
+    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
+    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+    folder = workspace.store.backend.folder
+    assert folder
+    [file] = folder.glob(f"sessions/{SESSION}/compact-*.json")
+    originals = json.loads(file.read_bytes())
+    originals[0] = {"role": "user", "content": "Something else."}
+    file.write_text(json.dumps(originals), "utf-8")
+
+    after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
+    answer = json.loads(answer_of(await client.call_tool("context_hook", after)).text)
+
+    assert "could not be archived" in answer["systemMessage"]
+    assert "All that" not in answer["hookSpecificOutput"]["additionalContext"]
+
+
+async def test_what_the_host_cleared_earlier_is_archived_with_the_rest(
+    client: Client, workspace: Workspace
+) -> None:
+    path = transcript_in(workspace)
+    write_transcript(path, conversation(12, seed=3), session=SESSION)
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    results = [b for r in rows for b in r["message"]["content"] if is_result(b)]
+    boundary = {
+        "type": "system", "subtype": "microcompact_boundary", "uuid": "m-1", "sessionId": SESSION,
+        "parentUuid": rows[-1]["uuid"], "timestamp": rows[-1].get("timestamp"),
+        "microcompactMetadata": {
+            "trigger": "auto", "preTokens": 9_000, "tokensSaved": 4_000,
+            "compactedToolIds": [result["tool_use_id"] for result in results],
+        },
+    }  # fmt: skip
+    asked = {**rows[0], "uuid": "u-1", "parentUuid": "m-1"}
+    later = "".join(f"{json.dumps(row)}\n" for row in (boundary, asked))
+    path.write_text(path.read_text("utf-8") + later, "utf-8")
+    event = {"session_id": SESSION, "transcript_path": str(path)}
+
+    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+
+    session = Session(workspace.store, SESSION)
+    archived = [session.original(ref) for ref in session.state().refs]
+    shown = json.dumps(read(path).messages)
+    cleared = [r["content"] for r in results if json.dumps(r["content"])[1:-1] not in shown]
+    assert cleared
+    assert all(text in archived for text in cleared)
+
+
+def is_result(block: Any) -> bool:
+    return is_object(block) and block["type"] == "tool_result"
+
+
 async def test_a_host_without_function_hooks_is_told_what_its_summary_must_keep(
     client: Client, workspace: Workspace
 ) -> None:

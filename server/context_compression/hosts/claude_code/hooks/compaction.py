@@ -32,6 +32,8 @@ from context_compression.workspace.opened import Opened
 
 PATIENCE = 0.3  # seconds to wait until the host has written its last rows; it takes 0.1
 STEP = 0.03
+USEFUL = 6_000
+"""The least tokens of a conversation where the host itself leaves no room in the size asked for."""
 
 
 async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +81,8 @@ class _Compaction:
     ) -> None:
         self.session = opened.session
         self._transcript, self._asked, self._by_user = transcript, asked, by_user
-        self._beside = opened.tokens_beside
+        # what a host charged may have been for content that leaves with the messages
+        self._beside = opened.recorded_share or opened.tokens_beside
 
     async def answer(
         self, handles: Sequence[str], summarizer: Summarizer | None
@@ -89,7 +92,7 @@ class _Compaction:
         session.summarizer = summarizer
         before = int(count_tokens(messages, model=session.model))
         asked = self._asked.of(before + self._beside)
-        origin = {**session.origin(), **({"asked": asked} if asked else {})}
+        origin = {**session.origin(), "beside": self._beside, **({"asked": asked} if asked else {})}
         session.origin = lambda: origin
         result = await self._compress(self._target(before, asked))
         if self._by_user and asked is None and not result.changed:  # all messages are recent
@@ -109,7 +112,10 @@ class _Compaction:
             asked = self.session.settings.target_tokens
             if before + self._beside <= asked:
                 return None
-        return within(asked, self._beside)
+        room = within(asked, self._beside)
+        if room > asked - self._beside:  # it cannot be reached, so what is left is useful at least
+            room = max(room, min(USEFUL, before // 2))
+        return room
 
     async def _compress(self, target: int | None) -> Result:
         """The result of compressing to a target or near to it, or as the settings say."""

@@ -21,6 +21,7 @@ from context_compression.transcripts.transcript import Transcript
 Row: TypeAlias = int | dict[str, Any]
 """The number of a kept row, or a new row."""
 
+ROW_PARTS = 3  # of a row without tool results
 LEFT_OUT = "<system-reminder>What is not text was left out here; it is archived.</system-reminder>"
 
 
@@ -42,7 +43,8 @@ def rows_of(result: Result, transcript: Transcript, handles: Sequence[str]) -> l
     rows: list[Row] = []
     for part in result.layout:
         if isinstance(part, dict):
-            rows.append(new_row(parse([part]).messages[0]))
+            row = new_row(parse([part]).messages[0])
+            rows += [row] if row["text"] or len(row) > ROW_PARTS or row["toolUses"] else []
             continue
         for index in range(part[0], part[1]):
             message = messages[index]
