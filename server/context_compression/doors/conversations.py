@@ -21,7 +21,7 @@ from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.transcripts.caller import NO_REQUEST, Caller, ToolRequest
 from context_compression.workspace import Workspace
-from context_compression.workspace.opened import Opened, settings_in
+from context_compression.workspace.opened import Opened
 from context_compression.workspace.own_sessions import KEPT_IN, is_own_session
 
 CURRENT = "current"
@@ -105,7 +105,7 @@ class Conversations:
     def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
         """A session, with what its log records about the program that keeps its conversation."""
         origin = Session(self._store, id).state().origin
-        settings = settings_in(origin, settings, model)
+        settings = self.workspace.settings_in(origin, settings, model)
         model = model or origin.get("model")
         session = Session(self._store, id, settings=settings, model=model, summarizer=None)
         session.origin = lambda: origin

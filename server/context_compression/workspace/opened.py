@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from context_compression.session import Session
 from context_compression.settings import Settings
-from context_compression.tokens import Anchor, Counter
+from context_compression.tokens import Anchor, Counter, window_of
 from context_compression.tokens.usage import count_tokens
 from context_compression.transcripts.history import OURS
+from context_compression.transcripts.limits import holding, limits_of
 from context_compression.transcripts.transcript import Transcript
 
 
@@ -105,11 +107,42 @@ class Opened:
         }
 
 
-def settings_in(origin: Mapping[str, Any], settings: Settings, model: str | None) -> Settings:
-    """The settings, adapted to a host's conversation."""
-    window = origin.get("window")
-    if window and model is None and "token_budget" not in settings.model_fields_set:
-        settings = settings.changed({"token_budget": window})
-    if origin.get("host", "messages") != "messages" and settings.summary_role != "user":
-        settings = settings.changed({"summary_role": "user"})  # the host has its own system prompt
+def settings_in(
+    origin: Mapping[str, Any],
+    settings: Settings,
+    model: str | None,
+    environ: Mapping[str, str],
+    home: Path,
+) -> Settings:
+    """The settings, adapted to a host's conversation: the one source of its window and threshold.
+
+    The window is that of the model named here, or the one that the host records, or that of its
+    model, and no smaller than a request that was answered. The host may use less of it. Settings
+    that the user has set count instead. A compression is due when the host would compact, if not
+    before.
+
+    Args:
+        origin: `host`, `window`, `model` of the conversation, and `used`: the tokens of its largest
+            request, all as far as they are known.
+        settings: the user's settings.
+        model: the model that the caller names.
+        environ: the environment variables.
+        home: the user's home folder.
+    """
+    host, given = origin.get("host", "messages"), settings.model_fields_set
+    changed: dict[str, Any] = {}
+    if host != "messages" and settings.summary_role != "user":
+        changed["summary_role"] = "user"  # the host has its own system prompt
+    window = None if model else origin.get("window")
+    window = window or window_of(model or origin.get("model")) or settings.token_budget
+    window = settings.token_budget if "token_budget" in given else window
+    limits = limits_of(host, holding(window, origin.get("used") or 0), environ, home)
+    if "token_budget" not in given and (
+        host != "messages" or limits.window != settings.token_budget
+    ):
+        changed["token_budget"] = limits.window
+    settings = settings.changed(changed)
+    share = limits.compacts_at / settings.token_budget
+    if "trigger_threshold" not in given and 0 < limits.compacts_at < settings.threshold_tokens:
+        settings = settings.changed({"trigger_threshold": share})
     return settings

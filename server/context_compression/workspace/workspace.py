@@ -188,8 +188,12 @@ class Workspace:
         model: str | None = None,
     ) -> Opened:
         """The conversation in a transcript that was already read."""
-        origin = {"host": transcript.host, "window": transcript.window}
-        settings = settings_in(origin, settings or self.settings(), model)
+        charged = [request.input_tokens or 0 for request in transcript.requests]
+        origin = {
+            "host": transcript.host, "window": transcript.window, "model": transcript.model,
+            "used": max([*charged, *(transcript.usage or ())[:1]], default=0),
+        }  # fmt: skip
+        settings = self.settings_in(origin, settings or self.settings(), model)
         handed_in = transcript.host == "messages"  # a host's own system prompt is its share
         session = Session(
             self.store,
@@ -203,6 +207,12 @@ class Workspace:
         opened = Opened(session, transcript)
         session.origin = opened.origin
         return opened
+
+    def settings_in(
+        self, origin: Mapping[str, Any], settings: Settings, model: str | None = None
+    ) -> Settings:
+        """The settings, adapted to a conversation: see `opened.settings_in`."""
+        return settings_in(origin, settings, model, self.environ, self.home)
 
     def _id(self, transcript: Transcript) -> str:
         """The id of a transcript's session; two files of one name may hold two conversations."""

@@ -12,10 +12,11 @@ import pytest
 from anyio import run
 
 from context_compression import Session
-from context_compression.hosts.claude_code.status_line import compacts_at, status_line
+from context_compression.hosts.claude_code.status_line import status_line
 from context_compression.hosts.claude_code.status_line_setting import SCRIPT
 from context_compression.hosts.events import answer
 from context_compression.store.location import store_folder_for
+from context_compression.transcripts.limits import of_claude_code
 from context_compression.workspace import Workspace
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -120,7 +121,28 @@ def test_claude_codes_own_variables_decide_where_it_compacts(
     window: int, environ: dict[str, str], limit: int, tmp_path: Path
 ) -> None:
     """Its rule, read in version 2.1.329."""
-    assert compacts_at(window, environ, tmp_path) == limit
+    assert of_claude_code(window, environ, tmp_path).compacts_at == limit
+
+
+def test_after_a_compaction_the_line_shows_what_it_left_and_not_zero(tmp_path: Path) -> None:
+    asked = event(tmp_path)
+    asked["context_window"] |= {"current_usage": None, "total_input_tokens": 900_000}
+    assert status_line(asked, PLAIN, tmp_path).startswith("context just compacted · compacts at")
+    store = store_folder_for(tmp_path, home=tmp_path, environ={})
+    session = Session(store, SESSION)
+    session.origin = lambda: {"host": "claude-code", "beside": 30_000}
+    log = [f"src/part_{n}.c:{n}: warning: unused variable {n * 7}" for n in range(9_000)]
+    for n in range(3):
+        session.record(
+            {"role": "user", "content": f"Task {n}."},
+            {"role": "assistant", "content": "\n".join(log[n * 3000 : (n + 1) * 3000])},
+        )
+    result = session.compress(target_tokens=20_000)
+
+    line = status_line(asked, PLAIN, tmp_path)
+
+    thousands = round((result.tokens_after + 30_000) / 1_000)
+    assert line.startswith(f"context {thousands / 2:.0f} %, {thousands}K of 200K")
 
 
 def test_no_compaction_is_announced_where_the_user_switched_it_off(tmp_path: Path) -> None:

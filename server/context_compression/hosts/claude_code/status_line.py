@@ -11,31 +11,24 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 WIDTHS = range(32, 81)  # characters of the line; the first part needs at most 32
 MARGIN = 4  # characters of the terminal's width that Claude Code keeps for itself
 LONGEST_EVENT = 1_000_000  # bytes of what Claude Code passes on stdin, which is about 2,000
 LARGEST_LOG = 50_000_000  # bytes; a longer one would take a tenth of a second to read
-LARGEST_SETTINGS = 10_000_000  # bytes; Claude Code's own file holds the history of prompts
 LARGEST_COUNT = 10**9  # tokens; more would not fit on the line
-MOST_DIGITS = 9  # of a number among the environment variables
 SESSION_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-FOR_SUMMARY, KEPT_FREE = 20_000, 13_000
-"""Tokens of the window that Claude Code keeps free: it compacts at 167,000 of 200,000."""
-SMALLEST_WINDOW = 100_000
-"""The smallest window that the user can set for compactions; Claude Code raises smaller ones."""
-NEVER_COMPACTS = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
-SWITCHED_OFF = re.compile(rb'"autoCompactEnabled"\s*:\s*false')
 OFFLOAD = re.compile(rb'\{"type":"offload","created_at":"[^"]*","refs":\{(?:"(\w+)")?')
 KEPT_OUT = re.compile(rb'"call":"([^"]*)","tokens_freed":([0-9]+)')
 ENDING = 500  # bytes at the end of such an event, after the text that was offloaded
 PARSED = (b'{"type":"restore"', b'{"type":"compression"')
+UNDONE = b'{"type":"undo"'
 COLORS = ((0.9, "31"), (0.7, "33"), (0.0, "32"))
 """Red, yellow, green: from which share of the size at which Claude Code compacts."""
 
@@ -54,16 +47,21 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
     window, used = _count(context.get("context_window_size")), _used(context)
     if not window:
         return ""
-    limit = compacts_at(window, environ, home)
-    share = f"context {100 * used / window:.0f} %"
-    archive: list[str] = []
+    limits = _module("transcripts", "limits.py")
+    window, limit = limits.of_claude_code(window, environ, home)
+    archive = Archived()
     with suppress(Exception):  # whatever is wrong with the archive, the window is known
-        archive += _archive(event, environ, home)
+        archive = _archived(event, environ, home)
+    used = used or archive.left  # after a compaction, until the next answer
+    share = f"context {100 * used / window:.0f} %"
+    size = f"{share}, {_short(used)} of {_short(window)}"
+    if not used and _count(context.get("total_input_tokens")):
+        share = size = "context just compacted"  # by Claude Code itself, which does not say more
     line = _fitting(
-        f"{share}, {_short(used)} of {_short(window)}",
+        size,
         f"compacts at {_short(limit)}" if limit else "",
-        *archive,
-        width=_width(_number(environ.get("COLUMNS"))),
+        *archive.parts,
+        width=_width(limits.number(environ.get("COLUMNS"))),
     )
     if environ.get("NO_COLOR"):
         return line
@@ -71,24 +69,11 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
     return f"\x1b[{color}m{share}\x1b[0m{line.removeprefix(share)}"
 
 
-def compacts_at(window: int, environ: Mapping[str, str], home: Path) -> int:
-    """The size in tokens at which Claude Code compacts by itself; 0 if it does not.
+class Archived(NamedTuple):
+    """What the session's log says: parts of the line, and the size that a compaction left, or 0."""
 
-    Its own rule, with the variables that change it (seen in version 2.1.329).
-    """
-    folder = environ.get("CLAUDE_CONFIG_DIR")
-    config = Path(folder or home) / ".claude.json"
-    settings = Path(folder or home / ".claude") / "settings.json"
-    if any(map(environ.get, NEVER_COMPACTS)) or any(
-        SWITCHED_OFF.search(_bytes(path)) for path in (config, settings)
-    ):
-        return 0
-    if chosen := _number(environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")):
-        window = min(window, max(chosen, SMALLEST_WINDOW))
-    usable = window - FOR_SUMMARY
-    percent = _number(environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
-    share = usable * percent // 100 if 0 < percent <= 100 else usable
-    return max(0, min(share, usable - KEPT_FREE))
+    parts: Sequence[str] = ()
+    left: int = 0
 
 
 def _used(context: Json) -> int:
@@ -97,12 +82,12 @@ def _used(context: Json) -> int:
     return sum(_count(_object(usage).get(name)) for name in PROMPT_TOKENS)
 
 
-def _archive(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[str]:
+def _archived(event: Json, environ: Mapping[str, str], home: Path) -> Archived:
     """How much of the session is archived, stayed out of the context, and was restored."""
     refs: set[str] = set()
     restored: set[str] = set()
     kept_out: dict[bytes, int] = {}
-    brought_back = 0
+    brought_back = left = 0
     for line in _log(event, environ, home):
         if offload := OFFLOAD.match(line):  # not parsed: its text is long
             refs |= {offload[1].decode()} if offload[1] else set()
@@ -114,10 +99,17 @@ def _archive(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[st
                 refs |= _object(about.get("refs")).keys()
                 restored |= {str(about["ref"])} if "ref" in about else set()
                 brought_back += _count(about.get("tokens"))
+                if after := _count(about.get("tokens_after")):
+                    left = after + _count(_object(about.get("origin")).get("beside"))
+        elif line.startswith(UNDONE):  # a compaction of the host's own
+            left = 0
     saved = sum(kept_out.values()) - brought_back
-    yield f"{len(refs):,} archived" if refs else ""
-    yield f"{_short(saved)} saved" if saved > 0 else ""
-    yield f"{len(restored):,} restored" if restored else ""
+    parts = (
+        f"{len(refs):,} archived" if refs else "",
+        f"{_short(saved)} saved" if saved > 0 else "",
+        f"{len(restored):,} restored" if restored else "",
+    )
+    return Archived(parts, left)
 
 
 def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]:
@@ -126,17 +118,18 @@ def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]
     project = _object(event.get("workspace")).get("project_dir") or event.get("cwd")
     if not isinstance(project, str) or not SESSION_ID.fullmatch(id):
         return
-    place = _location().store_folder_for(Path(project), home=home, environ=environ)
+    location = _module("store", "location.py")
+    place = location.store_folder_for(Path(project), home=home, environ=environ)
     log = place / "sessions" / id / "events.jsonl"
     if log.is_file() and log.stat().st_size <= LARGEST_LOG:
         with log.open("rb") as lines:
             yield from lines
 
 
-def _location() -> Any:
-    """The module `store.location`, read from its file, so that no package is imported for it."""
-    path = Path(__file__).parents[2] / "store" / "location.py"
-    spec = spec_from_file_location("location", path)
+def _module(*path: str) -> Any:
+    """A module of the package, read from its file, so that no package is imported for it."""
+    place = Path(__file__).parents[2].joinpath(*path)
+    spec = spec_from_file_location(place.stem, place)
     assert spec and spec.loader
     spec.loader.exec_module(module := module_from_spec(spec))
     return module
@@ -174,20 +167,6 @@ def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         return 0
     return min(max(0, value), LARGEST_COUNT)
-
-
-def _number(text: str | None) -> int:
-    if not text or not text.isascii() or not text.isdigit():
-        return 0
-    return int(text) if len(text) <= MOST_DIGITS else LARGEST_COUNT
-
-
-def _bytes(path: Path) -> bytes:
-    with suppress(OSError, ValueError):
-        if path.is_file():  # and no pipe or device, which might never end
-            with path.open("rb") as file:
-                return file.read(LARGEST_SETTINGS)
-    return b""
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.tokens.usage import count_tokens, for_model
+from context_compression.tokens.usage import count_tokens
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.stages import led_to
 from context_compression.transcripts.transcript import Transcript
@@ -58,7 +59,9 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
         path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
     transcript = await in_thread(partial(_written, path, handles[-1]))
     by_user, words = event.get("trigger") == "manual", string(event, "instructions")
-    settings = _settings(workspace, transcript, event.get("window"), by_user=by_user)
+    if isinstance(window := event.get("window"), int) and window > 0:
+        transcript = replace(transcript, window=window)
+    settings = _settings(workspace, by_user=by_user)
     opened = workspace.of(transcript, settings=settings)
     answer = None
     if event.get("trigger") != "auto" or settings.auto_compress:
@@ -137,17 +140,10 @@ def _unchanged(before: int, asked: int | None) -> str:
     return f"{has}, and none of them can be freed"
 
 
-def _settings(
-    workspace: Workspace, transcript: Transcript, window: Any, *, by_user: bool
-) -> Settings:
-    """The settings, with the host's window, and for a compaction that the user asked for."""
+def _settings(workspace: Workspace, *, by_user: bool) -> Settings:
+    """The settings for a compaction that the user asked for, or that the host began."""
     settings = workspace.settings()
     changed: dict[str, Any] = {"summary_role": "user"}  # we cannot add to the host's system prompt
-    if "token_budget" not in settings.model_fields_set:
-        given = isinstance(window, int) and window > 0
-        changed["token_budget"] = (
-            window if given else for_model(settings, transcript.model).token_budget
-        )
     if by_user:
         changed["target_usage"] = settings.manual_target_usage
     return settings.changed(changed)
