@@ -158,3 +158,17 @@ def test_the_conversation_the_store_and_no_file_are_never_overwritten(
         run("chat.json", "--html", name, *force, fails=True)
 
     assert snapshot(used.folder) == before
+
+
+def test_a_file_of_messages_shows_that_it_was_compressed(used: Desk, run: Run):
+    by_file, by_id = run("chat.json").stdout, run("chat").stdout
+
+    assert "compacted  once: " in by_file
+    assert by_file == by_id
+
+
+def test_a_file_that_goes_on_after_its_compression_is_told_as_it_is(used: Desk, run: Run):
+    messages = json.loads((used.folder / "chat.json").read_bytes())
+    used.write("chat.json", [*messages[:-2], {"role": "user", "content": "Something else."}])
+
+    assert "compacted  never" in run("chat.json").stdout

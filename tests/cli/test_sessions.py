@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from opencode_database import Host
 from transcripts import FIXTURES, recordings
 
+from context_compression import Session
 from context_compression.cli import main
 from context_compression.doors.conversations import Conversations
 from context_compression.doors.listing import LONGEST_READ, list_sessions
@@ -472,3 +473,28 @@ def test_a_session_that_fails_unexpectedly_hides_no_other(
     monkeypatch.setattr("context_compression.doors.listing.glance", fail)
 
     assert [bool(each["problem"]) for each in listed(run)] == [False, True, *[False] * 4]
+
+
+@pytest.mark.parametrize("command", ["report", "status"])
+def test_one_session_is_told_the_same_by_its_number_its_file_and_its_id(
+    hosts: Path, run: Run, command: str
+) -> None:
+    for session in listed(run):
+        named_after(session["id"], Path(session["path"]))
+        store = hosts / "work" / "app" / ".compression"
+        Session(store, session["id"]).offload("a result", what="a result")  # as a hook does
+    sessions = listed(run)
+
+    for number, session in enumerate(sessions, 1):
+        names = (str(number), session["path"], session["id"])
+        done = [run(command, name) for name in names]
+        assert {each.exit_code for each in done} == {0}, [each.stderr for each in done]
+        assert len({each.stdout for each in done}) == 1, session
+
+
+def named_after(id: str, path: Path) -> None:
+    """A transcript, or the folder of one, gets the name that its host gives it for this id."""
+    for name in (CLAUDE_ID, CODEX_ID, PI_ID, COPILOT_ID, "0000abcd"):
+        place = path.parent if name == COPILOT_ID else path
+        if name in place.name:
+            place.rename(place.with_name(place.name.replace(name, id[: len(name)])))

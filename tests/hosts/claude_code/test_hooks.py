@@ -581,7 +581,8 @@ async def test_the_user_sees_one_line_after_a_compaction(
 async def test_the_user_reads_why_a_size_was_not_reached(
     client: Client, workspace: Workspace
 ) -> None:
-    path = write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    messages = conversation(40, seed=3)
+    path = write_transcript(transcript_in(workspace), messages, session=SESSION)
     rules = [{"type": "text", "text": "You are a coding agent. " * 6_000}]
     about = {"sessionId": SESSION, "version": "2.1.332"}
     shape = {"type": "api-request-shape", "shapeHash": "h", "shape": {"system": rules}} | about
@@ -599,8 +600,8 @@ async def test_the_user_reads_why_a_size_was_not_reached(
         r"adds [\d.]+K",
         said["systemMessage"],
     )
-    view = json.dumps(rows)
-    assert "Never touch the migrations." in view
+    assert rows
+    view = json.dumps([messages[row] if isinstance(row, int) else row for row in rows])
     assert "context_restore" in view
 
 
@@ -674,11 +675,35 @@ async def test_what_the_host_cleared_earlier_is_archived_with_the_rest(
     await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
 
     session = Session(workspace.store, SESSION)
-    archived = [session.original(ref) for ref in session.state().refs]
+    archived = json.dumps([session.original(ref) for ref in session.state().refs])
     shown = json.dumps(read(path).messages)
     cleared = [r["content"] for r in results if json.dumps(r["content"])[1:-1] not in shown]
     assert cleared
-    assert all(text in archived for text in cleared)
+    assert all(json.dumps(text)[1:-1] in archived for text in cleared)
+
+
+async def test_an_output_that_the_host_saved_to_a_file_is_archived_with_the_rest(
+    client: Client, workspace: Workspace
+) -> None:
+    path = transcript_in(workspace)
+    saved = path.with_suffix("") / "tool-results" / "b1.txt"
+    shown = f"<persisted-output>\nOutput too large (90KB). Full output saved to: {saved}\n\nline 1"
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "cat log"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": shown}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Read the log."},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    write_transcript(path, messages, session=SESSION)
+    saved.parent.mkdir(parents=True)
+    saved.write_text("line 1\n" * 9_000, "utf-8")
+    event = {"session_id": SESSION, "transcript_path": str(path)}
+
+    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+
+    session = Session(workspace.store, SESSION)
+    assert session.restore(ref_of("line 1\n" * 9_000)) == "line 1\n" * 9_000
 
 
 def is_result(block: Any) -> bool:

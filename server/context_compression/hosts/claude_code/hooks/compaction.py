@@ -9,7 +9,9 @@ from typing import Any
 
 from context_compression.compression.result import Result
 from context_compression.compression.target import within
+from context_compression.conversation.formats import parse
 from context_compression.display.plurals import short_number
+from context_compression.evidence.host_cuts import cut_by_host
 from context_compression.hooks.host_compaction import (
     INSTRUCTIONS,
     answer_after_compaction,
@@ -17,6 +19,7 @@ from context_compression.hooks.host_compaction import (
 )
 from context_compression.hooks.named_size import NamedSize, named_size
 from context_compression.hosts.claude_code.about import TITLE
+from context_compression.hosts.claude_code.hooks.outputs import saved_text
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.transcript import read_own
@@ -69,7 +72,7 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
         summarizer = workspace.summarizer(settings)
         answer = await _Compaction(opened, transcript, asked, by_user).answer(handles, summarizer)
     if answer is None:
-        await in_thread(partial(archive_all, opened.session, _contexts(path)))
+        await in_thread(partial(_archived, workspace, path))
     return answer or {"instructions": INSTRUCTIONS}
 
 
@@ -157,8 +160,7 @@ def announced(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     path = where(workspace, event).transcript
     if path is None:
         return {}
-    contexts = _contexts(path)
-    archive_all(workspace.of(contexts[-1]).session, contexts)
+    _archived(workspace, path)
     return {"systemMessage": INSTRUCTIONS}  # the host adds it to its prompt (seen in 2.1.332)
 
 
@@ -170,15 +172,22 @@ def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     """
     about = where(workspace, event)
     if about.transcript and not Session(workspace.store, about.id).state().compressions:
-        contexts = _contexts(about.transcript)
-        archive_all(workspace.of(contexts[-1]).session, contexts)
+        _archived(workspace, about.transcript)
     return answer_after_compaction(workspace, about.id, TITLE)
 
 
-def _contexts(path: Path) -> list[Transcript]:
-    """The conversation before each compaction, and as it is now."""
+def _archived(workspace: Workspace, path: Path) -> None:
+    """Archive all of a conversation: before each compaction, now, and outputs saved to files."""
     before: dict[int | None, Transcript] = {}
-    return led_to(read_own(path, before), before)
+    contexts = led_to(read_own(path, before), before)
+    session = workspace.of(contexts[-1]).session
+    archive_all(session, contexts)
+    folder = path.with_suffix("") / "tool-results"
+    results = (r for c in contexts for m in parse(c.messages).messages for r in m.results)
+    cuts = {cut.path for result in results if (cut := cut_by_host(result.text)) and cut.path}
+    for saved in sorted(cuts):
+        if (text := saved_text(saved, folder)) is not None:
+            session.offload(text, what=f"output in {Path(saved).name}, which the host cut")
 
 
 def _written(path: Path, newest: str) -> Transcript:

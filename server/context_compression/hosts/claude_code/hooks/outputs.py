@@ -71,7 +71,7 @@ def _shell(response: Mapping[str, Any], results: Path | None) -> Output | None:
     printed = [response["stdout"], response["stderr"]]
     text, shown = "\n".join(part for part in printed if part), None
     if path := response.get("persistedOutputPath"):
-        full_text = _saved(path, results)
+        full_text = saved_text(path, results)
         if full_text is None:
             return None  # the host shows the beginning of the file, and its path
         text, shown = full_text, text[:SHOWN]
@@ -88,7 +88,7 @@ def _of_server(response: Any, results: Path | None) -> Output | None:
     if not isinstance(response, str):
         return None
     if response.startswith("Error: result (") and (match := SAVED.search(response)):
-        full_text = _saved(match[1], results)
+        full_text = saved_text(match[1], results)
         return None if full_text is None else Output(full_text, lambda new: new, response)
     return Output(response, lambda new: new)
 
@@ -117,7 +117,7 @@ def _lines(text: str) -> dict[str, Any]:
     return {"content": text, "numLines": count, "startLine": 1, "totalLines": count}
 
 
-def _saved(path: Any, results: Path | None) -> str | None:
+def saved_text(path: Any, results: Path | None) -> str | None:
     """The text of a file that the host saved; `None` if it is not text or not of this session."""
     if results is None or not isinstance(path, str):
         return None
