@@ -1,6 +1,7 @@
 """Hooks and scripts of ours go beside those of others, and out again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,25 @@ def test_scripts_start_the_command_that_was_installed(machine: Machine) -> None:
         assert '\nconst COMMAND = ["/opt/a b/context-compression", "--store", "/s"] ' in texts[name]
     shell = "context_compression() { '/opt/a b/context-compression' --store /s \"$@\"; } #"
     assert f"\n{shell}" in texts["hook.sh"]
+
+
+def test_on_windows_no_hook_starts_a_shell(machine: Machine) -> None:
+    windows = replace(machine, system="win32")
+    server = Server("C:\\Program Files\\py\\context-compression.exe", ("--store", "D:\\s"))
+
+    for host in HOSTS:
+        for addition in host.hook_additions(windows, server):
+            text = addition.added_to("")
+            if addition.path.suffix == ".json" and "hooks" in text:
+                commands = [
+                    hook["command"]
+                    for groups in json.loads(text)["hooks"].values()
+                    for group in groups
+                    for hook in group["hooks"]
+                    if "command" in hook
+                ]
+                assert not [each for each in commands if each.startswith("sh ")]
+                assert all(each.startswith('"C:\\Program Files') for each in commands)
 
 
 def test_a_script_of_another_is_put_aside_and_comes_back(machine: Machine) -> None:

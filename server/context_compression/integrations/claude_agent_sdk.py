@@ -15,22 +15,17 @@ archived before. Pass one of the two, not both.
 # pyright: reportUnknownVariableType=false, reportUntypedFunctionDecorator=false
 # pyright: reportUnknownParameterType=false
 
-import os
-import shlex
-import shutil
 import sys
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from platformdirs import user_data_path
 
-from context_compression.errors import ContextCompressionError, SetupError, StoreError
+from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.extras import extra
 from context_compression.hosts.claude_code.hooks import answer
-from context_compression.hosts.claude_code.install_plugin import FOLDER
+from context_compression.hosts.claude_code.install_plugin import plugin_for
 from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
 from context_compression.settings import Settings
@@ -142,31 +137,5 @@ def plugin_path(folder: str | Path | None = None) -> str:
     Raises:
         SetupError: the copy cannot be written.
     """
-    start = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m context_compression "$@"\n'
-    files = [file for file in sorted(FOLDER.rglob("*")) if file.is_file()]
-    digest = sha256(b"\0".join([start.encode(), *(file.read_bytes() for file in files)]))
     plugins = Path(folder) if folder else user_data_path("context-compression", False) / "plugins"
-    made = plugins.absolute() / digest.hexdigest()[:16] / "context-compression"
-    try:
-        if not made.is_dir():
-            made.parent.mkdir(parents=True, exist_ok=True)
-            new = Path(mkdtemp(dir=made.parent)) / made.name
-            shutil.copytree(FOLDER, new)
-            (new / "start.sh").write_text(start, "utf-8")
-            _put(new, made)
-    except OSError as error:
-        raise SetupError(
-            f"The plugin cannot be written to {plugins}: {error}. Pass another folder: "
-            "plugin_path(folder)."
-        ) from error
-    return str(made)
-
-
-def _put(new: Path, made: Path) -> None:
-    """Move a finished copy to its place; another process may have been faster."""
-    try:
-        os.rename(new, made)
-    except OSError:
-        if not made.is_dir():
-            raise
-    shutil.rmtree(new.parent, ignore_errors=True)
+    return str(plugin_for([sys.executable, "-P", "-m", "context_compression"], plugins))

@@ -49,12 +49,17 @@ class HookFile:
         user: gives its path for all projects.
         project: its path in a project's folder; `None` if the host does not look there.
         merged: whether the file may also hold hooks of other programs.
+        shell: the commands in it that need a shell, which Windows lacks. Our command takes their
+            place there, with `arguments`.
+        arguments: see `shell`.
     """
 
     template: Path
     user: Callable[[Machine], Path]
     project: str | None = None
     merged: bool = False
+    shell: re.Pattern[str] | None = None
+    arguments: tuple[str, ...] = ()
 
     def addition(self, machine: Machine, server: Server, *, in_project: bool) -> Addition | None:
         """The addition; `None` in a project if the host does not look for the file there."""
@@ -64,6 +69,10 @@ class HookFile:
         text = self.template.read_text(encoding="utf-8")
         if self.merged:
             return Hooks(path, json.loads(text)["hooks"])
+        if self.shell and machine.system == "win32":
+            parts = [f'"{part}"' for part in (server.command, *server.options)]
+            command = json.dumps(" ".join([*parts, *self.arguments]))[1:-1]
+            text = self.shell.sub(lambda found: command, text)
         return Script(path, _filled_in(text, server))
 
     def is_current(self, machine: Machine, *, in_project: bool = False) -> bool | None:

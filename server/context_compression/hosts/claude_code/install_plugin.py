@@ -5,12 +5,15 @@ plugin, and runs the plugin from there; nothing is copied.
 """
 
 import json
+import os
 import re
+import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object
@@ -19,9 +22,10 @@ from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, fol
 from context_compression.setup.additions import Value
 from context_compression.setup.files import Backup, Backups, FileChange, hash_of, read
 from context_compression.setup.installing import Done, resolved
-from context_compression.setup.machine import Machine, Server
+from context_compression.setup.machine import PROGRAM, Machine, Server
 
 FOLDER = Path(__file__).parent / "plugin"
+SCRIPT = "start.sh"
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 HOOK_FILES = ("hooks/hooks.json", "hooks/register.ts")
 MARKET = "context-compression"
@@ -43,6 +47,16 @@ class Plugin:
         program = machine.which(str(CLAUDE_CODE.program))
         return cls(program, machine) if program and (FOLDER / MANIFEST).is_file() else None
 
+    def folder(self, server: Server) -> Path:
+        """The folder that Claude Code runs the plugin from: on Windows a copy without a shell.
+
+        Raises:
+            SetupError: the copy cannot be written.
+        """
+        if self.machine.system != "win32":
+            return FOLDER
+        return plugin_for([server.command, *server.options], copies(self.machine))
+
     def install(self, server: Server, *, dry_run: bool = False) -> Done:
         """Have Claude Code install the plugin, unless it is installed from this folder already.
 
@@ -51,12 +65,13 @@ class Plugin:
         """
         path = settings_file(self.machine)
         before = read(path)
-        if (enabled := _enabled(path)) and enabled[0] == FOLDER:
+        enabled, folder = _enabled(path), FOLDER if dry_run else self.folder(server)
+        if enabled and enabled[0] == folder:
             return Done(FileChange(path, before, before))
         wants_command = _at(_object(FOLDER / MANIFEST), "userConfig", "command") is not None
         config = ("--config", f"command={server.command}") if wants_command else ()
         commands = (
-            ("plugin", "marketplace", "add", str(FOLDER)),
+            ("plugin", "marketplace", "add", str(folder)),
             ("plugin", "install", PLUGIN, *config),
         )
         if dry_run:
@@ -123,6 +138,68 @@ class Plugin:
         return tuple(" ".join([self.program, *command]) for command in commands)
 
 
+def plugin_for(command: Sequence[str], copies: Path) -> Path:
+    """The folder of a copy of the plugin that starts a command, and needs no shell for that.
+
+    Args:
+        command: the program and its first arguments; ours follow.
+        copies: the folder in which copies are kept, each under the hash of its content.
+
+    Raises:
+        SetupError: the copy cannot be written.
+    """
+    files = {file.relative_to(FOLDER): file.read_bytes() for file in _files_of_plugin()}
+    files = {path: _starting(command, data) for path, data in files.items()}
+    about = [part for path, data in files.items() for part in (path.as_posix().encode(), data)]
+    made = copies.absolute() / hash_of(b"\0".join(about))[:16] / PROGRAM
+    try:
+        if not made.is_dir():
+            made.parent.mkdir(parents=True, exist_ok=True)
+            new = Path(mkdtemp(dir=made.parent)) / made.name
+            for path, data in files.items():
+                (new / path).parent.mkdir(parents=True, exist_ok=True)
+                (new / path).write_bytes(data)
+            _put(new, made)
+    except OSError as error:
+        raise SetupError(f"The plugin cannot be written to {copies}: {error}.") from error
+    return made
+
+
+def copies(machine: Machine) -> Path:
+    """The folder for copies of the plugin on a machine whose hosts have no shell to start it."""
+    return machine.home / ".compression" / "plugins"
+
+
+def _files_of_plugin() -> list[Path]:
+    """The files of the plugin, without the script for a shell."""
+    return [file for file in sorted(FOLDER.rglob("*")) if file.is_file() and file.name != SCRIPT]
+
+
+def _starting(command: Sequence[str], data: bytes) -> bytes:
+    """A file of the plugin in which the command takes the place of the shell's script."""
+    listed = json.dumps([*command])[1:-1].encode()
+    quoted = " ".join(f'"{part}"' for part in command).replace("\\", "/")  # for Git Bash, too
+    first, _, more = listed.partition(b", ")
+    in_manifest = b'"command": ' + first + b',\n      "args": [' + more + b", " * bool(more)
+    for old, new in (
+        (b'"command": "sh",\n      "args": ["${CLAUDE_PLUGIN_ROOT}/start.sh", ', in_manifest),
+        (b'sh \\"${CLAUDE_PLUGIN_ROOT}/start.sh\\"', json.dumps(quoted)[1:-1].encode()),
+        (b"'sh', `${$.plugin.root}/start.sh`", listed),
+    ):
+        data = data.replace(old, new)
+    return data
+
+
+def _put(new: Path, made: Path) -> None:
+    """Move a finished copy to its place; another process may have been faster."""
+    try:
+        os.rename(new, made)
+    except OSError:
+        if not made.is_dir():
+            raise
+    shutil.rmtree(new.parent, ignore_errors=True)
+
+
 def settings_file(machine: Machine) -> Path:
     """The file in which Claude Code lists the user's plugins; where it is a link, its target."""
     return resolved(folder(machine) / "settings.json")
@@ -155,7 +232,7 @@ def other_version(machine: Machine) -> str | None:
         SetupError: a file cannot be read.
     """
     enabled = _enabled(settings_file(machine))
-    if enabled is None or enabled[0] == FOLDER:
+    if enabled is None or enabled[0] == FOLDER or enabled[0].is_relative_to(copies(machine)):
         return None
     root = enabled[0]
     if all(read(root / name) == read(FOLDER / name) for name in HOOK_FILES):

@@ -1,5 +1,6 @@
 """Gemini CLI's configuration, and settings that keep it from using our server or hooks."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import PROGRAM, Machine
 
 PLUGIN = Path(__file__).parent / "plugin"
+SHELL = re.compile(r'sh \\"\$\{extensionPath\}/hook\.sh\\" \d+')
+"""A command of a hook: a shell passes large events on, because starting Python takes time."""
 
 
 def settings(machine: Machine) -> Path:
@@ -63,6 +66,8 @@ HOOKS = tuple(
     HookFile(
         PLUGIN / name,
         lambda machine, name=name: settings(machine).parent / "extensions" / PROGRAM / name,
+        shell=SHELL,
+        arguments=("hook", NAME),
     )
     for name in ("gemini-extension.json", "hook.sh", "hooks/hooks.json")
 )
