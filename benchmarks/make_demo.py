@@ -129,11 +129,11 @@ STRATEGY = '''\
 from collections.abc import Sequence
 from itertools import groupby
 
-from context_compression.conversation.messages import ToolResult
+from context_compression.conversation.messages import ToolCall, ToolResult
 from context_compression.planning.plan import Plan
 from context_compression.conversation.rendering import Span
 from context_compression.strategies.base import Proposal, without_model
-from context_compression.strategies.tool_results import shorten_results
+from context_compression.strategies.tool_results import Shortening, shorten_steps
 
 SHORTEST_RUN = 4  # lines
 
@@ -141,10 +141,13 @@ SHORTEST_RUN = 4  # lines
 def propose(plan: Plan) -> Proposal:
     """Edits that collapse runs of equal lines in tool results, oldest first."""
 
-    def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
-        return result.with_text(collapsed(result.text))
+    def result(block: ToolResult, tool: str, index: int, shown: Sequence[Span]) -> ToolResult:
+        return block.with_text(collapsed(block.text))
 
-    return without_model(shorten_results(plan, shorten, "collapse"))
+    def argument(call: ToolCall, name: str, text: str, index: int, shown: Sequence[Span]) -> str:
+        return text
+
+    return without_model(shorten_steps(plan, Shortening(result, argument), "collapse"))
 
 
 def collapsed(text: str) -> str:

@@ -147,14 +147,22 @@ def test_a_line_without_end_is_clipped() -> None:
     assert preview.endswith("x end")
 
 
-def test_the_newest_results_are_not_touched() -> None:
+def test_results_that_the_model_has_not_answered_are_not_touched() -> None:
     newest = [bash(LONG, "b"), bash(f"{LONG}\n.", "c")]
     messages = [ASK, *tool_step([bash(LONG, "a")], "anthropic"), *tool_step(newest, "anthropic")]
 
-    for after in ([], [DONE], [DONE, ASK]):
+    for after in ([], [ASK]):
         view = offloaded([*messages, *after])
         assert view["a"] != LONG
         assert (view["b"], view["c"]) == (newest[0].output, newest[1].output)
+
+
+def test_a_result_that_the_model_has_answered_goes_even_if_it_is_the_only_one() -> None:
+    read = tool_step([bash(LONG)], "anthropic")
+    talk = [DONE, ASK] * 20
+
+    for after in ([DONE], [DONE, ASK], talk):
+        assert len(offloaded([ASK, *read, *after])["a"]) < len(LONG) / 4
 
 
 def test_it_goes_oldest_first_and_stops_when_the_target_is_met() -> None:

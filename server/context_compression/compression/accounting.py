@@ -1,13 +1,21 @@
 """`Accounting`: which messages a view keeps, edits or drops, and the refs of their originals."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from context_compression.compression.result import Ref
 from context_compression.conversation.authors import title_of
-from context_compression.conversation.messages import Edited, Message, Text, ToolResult
-from context_compression.conversation.refs import Refs
+from context_compression.conversation.messages import (
+    Edited,
+    Message,
+    Text,
+    ToolResult,
+    named_strings,
+    strings_in,
+)
+from context_compression.conversation.refs import REF, Refs
 from context_compression.conversation.text_protocol import written
 from context_compression.conversation.validity import Repaired
 from context_compression.evidence.host_cuts import cut_by_host
@@ -16,6 +24,8 @@ from context_compression.planning.edits import View
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.selection import previews_in
 from context_compression.tokens.usage import Messages
+
+NAMED_REF = re.compile(rf"\bref ({REF})\b")
 
 
 class Accounting:
@@ -97,6 +107,8 @@ class Accounting:
     def archive(self, repaired: Repaired, sent: Sequence[Message]) -> None:
         """Give refs to each message that is gone from the view, and to each long text in it.
 
+        A long argument of a call gets a ref if a call of the view names it; a store keeps it beside
+        the messages, because it is only a part of a block.
         In a text protocol, a part of a text of the input belongs to no message, so that a store
         keeps it beside them. A text that a repair wrote gets a ref too if its block is not in the
         view, because the view may quote it.
@@ -106,12 +118,17 @@ class Accounting:
             sent: the messages of the view as they are sent.
         """
         repaired_names = {call.id: call.name for m in repaired.messages for call in m.calls}
+        named = refs_in_calls(sent)
         gone, names = {*self.gone}, dict(repaired_names)
         for index, message in enumerate(self._messages):
             names |= {call.id: call.name for call in message.calls}  # an id may occur twice
             if index not in gone:
                 continue
             self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
+            for call in message.calls if named else ():
+                for name, text in named_strings(call.arguments, "input"):
+                    if len(text) > TEXT_WITH_REF_CHARS and self._ref_of(text) in named:
+                        self.add(text, Ref(f"{name} of {call.name}", ()))
             came = written(message)
             for slot, text, what in texts_with_ref(message, names):
                 is_block = came is message or text_of_block(came, slot) == text
@@ -147,6 +164,18 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
             yield slot, block.text, what
         elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF_CHARS:
             yield slot, block.text, title_of(message, block.text)
+
+
+def refs_in_calls(view: Sequence[Message]) -> frozenset[str]:
+    """The refs that edited calls of a view name in place of their arguments."""
+    texts = (
+        text
+        for message in view
+        if isinstance(message, Edited)
+        for call in message.calls
+        for text in strings_in(call.arguments)
+    )
+    return frozenset(ref for text in texts for ref in NAMED_REF.findall(text))
 
 
 def text_of_block(message: Message, slot: int) -> str:

@@ -8,7 +8,14 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from context_compression.conversation import authors
-from context_compression.conversation.messages import COMPRESSED, Block, Message, Text, ToolResult
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Block,
+    Message,
+    Text,
+    ToolResult,
+    strings_in,
+)
 from context_compression.conversation.refs import DIGITS, REF, digest_of
 from context_compression.conversation.rendering import Span
 from context_compression.display.plurals import how_many
@@ -89,12 +96,17 @@ def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
 
 
 def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:
-    """The hashes of the results in a message that are previews of its results before the edit."""
+    """The hashes of the texts in a message that are previews of its texts before the edit."""
     full_texts = {result.call_id: result.text for result in before.results}
-    for result in after.results:
-        full, match = full_texts.get(result.call_id, result.text), RECEIPT.match(result.text)
-        if match and result.text != full and match[1] == ref_of_full(full, archive):
-            yield digest_of(result.text)
+    pairs = [(full_texts.get(result.call_id, result.text), result.text) for result in after.results]
+    calls = {call.id: call for call in before.calls}
+    for call in after.calls:
+        full = strings_in(calls[call.id].arguments) if call.id in calls else ()
+        pairs += zip(full, strings_in(call.arguments), strict=False)
+    for full, text in pairs:
+        match = RECEIPT.match(text)
+        if match and text != full and match[1] == ref_of_full(full, archive):
+            yield digest_of(text)
 
 
 def own_ref(text: str, archive: Archive) -> str:

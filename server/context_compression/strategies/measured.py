@@ -184,6 +184,8 @@ ENDING_CHARS = 160
 
 ARGUMENT_CHARS = 240
 """An argument of more characters is long; the call of an old step keeps no more of it."""
+ARGUMENT_SHARE = 0.5
+"""The share of `max_tool_output` that `truncate` leaves of an argument."""
 LABEL_CHARS = 80
 """The most characters of a call's main argument in labels."""
 LABEL_TOKENS = 12

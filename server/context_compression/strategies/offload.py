@@ -1,10 +1,20 @@
-"""`offload`: a tool result is moved to a file, and replaced by one line and a preview."""
+"""`offload`: a tool result is moved to a file, and replaced by one line and a preview.
+
+So is a long argument of a call, such as the text of a file that it writes.
+"""
 
 from collections.abc import Sequence
 from itertools import chain
 
-from context_compression.conversation.messages import Message, Text, ToolResult
-from context_compression.conversation.rendering import Span, render
+from context_compression.conversation.messages import (
+    Block,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from context_compression.conversation.rendering import NEWLINE, Span, render
+from context_compression.display.plurals import how_many
 from context_compression.planning.measured import CHARS_PER_TOKEN, PREVIEW_MARK_CHARS
 from context_compression.planning.pieces import Pool, Source
 from context_compression.planning.plan import Plan
@@ -18,14 +28,20 @@ from context_compression.planning.selection import (
 from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
-from context_compression.strategies.tool_results import Shorten, shorten_results
+from context_compression.strategies.tool_results import (
+    Shorten,
+    ShortenArgument,
+    Shortening,
+    shorten_steps,
+)
 from context_compression.tokens import Counter
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that replace large tool results by their previews, the oldest first."""
-    large = to_preview(plan, plan.settings.offload_min_tokens)
-    return without_model(shorten_results(plan, large, "offload"))
+    """Edits that replace large tool results and arguments by their previews, the oldest first."""
+    least = plan.settings.offload_min_tokens
+    shortening = Shortening(to_preview(plan, least), argument_to_preview(plan, least))
+    return without_model(shorten_steps(plan, shortening, "offload"))
 
 
 def to_preview(plan: Plan, least: int) -> Shorten:
@@ -48,16 +64,53 @@ def to_preview(plan: Plan, least: int) -> Shorten:
     return shorten
 
 
+def argument_to_preview(plan: Plan, least: int) -> ShortenArgument:
+    """A function that replaces an argument of at least `least` tokens by its preview.
+
+    Its marks say that the text is left out of the view, because a reader could take a preview for
+    what the call wrote.
+    """
+
+    def shorten(call: ToolCall, name: str, text: str, index: int, shown: Sequence[Span]) -> str:
+        if len(text) < least:  # no token is less than a character
+            return text
+        tokens = plan.counter.text(text)
+        if tokens < least:
+            return text
+        spans = [*preview_of_argument(call, text, index, plan), *shown]
+        if earlier := receipt_of(text, plan.archive):
+            kept = render(text, [earlier.span(), *spans], explicit=True)
+        else:
+            size = f"{how_many(tokens, 'token')}, {how_many(text.count(NEWLINE) + 1, 'line')}"
+            what = f"{name} of {call.name}, left out of this view: {size}"
+            line = receipt(what, plan.archive.ref_of(text), plan.archive, with_file=True)
+            kept = f"{line}\n{render(text, spans, explicit=True)}" if spans else line
+        return kept if plan.counter.text(kept) < tokens else text
+
+    return shorten
+
+
 def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     """The spans of an output that later work most likely needs.
 
     These are the first and last line and lines of errors, then the pieces with the most evidence.
     Words that the user or the model says or passes to a tool count most.
     """
-    key = result.text, (*plan.outdated.spans(result, result.text),)
+    tokens = tokens_of_text(result, plan.counter)
+    return _known_preview(result, result.text, tokens, index, plan)
+
+
+def preview_of_argument(call: ToolCall, text: str, index: int, plan: Plan) -> Sequence[Span]:
+    """The same for a text in the arguments of a call."""
+    return _known_preview(call, text, plan.counter.text(text), index, plan)
+
+
+def _known_preview(block: Block, text: str, tokens: int, index: int, plan: Plan) -> Sequence[Span]:
+    """The preview of a text in a block, which is made once for a plan."""
+    key = text, (*plan.outdated.spans(block, text),)
     known = plan.previews.get(key)
     if known is None:
-        known = plan.previews[key] = _preview(*key, result, index, plan)
+        known = plan.previews[key] = _preview(*key, tokens, index, plan)
     return known
 
 
@@ -71,14 +124,14 @@ def preview_of_text(text: str, counter: Counter, settings: Settings) -> str:
 
 
 def _preview(
-    text: str, outdated: Sequence[Span], result: ToolResult, index: int, plan: Plan
+    text: str, outdated: Sequence[Span], tokens: int, index: int, plan: Plan
 ) -> Sequence[Span]:
-    tokens = plan.settings.offload_preview_tokens
-    spans = landmarks(text, tokens * CHARS_PER_TOKEN * measured.LANDMARKS_SHARE)
+    most = plan.settings.offload_preview_tokens
+    spans = landmarks(text, most * CHARS_PER_TOKEN * measured.LANDMARKS_SHARE)
     pool = Pool(plan.cutter)
-    pool.add(Source(index, 0, text, tokens_of_text(result, plan.counter), 0), outdated)
+    pool.add(Source(index, 0, text, tokens, 0), outdated)
     chars = sum(stop - start + PREVIEW_MARK_CHARS for start, stop in spans)
-    room = tokens - chars / CHARS_PER_TOKEN
+    room = most - chars / CHARS_PER_TOKEN
     shown = chain.from_iterable(plan.cutter.numbering.numbers_of(text, spans))
     choice = pool.choice(shown, plan.used)
     return spans + [pool.place(piece)[1:] for piece in choice.take(room)]

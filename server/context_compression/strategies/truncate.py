@@ -1,17 +1,20 @@
-"""`truncate`: a long tool output keeps its beginning and end, each half of the limit."""
+"""`truncate`: a long tool output keeps its beginning and end, each half of the limit.
+
+So does a long argument of a call, with half of that: the model wrote it and the tool has it.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from context_compression.conversation.messages import ToolResult
+from context_compression.conversation.messages import ToolCall, ToolResult
 from context_compression.conversation.refs import ref_of
 from context_compression.conversation.rendering import Span
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import clip
 from context_compression.settings import Settings
 from context_compression.strategies.base import Proposal, without_model
-from context_compression.strategies.tool_results import shorten_results
+from context_compression.strategies.tool_results import Shortening, longest_argument, shorten_steps
 
 MARK = re.compile(r"\n\.\.\. \[truncated \d+ characters; ref \w+\] \.\.\.\n")
 """The mark of an earlier cut. It does not count towards the limit, because otherwise each
@@ -19,16 +22,21 @@ compression would cut the text again."""
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that cut long tool outputs in the middle, the oldest first."""
-    limit = plan.settings.max_tool_output
+    """Edits that cut long tool outputs and arguments in the middle, the oldest first."""
 
-    def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
-        text = result.text
+    def cut(text: str, limit: int) -> str:
         if len(text) <= limit or len(MARK.sub("", text, count=1)) <= limit:
-            return result
-        return result.with_text(clip(text, limit, plan.archive.ref_of(text)))
+            return text
+        return clip(text, limit, plan.archive.ref_of(text))
 
-    return without_model(shorten_results(plan, shorten, "truncate"))
+    def result(block: ToolResult, tool: str, index: int, shown: Sequence[Span]) -> ToolResult:
+        text = cut(block.text, plan.settings.max_tool_output)
+        return block if text == block.text else block.with_text(text)
+
+    def argument(call: ToolCall, name: str, text: str, index: int, shown: Sequence[Span]) -> str:
+        return cut(text, longest_argument(plan))
+
+    return without_model(shorten_steps(plan, Shortening(result, argument), "truncate"))
 
 
 def truncate_tool_output(

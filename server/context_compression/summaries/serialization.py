@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from context_compression.conversation.arguments import with_texts
 from context_compression.conversation.authors import holds_user_words, is_host_note
 from context_compression.conversation.labels import without_labels
 from context_compression.conversation.messages import (
@@ -72,16 +73,21 @@ def serialize(
 
 
 def with_originals(message: Message, original: Callable[[str], str | None]) -> Message:
-    """The message with the original texts of its offloaded tool results.
+    """The message with the original texts of its offloaded tool results and arguments.
 
     The arguments are those of `serialize`.
     """
-    blocks = tuple(
-        block.with_text(text)
-        if isinstance(block, ToolResult) and (text := _restored(block.text, original)) != block.text
-        else block
-        for block in message.blocks
-    )
+
+    def whole(block: Block) -> Block:
+        match block:
+            case ToolResult() if (text := _restored(block.text, original)) != block.text:
+                return block.with_text(text)
+            case ToolCall():
+                return with_texts(block, lambda _, text: _restored(text, original))
+            case _:
+                return block
+
+    blocks = tuple(map(whole, message.blocks))
     return message if blocks == message.blocks else message.with_blocks(blocks)
 
 
@@ -109,6 +115,7 @@ def _lines(
     for block in message.blocks:
         match block:
             case ToolCall():
+                block = with_texts(block, lambda _, text: _restored(text, original))
                 parts = [*_arguments(block)]
                 name, id = with_single_spaces(block.name), with_single_spaces(block.id)
                 yield _Line(f"[Assistant tool calls]: {name}(", parts, f") {id}")

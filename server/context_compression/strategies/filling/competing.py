@@ -20,6 +20,7 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
     named_strings,
+    strings_in,
     texts_of,
 )
 from context_compression.conversation.rendering import Span
@@ -124,7 +125,7 @@ class Competing:
         for slot, block in enumerate(message.blocks):
             if id(block) in unshortened or is_mark(block):
                 continue
-            parts = clipped(block) if shown else quoting.parts(block)
+            parts = clipped(block, shown) if shown else quoting.parts(block)
             for part in parts:
                 source = self._source(index, message, slot, block, part)
                 yield from self._parts_of(source, message, block)
@@ -190,12 +191,17 @@ class Competing:
         return measured.CHANGE_WORTH if call.id in last_changes else 0.0
 
 
-def clipped(block: Block) -> Iterator[QuotedText]:
-    """The texts of a block that a form may shorten; for a call the key is the text itself."""
+def clipped(block: Block, shown: Message) -> Iterator[QuotedText]:
+    """The texts of a block that a form may shorten; for a call the key is the text itself.
+
+    Arguments that are whole in the shown message do not compete.
+    """
     match block:
         case ToolCall():
+            calls = (call for call in shown.calls if call.id == block.id)
+            whole = {text for call in calls for text in strings_in(call.arguments)}
             for name, text in named_strings(block.arguments):
-                if len(text) > measured.ARGUMENT_CHARS:
+                if len(text) > measured.ARGUMENT_CHARS and text not in whole:
                     yield QuotedText(text, text, measured.SHOWN_CALL_TOKENS, weight_of(name))
         case Text() | ToolResult() if block.text.strip():
             yield QuotedText(block.text, "", measured.SHOWN_TEXT_TOKENS)

@@ -8,7 +8,7 @@ from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.filling.filling import Filling
 from context_compression.strategies.forms import Form, Forms
-from context_compression.strategies.tool_results import with_results
+from context_compression.strategies.tool_results import answered_steps
 
 
 def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
@@ -26,7 +26,7 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     assert plan.room is not None
     truncated = {edit.start: edit.becomes[0] for edit in edits if edit.reason == "truncate"}
     kept = dict.fromkeys(range(len(plan.messages)), Form.FULL)
-    kept |= {index: Form.RESULTS for index in with_results(plan) if index not in truncated}
+    kept |= {index: Form.RESULTS for index in answered_steps(plan) if index not in truncated}
     filling = Filling(Forms(plan), kept, plan.room, 0, truncated)
     left_out = plan.total - (plan.room - filling.left)
     least = min(measured.LEAST_ROOM_SHARE * plan.room, measured.LEAST_SHOWN_SHARE * left_out)

@@ -26,7 +26,7 @@ from context_compression.strategies.forms.calls import short_call
 from context_compression.strategies.forms.parts import outer_parts
 from context_compression.strategies.forms.results import ShortResults
 from context_compression.strategies.forms.user_texts import UserTexts
-from context_compression.strategies.offload import to_preview
+from context_compression.strategies.offload import argument_to_preview, to_preview
 from context_compression.strategies.payloads import units_in, without_payloads
 from context_compression.strategies.pictures import Pictures
 from context_compression.strategies.quoting import Quoting
@@ -34,6 +34,7 @@ from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
     Slots,
+    with_short_arguments,
     with_short_results,
 )
 
@@ -43,7 +44,7 @@ class Form(Enum):
 
     FULL = auto()
     RESULTS = auto()
-    """Large results become previews."""
+    """Large results and arguments of calls become previews."""
     PREVIEW = auto()
     """Results become previews from a smaller size on, and long notes of the host a few lines."""
     CLIPPED = auto()
@@ -75,6 +76,7 @@ class Forms:
         self._user_texts = UserTexts(plan)
         large, preview = plan.settings.offload_min_tokens, plan.settings.offload_preview_tokens
         self._large = to_preview(plan, large)
+        self._argument = argument_to_preview(plan, large)
         self._smaller = to_preview(plan, min(large, measured.TIMES_A_PREVIEW * preview))
         self._plain: dict[Form, dict[int, Message]] = {form: {} for form in Form}
 
@@ -105,7 +107,8 @@ class Forms:
             case Form.FULL:
                 return message
             case Form.RESULTS:
-                return self._with_results(message, index, slots, self._large)
+                message = self._with_results(message, index, slots, self._large)
+                return with_short_arguments(message, index, self.plan, self._argument, slots)
             case Form.PREVIEW:
                 message = self._with_results(message, index, slots, self._smaller)
                 return self._user_texts.with_short_notes(message, index, slots)
