@@ -236,8 +236,9 @@ def test_a_strange_message_stops_no_request(tmp_path: Path, strange: Any):
         view = session.fit(history)
 
         assert view[-1]["tool_call_id"] == history[-1]["tool_call_id"]
-    alone = session.fit([strange])
-    assert alone[0] is strange or strange["role"] == "tool" or len(strange["content"]) == 100_000
+    changed = ("half of a pair", "lost")  # repaired
+    alone, content = session.fit([strange])[0], strange["content"] if "content" in strange else ""
+    assert alone is strange or str(content).startswith(changed) or len(content) == 100_000
 
 
 def failing_counter(text: str) -> int:

@@ -7,15 +7,15 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
-from generated import EVERY_DIALECT, Messages, broken, conversations, rarely, text_protocols
+from generated import Messages
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
 from provider import refused, separated, signatures, unbound, undeclared
 from provider.reading import blocks
+from talks import SMALL, UNKNOWN, Talk, broken_talks, shares, talks
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, hosts
 from context_compression.compression.prepared import as_a_harness_wrote
@@ -39,39 +39,8 @@ THOUGHTFUL = (
     "claude-code-cli-e680e851", "claude-code-cli-f6191f80", "claude-code-oh-my-posh-3eaa883b",
 )  # fmt: skip
 """Transcripts of a host, in which the model thinks; the others were stripped of that."""
-SMALL = {
-    "token_budget": 4_000, "min_recent_messages": 3, "keep_recent": 2, "offload_min_tokens": 60,
-    "offload_preview_tokens": 30, "max_tool_output": 100,
-}  # fmt: skip
-"""Settings under which small conversations are long ones."""
 
-Talk: TypeAlias = tuple[str, Messages]
-"""A conversation, with the dialect it is in."""
-
-
-@st.composite
-def talks(draw: DrawFn) -> Talk:
-    """A valid conversation in any dialect, now and then one whose calls are texts."""
-    dialect = draw(EVERY_DIALECT)
-    if draw(rarely(4)):
-        return dialect, draw(text_protocols(dialect))
-    return dialect, draw(conversations(st.just(dialect), spread=True))
-
-
-@st.composite
-def broken_talks(draw: DrawFn) -> Talk:
-    """One with some damages."""
-    dialect = draw(EVERY_DIALECT)
-    return dialect, draw(broken(st.just(dialect), spread=True, halves=True))
-
-
-UNKNOWN = (
-    "is no string", "text in a message of role", "is list", "system holds a",  # parts out of place
-    "approval", "a program waits", "srvtoolu_", "by the provider",  # of the provider's own
-)  # fmt: skip
-"""What a provider says of things that we do not know: they are carried as they came."""
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
-shares = st.sampled_from((0.02, 0.1, 0.3, 0.5, 0.8, 0.99))
 
 
 def run(messages: Messages, strategy: str, share: float, **options: Any) -> Result:

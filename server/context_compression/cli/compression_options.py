@@ -118,7 +118,7 @@ class RequestedCompression:
                 return session.preview(messages, **options), None
             return forecast_summary(
                 session.preview,
-                session.view() if messages is None else messages,
+                session.state().view if messages is None else messages,
                 options,
                 counter=Counter(session.model, session.counter),
                 most=session.settings.summary_tokens,

@@ -25,7 +25,7 @@ def preview(requested: RequestedCompression) -> tuple[Result, Forecast | None]:
     session, transcript = requested.opened.session, requested.opened.transcript
     return forecast_summary(
         session.preview,
-        transcript.messages if transcript else session.view(),
+        transcript.messages if transcript else session.state().view,
         {**requested.options, "force": True},
         counter=Counter(session.model, session.counter),
         most=session.settings.summary_tokens,

@@ -32,6 +32,7 @@ from context_compression.strategies.consequences import (
     without_stale_thinking,
 )
 from context_compression.strategies.summarize import previous_summary
+from context_compression.strategies.thinking import drops_thinking
 from context_compression.tokens import (
     UNDERSTATED,
     Count,
@@ -39,7 +40,6 @@ from context_compression.tokens import (
     anchor_in,
     anchored,
     is_understated,
-    takes_thinking_anywhere,
 )
 
 COMPETING = ("auto", "offload", "extract")
@@ -145,13 +145,8 @@ class PreparedConversation:
 
     @property
     def drops_thinking(self) -> bool:
-        """Whether signed thinking is dropped if the messages before it change.
-
-        The settings decide, or for `auto` the model.
-        """
-        thinking = self.settings.thinking
-        anywhere = thinking == "auto" and takes_thinking_anywhere(self.request.model)
-        return not (thinking == "keep" or anywhere)
+        """Whether signed thinking is dropped if the messages before it change."""
+        return drops_thinking(self.settings, self.request.model)
 
     def _repaired(self) -> Repaired:
         """The conversation after its repair, without the thinking that the repair invalidates."""

@@ -139,12 +139,12 @@ def run_tools(
 
     tools = {RESTORE: restore, **tools}
     while True:
-        if calls := open_calls(session.view()):
+        if calls := open_calls(session.state().view):
             done = run(calls, tools)
             done = shortened(session, calls, done) if shorten else done
             session.record(*dialect.results_of(done))
         answer = create(dialect, session, client, request, on_chunk)
-        if not open_calls(session.view()):
+        if not open_calls(session.state().view):
             return answer
 
 
@@ -166,12 +166,12 @@ async def arun_tools(
     request = dialect.offering(request)
     tools = {RESTORE: restore, **tools}
     while True:
-        if calls := open_calls(session.view()):
+        if calls := open_calls(session.state().view):
             done = await arun(calls, tools)
             done = shortened(session, calls, done) if shorten else done
             session.record(*dialect.results_of(done))
         answer = await acreate(dialect, session, client, request, on_chunk)
-        if not open_calls(session.view()):
+        if not open_calls(session.state().view):
             return answer
 
 

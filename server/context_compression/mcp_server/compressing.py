@@ -76,7 +76,7 @@ async def compress_conversation(
     if dry_run:
 
         def work() -> CallToolResult:
-            view = session.view() if history is None else history
+            view = session.state().view if history is None else history
             return reported(*_preview(session, view, writer, options))
 
         return await call.in_thread("counting", work)

@@ -31,7 +31,7 @@ from context_compression.session.passed_on import PassedOn
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.session.triggers import MUST_ANSWER, before_request
-from context_compression.session.unread import Followed, with_unread
+from context_compression.session.unread import Followed, readable, with_unread
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
 Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
@@ -217,12 +217,16 @@ class Fitting:
             place if place is not None or origin is None else recorded[origin]
             for place, origin in zip(places, state.origins, strict=True)
         ]
+        sendable = self._conversation.sendable(view)
+        places, origins = sendable.indices_of(places), sendable.indices_of(origins)
         shown = [
-            history[place] if place is not None
-            else marked_as(message, None if origin is None else history[origin])
-            for message, place, origin in zip(view, places, origins, strict=True)
+            marked_as(message, None if origin is None else history[origin])
+            if place is None or repaired else history[place]
+            for message, repaired, place, origin
+            in zip(sendable.messages, sendable.repaired, places, origins, strict=True)
         ]  # fmt: skip
-        return Fitted(with_unread(shown, view, places, followed), origins, self._result)
+        shown = with_unread(shown, sendable.messages, places, followed)
+        return Fitted(shown, origins, self._result)
 
     def sent(self, history: Sequence[Any], fitted: Fitted) -> list[Any]:
         """What goes out for a history; from memory if the last compression failed, and none runs.
@@ -276,15 +280,7 @@ class Fitting:
 
     def _read(self, history: Sequence[Any]) -> tuple[list[int], Conversation]:
         """The messages that we can read, with their indices; the others are noted and told."""
-        places, errors = [*range(len(history))], dict[int, InvalidConversation]()
-        while True:
-            try:
-                read = parse([history[place] for place in places])
-                break
-            except InvalidConversation as error:
-                if error.index is None:
-                    raise
-                errors[places.pop(error.index)] = error
+        places, read, errors = readable(history)
         # the messages are kept, so that their ids stay their own
         self._unread = {id(history[place]): history[place] for place in errors}
         for place, error in sorted(errors.items()):

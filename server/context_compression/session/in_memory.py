@@ -16,8 +16,10 @@ from context_compression.conversation.cache_marks import without_marks
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.session.following import shared_messages
+from context_compression.session.outgoing import Outgoing, told
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.status import Status, status_of
+from context_compression.session.unread import Followed, readable, with_unread
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
 from context_compression.tokens import Anchor
@@ -40,6 +42,7 @@ class InMemory:
         self._conversation = conversation
         self._history: Sequence[Any] = ()
         self._view: Sequence[Any] = ()
+        self._outgoing = Outgoing()
 
     def sent(self, history: Sequence[Any], view: Sequence[Any]) -> None:
         """Note a request that was made with the store."""
@@ -67,7 +70,23 @@ class InMemory:
         except Exception as error:
             self.warn("a request was made without a compression", error)
         self._history, self._view, self.active = [*history], view, True
-        return [*view]
+        return self._repaired(view)
+
+    def _repaired(self, view: Sequence[Any]) -> list[Any]:
+        """What goes out for a view; messages that we cannot read stay as they are."""
+        try:
+            places, read, _ = readable(view)
+            sendable = self._conversation.sendable(read.raw, self._outgoing)
+        except Exception as error:
+            self.warn("a request was made without a repair", error)
+            return [*view]
+        self.warnings += (each for each in told(sendable.repairs) if each not in self.warnings)
+        of = sendable.indices_of(places)
+        shown = [
+            message if place is None or is_new else view[place]
+            for message, place, is_new in zip(sendable.messages, of, sendable.repaired, strict=True)
+        ]
+        return with_unread(shown, sendable.messages, of, Followed(view, places))
 
     def warn(self, what: str, error: Exception | str) -> None:
         """Tell once what happened instead, and why."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.system_prompt import with_summary
+from context_compression.conversation.validity.growing import Sendable
 from context_compression.display.strings import one_line
 from context_compression.errors import (
     InvalidConversation,
@@ -23,6 +24,7 @@ from context_compression.errors import (
 from context_compression.session.following import new_events
 from context_compression.session.keeping import ArchivedTexts
 from context_compression.session.log_events import has_rewind, timestamp, undo_of
+from context_compression.session.outgoing import Outgoing
 from context_compression.session.reading import NO_LINE, as_text, in_lines, select
 from context_compression.session.replaying import state_of
 from context_compression.session.state import State
@@ -30,6 +32,7 @@ from context_compression.settings import Settings
 from context_compression.store import SessionLog, Store
 from context_compression.store.originals import original_of
 from context_compression.store.short_refs import too_short_note
+from context_compression.strategies.thinking import drops_thinking
 from context_compression.tokens import Counter, TextCounter
 from context_compression.tokens.usage import Messages, Usage, for_model, usage
 
@@ -75,6 +78,7 @@ class RecordedConversation:
         self.settings = for_model(settings, model)
         self.log: SessionLog = self.store.session(id)
         self.given_system = system
+        self._outgoing = Outgoing()
 
     @property
     def system(self) -> Any:
@@ -139,7 +143,7 @@ class RecordedConversation:
         self.log.append(*new_events(self.state(), messages))
 
     def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
-        """The messages to send to the model now.
+        """The messages to send to the model now, repaired if its provider would refuse them.
 
         Args:
             messages: the conversation as its host keeps it. The result is the view after `follow`
@@ -148,7 +152,20 @@ class RecordedConversation:
         state = self.state()
         for event in [] if messages is None else new_events(state, messages):
             state.replay(event)
-        return state.view
+        outgoing = self._outgoing if messages is None else Outgoing()
+        return [*self.sendable(state.view, outgoing).messages]
+
+    def sendable(
+        self, view: Sequence[Mapping[str, Any]], outgoing: Outgoing | None = None
+    ) -> Sendable:
+        """What goes out for a view.
+
+        Args:
+            view: the view.
+            outgoing: repairs it, if it is not the view of the session's next request.
+        """
+        drops = drops_thinking(self.settings, self.model)
+        return (outgoing or self._outgoing).of(view, drops_thinking=drops, name=self.id)
 
     def usage(self, messages: Sequence[Mapping[str, Any]] | None = None) -> Usage:
         """How full the context is with the view, or with `messages`, in tokens."""

@@ -10,6 +10,7 @@ from context_compression.conversation.messages import Text
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
 from context_compression.session.following import new_events
+from context_compression.session.outgoing import told
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import Due, due, preview
 from context_compression.session.savings import Savings
@@ -106,6 +107,7 @@ def status_of(
     changed = sum(id(message) not in as_they_came for message in recorded)
     for event in [] if messages is None else new_events(state, conversation, from_start=True):
         state.replay(event)
+    repairs = repair(parsed, conversation.format.rules, conversation.without_halves).repairs
     understated = [UNDERSTATED] if is_understated(conversation) else []
     kept_out = state.freed + sum(state.tally.outside.values())
     return Status(
@@ -122,5 +124,5 @@ def status_of(
         largest=largest(parsed, counter),
         could_free=could_free(session, conversation),
         refs={ref: about["what"] for ref, about in state.refs.items()},
-        warnings=[*session.store.doubts, *state.warnings, *understated],
+        warnings=[*session.store.doubts, *state.warnings, *understated, *told(repairs)],
     )

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.conversation.formats import parse
+from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Message
+from context_compression.errors import InvalidConversation
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,24 @@ class Followed:
     history: Sequence[Any] = ()
     places: Sequence[int] = ()
     ours: Sequence[Mapping[str, Any]] = ()
+
+
+def readable(
+    history: Sequence[Any],
+) -> tuple[list[int], Conversation, dict[int, InvalidConversation]]:
+    """The indices of the messages that we can read, those messages, and why we cannot read others.
+
+    Raises:
+        InvalidConversation: all of them together cannot be read.
+    """
+    places, errors = [*range(len(history))], dict[int, InvalidConversation]()
+    while True:
+        try:
+            return places, parse([history[place] for place in places]), errors
+        except InvalidConversation as error:
+            if error.index is None:
+                raise
+            errors[places.pop(error.index)] = error
 
 
 def with_unread(

@@ -7,8 +7,19 @@ request with it.
 from context_compression.conversation.messages import Thinking
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
+from context_compression.settings import Settings
+from context_compression.tokens import takes_thinking_anywhere
 
 NAME = "thinking"
+
+
+def drops_thinking(settings: Settings, model: str | None) -> bool:
+    """Whether signed thinking is dropped if the messages before it change.
+
+    The settings decide, or for `auto` the model.
+    """
+    anywhere = settings.thinking == "auto" and takes_thinking_anywhere(model)
+    return not (settings.thinking == "keep" or anywhere)
 
 
 def edits(plan: Plan) -> list[Edit]:

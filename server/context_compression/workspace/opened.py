@@ -54,7 +54,7 @@ class Opened:
         """
         if self.transcript is not None and self.transcript.usage:
             return Anchor(*self.transcript.usage)
-        shown = self.session.view() if self.shown is None else self.shown
+        shown = self.session.state().view if self.shown is None else self.shown
         beside = self.recorded_share
         return Anchor(self._counted(shown) + beside, len(shown)) if beside else None
 

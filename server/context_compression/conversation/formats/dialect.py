@@ -81,6 +81,13 @@ def detect(
     return openai_chat.FORMAT if of_openai else anthropic.FORMAT
 
 
+def is_certain(message: Mapping[str, Any], dialect: Format) -> bool:
+    """Whether a message alone shows that a conversation is of a dialect."""
+    if is_plain_text(message):
+        return False
+    return any(m.FORMAT is dialect and m.certainty(message) == 2 for m in DIALECTS)
+
+
 def is_plain_text(message: Mapping[str, Any]) -> bool:
     """Whether a message is only a role and a text, which all dialects have in common."""
     return isinstance(message.get("content"), str) and len(message) == 2

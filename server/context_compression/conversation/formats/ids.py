@@ -29,6 +29,12 @@ class Ids:
         self._role: Role = "user"  # of the message before
         self._open: list[tuple[str, str]] = []  # ids and names of calls without a result so far
 
+    def copy(self) -> "Ids":
+        """One that goes on from here by itself."""
+        copied = Ids()
+        copied._number, copied._role, copied._open = self._number, self._role, [*self._open]
+        return copied
+
     def call(self, name: str, kind: Kind = "call") -> str:
         """An id for a call of a tool; a `function_call` closes all earlier calls."""
         if kind == "function":

@@ -10,21 +10,26 @@ conversation is valid if there is nothing to repair.
 
     contents.py   within one message: empty texts, blocks of the wrong role
     pairing.py    calls and results, turn by turn
+    late.py       results that came when the assistant had gone on without them
     units.py      calls that the provider ran itself, and their results
     joining.py    neighbouring messages of one role, joined
     items.py      ids and reasoning of OpenAI Responses
     new_ids.py    new ids for calls whose id was used before
+    before.py     what to know of the messages before those that are repaired
+    growing.py    a conversation that grows from request to request, of which only the end is read
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from context_compression.conversation.messages import COMPRESSED, Message, user
 from context_compression.conversation.provider_rules import ProviderRules
+from context_compression.conversation.validity.before import NOTHING, Before
 from context_compression.conversation.validity.items import drop_lone_reasoning, name_items_once
 from context_compression.conversation.validity.joining import join_all, one_of
-from context_compression.conversation.validity.pairing import NO_RESULT, ORPHAN, Pairing
+from context_compression.conversation.validity.late import NO_RESULT, with_late_results
+from context_compression.conversation.validity.pairing import ORPHAN, Pairing
 from context_compression.conversation.validity.units import with_complete_units
 
 __all__ = [
@@ -74,6 +79,9 @@ def repair(
     messages: Sequence[Message],
     rules: ProviderRules,
     without_halves: Mapping[int, Message] = NO_HALVES,
+    before: Before = NOTHING,
+    *,
+    at_end: bool = True,
 ) -> Repaired:
     """Repair a conversation so that a provider accepts it; valid messages stay the same objects.
 
@@ -81,10 +89,16 @@ def repair(
         messages: the conversation.
         rules: the rules of the provider.
         without_halves: replacements for messages with a lone surrogate, by index.
+        before: of the conversation, if `messages` continue a part that is valid already. All
+            indices go on from it.
+        at_end: whether the conversation ends here, so that calls may still be answered; else the
+            assistant goes on.
     """
-    result = _repaired(messages, rules, without_halves)
+    result = _repaired(messages, rules, without_halves, before, at_end=at_end)
     for _ in range(PASSES if result.repairs else 0):
-        next_pass = _repaired(result.messages, rules, NO_HALVES)
+        next_pass = _repaired(
+            result.messages, rules, NO_HALVES, replace(before, messages=0), at_end=at_end
+        )
         if not next_pass.repairs:
             break
         origins = tuple(None if at is None else result.origins[at] for at in next_pass.origins)
@@ -93,25 +107,33 @@ def repair(
 
 
 def _repaired(
-    messages: Sequence[Message], rules: ProviderRules, without_halves: Mapping[int, Message]
+    messages: Sequence[Message],
+    rules: ProviderRules,
+    without_halves: Mapping[int, Message],
+    before: Before,
+    *,
+    at_end: bool,
 ) -> Repaired:
     """One pass of repair; a second may be needed because moved blocks may break another rule."""
-    pairing = Pairing(rules)
+    pairing = Pairing(rules, before)
     for index in sorted(without_halves):
-        pairing.repairs.append(f"message {index} held half of a character: U+FFFD stands for it")
+        at = before.messages + index
+        pairing.repairs.append(f"message {at} held half of a character: U+FFFD stands for it")
     unbroken = [without_halves.get(index, message) for index, message in enumerate(messages)]
-    for index, message in with_complete_units(unbroken, pairing.repairs):
+    complete = with_complete_units(unbroken, pairing.repairs, before)
+    for index, message in with_late_results([*complete], rules, pairing.repairs):
         pairing.add(index, message)
-    pairing.close(at_end=True)
+    pairing.close(at_end=at_end)
     kept, origins, repairs = pairing.messages, pairing.origins, pairing.repairs
     if renamed := pairing.renamed:  # a host that numbers calls per prompt repeats all its ids
         more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
         repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
     if rules.reasoning_apart:
-        name_items_once(kept, origins, repairs)
+        name_items_once(kept, origins, repairs, before)
         drop_lone_reasoning(kept, origins, repairs)
     first = next((i for i, m in enumerate(kept) if m.role not in ("system", "developer")), None)
-    if rules.user_first and first is not None and kept[first].role != "user":
+    begins = rules.user_first and not before.is_there
+    if begins and first is not None and kept[first].role != "user":
         kept.insert(first, user(NO_START))
         origins.insert(first, None)
         repairs.append("the conversation did not begin with the user: a note was put first")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from context_compression.conversation.messages import Edited, Message, Opaque, Thinking
+from context_compression.conversation.validity.before import Before, item_id_of
 
 
 def drop_lone_reasoning(
@@ -20,12 +21,13 @@ def name_items_once(
     messages: list[Message],
     origins: list[int | None],
     repairs: list[str],
+    before: Before,
 ) -> None:
     """Remove the id from items whose id an earlier item has; changes the three lists.
 
     Opaque items and reasoning are removed completely, because they mean nothing without their id.
     """
-    seen: set[str] = set()
+    seen = {*before.item_ids}
     for at in reversed([*_named_again(messages, seen)]):
         message = messages[at]
         repairs.append(f"message {origins[at]} has the id of an earlier item: it has none now")
@@ -37,9 +39,8 @@ def name_items_once(
 
 def _named_again(messages: Sequence[Message], seen: set[str]) -> Iterator[int]:
     for at, message in enumerate(messages):
-        detached = isinstance(message, Edited) and message.detached
-        name = message.source.get("id") if message.source and not detached else None
-        if isinstance(name, str) and name in seen:
+        name = item_id_of(message)
+        if name is not None and name in seen:
             yield at
-        elif isinstance(name, str):
+        elif name is not None:
             seen.add(name)

@@ -18,12 +18,13 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.conversation.provider_rules import ProviderRules
+from context_compression.conversation.validity.before import Before
 from context_compression.conversation.validity.contents import is_plain_speech, with_valid_contents
 from context_compression.conversation.validity.joining import one_of, with_strings_joined
+from context_compression.conversation.validity.late import NO_RESULT
 from context_compression.conversation.validity.new_ids import ids_like
 from context_compression.display.plurals import how_many
 
-NO_RESULT = "[No result was recorded for this call.]"
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
 
 
@@ -37,12 +38,12 @@ class Pairing:
         renamed: `"old to new"` for each call id that was used before.
     """
 
-    def __init__(self, rules: ProviderRules) -> None:
+    def __init__(self, rules: ProviderRules, before: Before) -> None:
         self.messages: list[Message] = []
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
         self.renamed: list[str] = []
-        self._used_ids: set[str] = set()
+        self._used_ids = {*before.call_ids}
         self._new_ids: dict[str, Iterator[str]] = {}  # recorded id -> ids that may stand for it
         self._calls: dict[str, list[str]] = {}  # of this turn: recorded id -> kept ids
         self._call_by_id: dict[str, ToolCall] = {}  # of this turn: kept id -> the call
@@ -96,13 +97,21 @@ class Pairing:
         """If the assistant went on without any result, keep its calls, each with a note."""
         calling = [at for at, (_, message) in enumerate(self._turn) if message.calls]
         answered = any(r.call_id in self._calls for _, m in exchange for r in m.results)
-        if not calling or calling[-1] == len(self._turn) - 1 or answered or self._program_waits:
+        if not calling or calling[-1] == len(self._turn) - 1 or answered:
+            return
+        if self._program_waits and not self._program_went_on(calling[-1]):
             return
         turn, self._turn = self._turn[: calling[-1] + 1], self._turn[calling[-1] + 1 :]
         for index, message in self._joined(turn):
             self._keep(index, message)
         self._note_missing([call_id for kept in self._calls.values() for call_id in kept])
         self._calls, self._call_by_id = {}, {}
+
+    def _program_went_on(self, at: int) -> bool:
+        """Whether the program that made the calls at a place of the turn ended behind them."""
+        units = {call.unit for call in self._turn[at][1].calls}
+        later = (block for _, message in self._turn[at + 1 :] for block in message.blocks)
+        return any(isinstance(b, Opaque) and b.unit in units and not b.opens for b in later)
 
     def _note_missing(self, call_ids: list[str]) -> None:
         for added in self._missing(call_ids):

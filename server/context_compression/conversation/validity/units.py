@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from context_compression.conversation.authors import is_our_note
 from context_compression.conversation.messages import Block, Message, Opaque, ToolCall
+from context_compression.conversation.validity.before import Before
 
 
 def with_complete_units(
-    messages: Sequence[Message], repairs: list[str]
+    messages: Sequence[Message], repairs: list[str], before: Before
 ) -> Iterator[tuple[int, Message]]:
     """The messages with their indices, without the blocks of incomplete units.
 
@@ -19,19 +20,19 @@ def with_complete_units(
     `repairs` for each message that loses blocks.
     """
     units: dict[str, list[Block]] = {}  # open units with their blocks so far
-    seen: set[str] = set()
+    seen = {*before.units}
     broken: set[int] = set()  # Python ids of blocks
-    before = ""  # the role of the message before
+    last = ""  # the role of the message before
     for message in messages:
         if units:  # a program continues after results; other server tools answer at once
             ends = (
                 message.starts_turn and bool(message.text.strip()) and not is_our_note(message.text)
             )
-            goes_on = message.role == "assistant" and before == "user"
+            goes_on = message.role == "assistant" and last == "user"
             for unit in [*units]:
                 if ends or (goes_on and len(units[unit]) == 1):
                     broken.update(map(id, units.pop(unit)))
-        before = message.role
+        last = message.role
         for block in message.blocks:
             if not isinstance(block, Opaque | ToolCall) or not block.unit:
                 continue
@@ -44,7 +45,7 @@ def with_complete_units(
                 del units[block.unit]
             else:
                 units[block.unit].append(block)
-    for index, message in enumerate(messages):
+    for index, message in enumerate(messages, before.messages):
         if not broken or broken.isdisjoint(map(id, message.blocks)):
             yield index, message
             continue

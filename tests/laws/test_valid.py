@@ -1,0 +1,78 @@
+"""What goes out is valid behind every door, whatever came in."""
+
+from collections.abc import Sequence
+
+import pytest
+from doors import DOORS, Ask, Door, Request
+from generated import Messages
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from provider import refused, separated, undeclared
+from talks import SMALL, UNKNOWN, Talk, broken_talks, shares, talks
+
+every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+ALL_SHOWN = {"auto_compress": False}
+FEW = settings().max_examples // 5
+"""How many examples each door gets: there are many doors."""
+
+
+def tried(door: Door, law: st.DataObject, strategy: st.SearchStrategy[Talk]) -> Talk:
+    """A conversation for a door."""
+    talk = law.draw(strategy)
+    assume(door.takes(talk[0]))
+    return talk
+
+
+def faults_of(request: Request, dialect: str) -> Sequence[str]:
+    """Why the provider would refuse what goes out."""
+    faults = refused(request.view, dialect)
+    return [fault for fault in faults if not any(of in fault for of in UNKNOWN)]
+
+
+@every_door
+@settings(max_examples=FEW)
+@given(law=st.data(), share=shares)
+def test_what_goes_out_for_a_damaged_history_is_valid(
+    door: Door, law: st.DataObject, share: float
+) -> None:
+    talk = tried(door, law, broken_talks())
+    dialect, _ = talk
+
+    for request in door.requests(talk, Ask(share, SMALL)):
+        assert faults_of(request, dialect) == []
+
+
+@every_door
+@settings(max_examples=FEW)
+@given(law=st.data(), share=shares)
+def test_what_goes_out_for_a_valid_history_is_valid(
+    door: Door, law: st.DataObject, share: float
+) -> None:
+    talk = tried(door, law, talks())
+    dialect, _ = talk
+
+    for request in door.requests(talk, Ask(share, SMALL)):
+        assert refused(request.view, dialect) == []
+        assert undeclared(request.view, request.history) == []
+        if dialect == "responses":
+            assert separated(request.history, request.view) == []
+
+
+@every_door
+@settings(max_examples=FEW)
+@given(law=st.data())
+def test_a_repair_is_told_and_what_is_not_repaired_is_the_very_object(
+    door: Door, law: st.DataObject
+) -> None:
+    talk = tried(door, law, broken_talks())
+    dialect, _ = talk
+
+    for request in door.requests(talk, Ask(1.0, ALL_SHOWN)):
+        if faults_of(Request(request.history, request.history), dialect):
+            assert request.told, "nobody hears of the repair"
+        elif not (door.makes_own or request.told):
+            assert same(request.view, request.history)
+
+
+def same(view: Messages, history: Messages) -> bool:
+    return len(view) == len(history) and all(a == b for a, b in zip(view, history, strict=True))

@@ -1,0 +1,44 @@
+"""What the laws are tried on: conversations in every dialect, and settings that fit their size."""
+
+from typing import TypeAlias
+
+from generated import EVERY_DIALECT, Messages, broken, conversations, rarely, text_protocols
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from context_compression.testing import Dialect
+
+SMALL = {
+    "token_budget": 4_000, "min_recent_messages": 3, "keep_recent": 2, "offload_min_tokens": 60,
+    "offload_preview_tokens": 30, "max_tool_output": 100,
+}  # fmt: skip
+"""Settings under which small conversations are long ones."""
+
+
+Talk: TypeAlias = tuple[Dialect, Messages]
+"""A conversation, with the dialect it is in."""
+
+
+@st.composite
+def talks(draw: DrawFn) -> Talk:
+    """A valid conversation in any dialect, now and then one whose calls are texts."""
+    dialect = draw(EVERY_DIALECT)
+    if draw(rarely(4)):
+        return dialect, draw(text_protocols(dialect))
+    return dialect, draw(conversations(st.just(dialect), spread=True))
+
+
+@st.composite
+def broken_talks(draw: DrawFn) -> Talk:
+    """One with some damages."""
+    dialect = draw(EVERY_DIALECT)
+    return dialect, draw(broken(st.just(dialect), spread=True, halves=True))
+
+
+UNKNOWN = (
+    "is no string", "text in a message of role", "is list", "system holds a",  # parts out of place
+    "approval", "a program waits", "srvtoolu_", "by the provider",  # of the provider's own
+)  # fmt: skip
+"""What a provider says of things that we do not know: they are carried as they came."""
+
+shares = st.sampled_from((0.02, 0.1, 0.3, 0.5, 0.8, 0.99))
