@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,7 @@ FULL = 990_000
 """Tokens at which the host compacts: its window is a million here."""
 SHORT_TAIL = {"CONTEXT_COMPRESSION_KEEP_RECENT_TOKENS": "500"}
 """Else nothing in a short conversation is old enough to be compressed."""
+STATUS = (sys.executable, "-m", "context_compression", "status")
 NUMBERS = "\n".join(map(str, range(1, 5_001)))
 
 
@@ -153,6 +155,36 @@ def test_a_second_compaction_goes_on_from_the_first(hooked: ClaudeCode) -> None:
     assert len(api.requests) == len(full) + 1
     session = Session(hooked.desk.store, SESSION)
     assert [event["n"] for event in session.state().compressions] == [1, 2]
+
+
+def test_three_automatic_compactions_and_two_restarts_keep_goal_rule_and_every_ref(
+    hooked: ClaudeCode,
+) -> None:
+    goal = "Port the scheduler of project Birch. Never touch deploy/keys.ini."
+    begun = [*working(8), saying("RESULT-ONE: the first half is done.")]
+    with MessagesAPI(begun) as api:
+        hooked.ask(api, goal, "--session-id", SESSION)
+    for number in (1, 2, 3):  # each time in a new process
+        newest = f"RESULT: part {number} of 3, 41 tests pass"
+        steps = [*working(6), shell(f"echo {newest}", tokens=FULL)]
+        with MessagesAPI([*steps, saying(f"Part {number} is done.")]) as api:
+            hooked.ask(api, f"Now part {number}.", "--resume", SESSION, **SHORT_TAIL)
+
+        assert len(api.requests) == len(steps) + 1  # no request for a summary
+        last = api.requests[-1]
+        after = "\n".join(texts_in(last))
+        for kept in (goal, f"Now part {number}."):
+            assert kept in after
+        assert results_in(last)[-1] == newest
+        session = Session(hooked.desk.store, SESSION)
+        assert [event["n"] for event in session.state().compressions] == [*range(1, number + 1)]
+        refs = refs_in(last.body)
+        assert refs
+        assert all(session.restore(ref) for ref in refs)
+    originals = [session.restore(ref) for ref in session.state().refs]
+    assert any("Step 1. word0 word1" in original for original in originals)
+    listed = hooked.desk.run(*STATUS, str(hooked.transcripts()[-1]))
+    assert "3 times" in listed.stdout, listed.stdout + listed.stderr
 
 
 def test_a_size_that_cannot_be_reached_leaves_goal_rule_newest_result_and_refs(
