@@ -36,6 +36,8 @@ class CompressionRequest:
     """The arguments of one compression; `library.functions.compress` explains the others.
 
     Attributes:
+        aim: the target in tokens of an automatic compression, instead of the settings' target. It
+            is no promise: a caller that sets `target_usage` gets what it set.
         strategy: the name of a strategy, `auto`, or a strategy of the caller's own; `None` takes
             the strategy of the settings.
         store: keeps the originals; with `None` they are only in the result.
@@ -46,6 +48,7 @@ class CompressionRequest:
 
     messages: Messages
     target_tokens: int | None = None
+    aim: int | None = None
     system: Any = None
     tools: Any = None
     model: str | None = None

@@ -1,9 +1,11 @@
 """`Result`: the view that a compression made, and the report on it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import Any, Self
 
 from context_compression.compression.explanation import Explains, Explanation, InFull
 from context_compression.compression.loss import Loss, UserSentences
@@ -59,6 +61,36 @@ class Kept:
     first_kept_index: int | None = None
     warnings: tuple[str, ...] = ()
     repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Told:
+    """A report that is made already."""
+
+    report: Any
+
+    def __call__(self) -> Any:
+        """The report."""
+        return self.report
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Explanations that are made already, by index; `gone` are the messages that changed."""
+
+    known: Mapping[int, Explanation]
+    gone: Sequence[int]
+
+    def __call__(self, index: int) -> Explanation:
+        """The explanation of a message."""
+        return self.known[index]
+
+    def most_telling(self, most: int) -> Sequence[int]:
+        """The indices of the largest that changed, and of the largest that had to stay."""
+        by_size = sorted(self.known, key=lambda index: -self.known[index].tokens)
+        changed = [index for index in by_size if index in self.gone][: most - most // 4]
+        left = (i for i in by_size if i not in self.gone and self.known[i].must_stay)
+        return sorted([*changed, *islice(left, most // 4)])
 
 
 @dataclass(frozen=True)
@@ -146,6 +178,32 @@ class Result:
     explaining: Callable[[], Explains] = field(default=InFull, repr=False, compare=False)
 
     said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain data for `pickle`: reports that are made at their first access are made now."""
+        told: dict[str, Any] = {
+            "evidence": Told(self.loss),
+            "said": Told(self.user_sentences),
+            "explaining": Told(self._told_explanations()),
+        }
+        return {each.name: told.get(each.name, getattr(self, each.name)) for each in fields(self)}
+
+    def _told_explanations(self) -> Explains:
+        if not self.changed:
+            return InFull()
+        known = {index: self._explainer(index) for index in range(self.messages_in)}
+        return Explained(known, self.compressed)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A copy of the data; what makes the reports never changes, so both share it."""
+        makers = ("evidence", "explaining", "said")
+        values = {
+            each.name: getattr(self, each.name)
+            if each.name in makers
+            else deepcopy(getattr(self, each.name), memo)
+            for each in fields(self)
+        }
+        return type(self)(**values)
 
     def __repr__(self) -> str:
         """The sizes and the number of refs, without the messages: shown after each call."""

@@ -160,7 +160,7 @@ class Compression:
         advance(COMPRESSING, PARTS, PARTS)
         total = outcome.steps[-1].tokens_after - self.prepared.fixed_tokens
         if total <= self.room:
-            if automatic or not outcome.edits:
+            if not outcome.edits or (automatic and not self.target.is_set):
                 return outcome
             return self._refilled(outcome) or (yield from self._extract(outcome.steps)) or outcome
         if self._may_stop_early(outcome, total):

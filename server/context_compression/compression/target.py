@@ -40,6 +40,12 @@ class Target:
         """Whether the compression runs only if it is due, without a target or `force`."""
         return not self._request.force and not self.is_named
 
+    @property
+    def is_set(self) -> bool:
+        """Whether the size was chosen: by the request, or by `target_usage` in any settings."""
+        chosen = "target_usage" in self._settings.model_fields_set and self._request.aim is None
+        return self.is_named or chosen
+
     @cached_property
     def tokens(self) -> int:
         """The target in tokens: of the messages, with the system prompt and tools of the request.
@@ -57,7 +63,8 @@ class Target:
     @cached_property
     def _of_settings(self) -> int:
         """The target of the settings, a share of the window, without what is charged beside."""
-        return within(self._settings.target_tokens, self._prepared.tokens_beside)
+        tokens = self._request.aim or self._settings.target_tokens
+        return within(tokens, self._prepared.tokens_beside)
 
     @cached_property
     def plan(self) -> Plan:

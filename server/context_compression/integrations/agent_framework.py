@@ -23,6 +23,7 @@ from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, re
 from context_compression.session import Session
 
 with extra("agent-framework"):
+    import agent_framework
     from agent_framework import (
         AgentSession,
         ChatContext,
@@ -105,6 +106,14 @@ class ContextCompression(ContextProvider):
         """Offer our tool in a run, and fit each of its requests."""
         id = _id_of(agent, session)
         context.extend_tools(self.source_id, [_tool(lambda: self.sessions[id])])
+        layer: Any = getattr(agent_framework, "ChatMiddlewareLayer", None)
+        client = getattr(agent, "client", None) or getattr(agent, "chat_client", None)
+        if layer is not None and client is not None and not isinstance(client, layer):
+            name = type(client).__name__
+            self.sessions.open(id).warn(
+                "requests are not fitted",
+                f"the client {name} has no ChatMiddlewareLayer, so it calls no chat middleware",
+            )
         context.extend_middleware(self.source_id, _Fitted(partial(self.sessions.open, id)))
 
 

@@ -28,6 +28,10 @@ with extra("google-adk"):
     from google.genai.types import Content, FunctionDeclaration, GenerateContentConfig
 
 
+OTHER_AGENT = "For context:"
+"""ADK begins a content that quotes another agent with this text (seen in `flows/llm_flows`)."""
+
+
 class ContextCompression(BasePlugin):
     """Fits the contents of each request of an app's agents into the context window.
 
@@ -98,14 +102,21 @@ def _without_added(contents: list[Content]) -> tuple[list[Content], list[Content
     """The history, and what follows its last response of a tool for this request alone.
 
     ADK puts there the instruction of an agent that has a static one, too, and what plugins and
-    tools add. The next request has it behind the next response.
+    tools add. The next request has it behind the next response. What other agents did is history:
+    ADK quotes it in each later request at the same place.
     """
     end = len(contents)
-    while end and contents[end - 1].role == "user" and not _responds(contents[end - 1]):
+    while end and contents[end - 1].role == "user" and not _is_history(contents[end - 1]):
         end -= 1
-    if end and _responds(contents[end - 1]):
+    if end and _is_history(contents[end - 1]):
         return contents[:end], contents[end:]
     return contents, []
+
+
+def _is_history(content: Content) -> bool:
+    """Whether a content of role user is a response, or quotes another agent."""
+    first = next((part.text for part in content.parts or () if part.text), "")
+    return _responds(content) or first.startswith(OTHER_AGENT)
 
 
 def _responds(content: Content) -> bool:

@@ -150,7 +150,7 @@ def restored(
     if query and bare_ref(query).lower() != bare_ref(ref).lower():
         pattern = Query.read(query).any_term
     text = session.restore(ref, lines=_span(lines), pattern=pattern, note=False)
-    full = session.log.full_ref(ref) or ref
+    full = session.full_ref(ref) or ref
     if pattern and text == NO_LINE:  # matching lines begin with their numbers
         raise StoreError(
             f"No line of ref {full} matches {one_line(query or pattern)!r:.80}. Pass another "

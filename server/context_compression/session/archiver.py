@@ -42,6 +42,7 @@ class Archiver:
         before_writing: Callable[[], object],
         system: Any = None,
         origin: Mapping[str, Any] | None = None,
+        room: int | None = None,
     ) -> None:
         """Prepare to keep originals; nothing is written yet.
 
@@ -54,7 +55,10 @@ class Archiver:
             before_writing: called first; if it raises, nothing is written.
             system: the system prompt before the compression.
             origin: where the conversation comes from.
+            room: for an automatic compression, the tokens that the settings' target leaves for the
+                messages; if there is much more later, the originals come back.
         """
+        self._room = room
         self._log, self._store, self._state = log, store, state
         self._system, self._origin = system, origin
         self._pending, self._before_writing = pending, before_writing
@@ -100,6 +104,7 @@ class Archiver:
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
                 **({"missed": result.missed} if result.missed else {}),
+                **({} if self._room is None else {"room": self._room}),
                 "compressed": result.compressed,
                 "layout": encode_layout(result.layout, state.view[: len(messages)]),
                 "originals": file,

@@ -5,11 +5,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from context_compression.compression.result import Result
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.errors import StoreError
 from context_compression.listening import tell_usage
 from context_compression.session.compressing import Compressor, Need
-from context_compression.session.fitting import Fitted, Fitting, check_list
+from context_compression.session.fitting import Fitted, Fitting
+from context_compression.session.following import check_list
 from context_compression.session.pacing import Announcer, Event, Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.threads import acquired, in_thread, same_signature_as
@@ -35,6 +37,15 @@ class AutomaticConversation(RecordedConversation):
     _pace: Pace
     _fitting: Fitting
     _background: "Background | None" = None
+
+    @property
+    def in_memory(self) -> Mapping[str, Any]:
+        """Originals that could not be written to the store, by ref, while the session lives."""
+        return self._fitting.memory.originals
+
+    def warn(self, what: str, why: str) -> None:
+        """Tell once in `status().warnings`, and in the log, what is not as it should be."""
+        self._fitting.memory.warn(what, why)
 
     @property
     def on_event(self) -> Callable[[Event], object]:
@@ -67,17 +78,24 @@ class AutomaticConversation(RecordedConversation):
         Raises:
             ContextCompressionError: as for `compress`.
         """
-        usage = self.usage()
-        due = before_request(self, self._pace, usage)
-        self._compress_before_request(Need(due, usage.used_tokens.upper))
+        need = self._need()
+        result = self._compress_before_request(need)
+        self._fitting.room.tell(result.tokens_after if result else need.tokens)
         return self.view()
 
     async def aprepare(self) -> list[dict[str, Any]]:
         """`prepare` for an event loop."""
-        usage = await in_thread(self.usage)
-        due = await in_thread(partial(before_request, self, self._pace, usage))
-        await self._acompress_before_request(Need(due, usage.used_tokens.upper))
+        need = await in_thread(self._need)
+        result = await self._acompress_before_request(need)
+        self._fitting.room.tell(result.tokens_after if result else need.tokens)
         return await in_thread(self.view)
+
+    def _need(self) -> Need:
+        """What the next request needs, after what an earlier one gave up came back."""
+        self._fitting.room.state()
+        usage = self.usage()
+        due = before_request(self, self._pace, usage)
+        return Need(due, usage.used_tokens.upper, tokens=int(usage.used_tokens))
 
     def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
         """What to send instead of a history that the program keeps itself.
@@ -224,18 +242,20 @@ class AutomaticConversation(RecordedConversation):
         if tools is not None:
             self.tools = tools
 
-    def _compress_before_request(self, need: Need) -> None:
+    def _compress_before_request(self, need: Need) -> Result | None:
         """Compress if that is due; beside the agent's work if the session does that."""
         if self._background:
             self._background.run(self._compressor_of(self.summarizer), need)
         elif need.due:
-            self._compressor.run(need.due)
+            return self._compressor.run(need.due)
+        return None
 
-    async def _acompress_before_request(self, need: Need) -> None:
+    async def _acompress_before_request(self, need: Need) -> Result | None:
         if self._background:
             await self._background.arun(self._compressor_of(self.summarizer), need)
         elif need.due:
-            await self._compressor.arun(need.due)
+            return await self._compressor.arun(need.due)
+        return None
 
     @property
     def _compressor(self) -> Compressor:

@@ -56,11 +56,13 @@ class Need:
         due: the compression that is due before it; `None` if none is.
         used: the upper bound of the tokens in use.
         options: makes those of `Session.compress` when a compression starts.
+        tokens: the tokens in use.
     """
 
     due: PlannedCompression | None
     used: int
     options: Callable[[], dict[str, Any]] = dict
+    tokens: int = 0
 
 
 @dataclass
@@ -157,7 +159,7 @@ class Compressor:
                 return False
             usage = conversation.usage()
             progress = announced.enter_context(self._announced("threshold", usage))
-            kept = archiver_of(conversation, state).keep(covered, result)
+            kept = archiver_of(conversation, state, automatic=True).keep(covered, result)
             written = replace(
                 result, files_removed=kept.files_removed, first_kept_index=kept.first_kept_index,
                 tokens_after=int(usage.used_tokens) - result.tokens_freed, summary=None,

@@ -12,7 +12,7 @@ from context_compression.compression.result import Result
 from context_compression.conversation.cache_marks import marked_as
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
-from context_compression.conversation.messages import Message, is_array
+from context_compression.conversation.messages import Message
 from context_compression.errors import InvalidConversation, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session import lasting
@@ -24,6 +24,7 @@ from context_compression.session.following import (
     new_events,
     shared_messages,
 )
+from context_compression.session.growing import Room
 from context_compression.session.in_memory import InMemory
 from context_compression.session.log_events import has_rewind
 from context_compression.session.pacing import Pace
@@ -94,26 +95,17 @@ class Counted:
     first_upper: int
 
 
-def check_list(history: Any) -> None:
-    """Refuse a history that is not a list.
-
-    Raises:
-        InvalidConversation: it is not.
-    """
-    if not is_array(history):
-        parse(history)  # its error says what to pass
-
-
 class Fitting:
     """Follows the histories that a program passes to one session.
 
     Attributes:
         memory: makes the requests while the store cannot be used.
+        room: brings back what an earlier request gave up, and tells what exceeds the window.
         passed_on: tells the messages that stay as they came.
     """
 
     def __init__(self, conversation: RecordedConversation, pace: Pace) -> None:
-        self.memory = InMemory(conversation)
+        self.memory, self.room = InMemory(conversation), Room(conversation)
         self.passed_on = PassedOn(conversation.id)
         self._conversation, self._pace = conversation, pace
         self._format: Format | None = None
@@ -126,7 +118,7 @@ class Fitting:
     @property
     def warnings(self) -> list[str]:
         """A sentence for each kind of message that stays as it came, and for each failure."""
-        return [*self.passed_on.warnings, *self.memory.warnings]
+        return [*self.passed_on.warnings, *self.memory.warnings, *self.room.warnings]
 
     def requests(self, history: Sequence[Any], focus: str | None = None) -> Following:
         """Yields the compressions that a request needs, and receives their results.
@@ -152,6 +144,7 @@ class Fitting:
                     self._state, planned = now, None
                 else:
                     planned = self.follow(history, focus)
+        self.room.tell(self._result.tokens_after if self._result else self._tokens)
         if planned:
             raise StoreError(f"Other processes go on recording in {self._conversation.id}.")
         yield None
@@ -167,7 +160,7 @@ class Fitting:
         before = conversation.state()
         step = self._continued(before, history) or self._changed(before, history)
         conversation.log.append(*step.events)
-        state, new = conversation.state(), step.new
+        state, new = self.room.state(), step.new
         if new:
             tell_usage(conversation, new.raw)
         ours = state.recorded
@@ -200,6 +193,12 @@ class Fitting:
         """What goes out instead of a refused request; the view, if no history was followed."""
         followed = self._followed.history
         return self.shown_again().messages if followed else self._conversation.view()
+
+    @property
+    def _tokens(self) -> int:
+        """The tokens of the request, counted only if they may exceed the window."""
+        over = self.used > self._conversation.settings.token_budget
+        return int(self._conversation.usage().used_tokens) if over else 0
 
     @property
     def used(self) -> int:

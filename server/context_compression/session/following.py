@@ -18,6 +18,7 @@ from context_compression.conversation.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    is_array,
     is_object,
 )
 from context_compression.session.log_events import timestamp, undo_of
@@ -25,6 +26,16 @@ from context_compression.session.state import State, may_cut
 
 TEXTUAL = (Text, Thinking, ToolCall, ToolResult)
 """The kinds of blocks other than pictures, documents and unknown blocks."""
+
+
+def check_list(history: Any) -> None:
+    """Refuse a history that is not a list.
+
+    Raises:
+        InvalidConversation: it is not.
+    """
+    if not is_array(history):
+        parse(history)  # its error says what to pass
 
 
 def new_events(

@@ -1,7 +1,8 @@
 """Makes requests small while a session's store cannot be used: an agent's request must go out.
 
-Nothing is lost, because the program keeps its history. What is compressed here has no ref that a
-session could restore. As soon as the store can be used again, the record follows the history.
+Nothing is lost, because the program keeps its history. What is compressed here can be restored
+from memory while the session lives. As soon as the store can be used again, the record follows the
+history.
 """
 
 import logging
@@ -16,6 +17,7 @@ from context_compression.conversation.cache_marks import without_marks
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.session.following import shared_messages
+from context_compression.session.growing import is_much_larger, room_of
 from context_compression.session.outgoing import Outgoing, told
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.status import Status, status_of
@@ -34,11 +36,14 @@ class InMemory:
     Attributes:
         warnings: why requests were made here, each once.
         active: whether the last request was made here.
+        originals: what left the requests that were made here, by ref.
     """
 
     def __init__(self, conversation: RecordedConversation) -> None:
         self.warnings: list[str] = []
         self.active = False
+        self.originals: dict[str, Any] = {}
+        self._room = 0
         self._conversation = conversation
         self._history: Sequence[Any] = ()
         self._view: Sequence[Any] = ()
@@ -59,7 +64,9 @@ class InMemory:
         """The view of the last request with what is new, compressed if that is due."""
         view: Sequence[Any] = [*history]
         try:
-            if shared := self._shared(history):
+            room = room_of(self._conversation, self._conversation.given_system)
+            gave_up = self._room and is_much_larger(room, self._room)
+            if not gave_up and (shared := self._shared(history)):
                 places = {id(message): place for place, message in enumerate(self._history)}
                 known = ((message, places.get(id(message))) for message in self._view)
                 view = [
@@ -126,4 +133,7 @@ class InMemory:
         about, settings = self._about, self._conversation.settings
         if not (settings.auto_compress and usage(view, **about).over_threshold):
             return view
-        return compress(CompressionRequest(messages=view, **about)).messages
+        result = compress(CompressionRequest(messages=view, must_answer=True, **about))
+        self.originals |= result.originals
+        self._room = max(1, room_of(self._conversation, self._conversation.given_system))
+        return result.messages

@@ -1,8 +1,8 @@
 """Compressions that last: how small they make a view, and what they leave whole.
 
 Each compression empties the prompt cache. So a conversation that grows fast is made smaller than
-the settings say, and the next compression comes later. What the model has not read yet stays whole
-if the model cannot restore it.
+the default target, and the next compression comes later. A target that was set is kept. What the
+model has not read yet stays whole if the model cannot restore it.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,14 @@ def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
     kept = counter.messages(messages[unread:])
     if can_restore(conversation) or kept > settings.target_tokens:
         unread, kept = len(messages), 0  # it fits, if at all, only in part
+    pins = {"pins": tuple(range(unread, len(messages)))}
+    if "target_usage" in settings.model_fields_set:  # what was set is what they want
+        return pins
     new = messages[len(messages) - state.behind :]
     growth = counter.total(new).upper / max(1, sum(m.role == "assistant" for m in new))
     wanted = settings.threshold_tokens - LASTING * growth
     least = settings.manual_target_usage * settings.token_budget + kept
-    target = min(settings.target_tokens, max(wanted, least))
-    return {
-        "settings": {"target_usage": max(target, 1) / settings.token_budget},
-        "pins": tuple(range(unread, len(messages))),
-    }
+    return {**pins, "aim": max(1, int(min(settings.target_tokens, max(wanted, least))))}
 
 
 def _unread(messages: Sequence[Message]) -> int:

@@ -31,7 +31,7 @@ from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.store import SessionLog, Store
 from context_compression.store.originals import original_of
-from context_compression.store.short_refs import too_short_note
+from context_compression.store.short_refs import bare_ref, complete_ref, too_short_note
 from context_compression.strategies.thinking import drops_thinking
 from context_compression.tokens import Counter, TextCounter
 from context_compression.tokens.usage import Messages, Usage, for_model, usage
@@ -205,7 +205,7 @@ class RecordedConversation:
             StoreDamaged: the archive does not contain the original of the ref.
             StoreError: an impossible range or pattern.
         """
-        full_ref = self.log.full_ref(ref)
+        full_ref = self.full_ref(ref)
         if full_ref is None:
             newest = ", ".join(list(self.state().refs)[-NEWEST_REFS:]) or "none yet"
             raise UnknownRef(
@@ -217,10 +217,25 @@ class RecordedConversation:
         text = as_text(original) if complete else select(in_lines(original), lines, pattern)
         if text == NO_LINE and lines is None:  # the pattern may match other parts than texts
             text = select(as_text(original), None, pattern)
-        if note:
+        if note and full_ref not in self.in_memory:
             with suppress(StoreUnwritable):  # the text is returned even if this fails
                 self._note(full_ref, text, len(as_text(original)))
         return text
+
+    @property
+    def in_memory(self) -> Mapping[str, Any]:
+        """Originals that could not be written to the store, by ref, while the session lives."""
+        return {}
+
+    def full_ref(self, ref: str) -> str | None:
+        """The complete form of a ref; `None` if nothing is archived under it.
+
+        Raises:
+            UnknownRef: several refs begin with these digits.
+        """
+        if known := complete_ref(bare_ref(ref), self.in_memory):
+            return known
+        return self.log.full_ref(ref)
 
     def note_restored(self, ref: str, shown: str) -> None:
         """Record which part of an original was restored.
@@ -232,7 +247,8 @@ class RecordedConversation:
             ref: all its digits.
             shown: the part that was shown.
         """
-        self._note(ref, shown, len(as_text(self.original(ref))))
+        if ref not in self.in_memory:
+            self._note(ref, shown, len(as_text(self.original(ref))))
 
     def _note(self, ref: str, shown: str, of: int) -> None:
         self.log.append(
@@ -251,6 +267,8 @@ class RecordedConversation:
         Raises:
             StoreError: nothing is archived under it, or the archive is damaged.
         """
+        if ref in self.in_memory:
+            return self.in_memory[ref]
         try:
             return self.log.original(ref)
         except StoreError:

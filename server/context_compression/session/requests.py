@@ -10,6 +10,7 @@ from context_compression.compression.run import compress
 from context_compression.conversation.formats import parse
 from context_compression.planning.archive import Archive
 from context_compression.session.archiver import Archiver
+from context_compression.session.growing import room_of
 from context_compression.session.receipts import Rehearsal, archive_of, settled_in
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
@@ -36,7 +37,11 @@ def request_that_archives(
         messages: the messages to compress: the view of the state, or a first part of it.
         options: further fields of the request.
     """
-    archiver = archiver_of(conversation, state, pending, before_writing)
+    by_itself = options.get("must_answer") and not options.get("target_tokens")
+    archiver = archiver_of(
+        conversation, state, pending, before_writing,
+        automatic=bool(by_itself and not options.get("force")),
+    )  # fmt: skip
     return _request(conversation, messages, conversation.system_for(state), archiver, **options)
 
 
@@ -45,12 +50,15 @@ def archiver_of(
     state: State,
     pending: Sequence[dict[str, Any]] = (),
     before_writing: Callable[[], object] = lambda: None,
+    *,
+    automatic: bool = False,
 ) -> Archiver:
     """The keeper of a compression; `request_that_archives` explains the arguments."""
     system = conversation.system_for(state)
     origin = origin_now(conversation, state)
+    room = room_of(conversation, system) if automatic else None
     return Archiver(
-        conversation.log, conversation.store, state, pending, before_writing, system, origin
+        conversation.log, conversation.store, state, pending, before_writing, system, origin, room
     )
 
 
