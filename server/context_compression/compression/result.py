@@ -76,10 +76,17 @@ class Told:
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanations that are made already, by index; `gone` are the messages that changed."""
+    """Explanations that are made already, by index.
+
+    Attributes:
+        known: the explanations.
+        gone: the messages that changed.
+        stayed: the messages that had to stay.
+    """
 
     known: Mapping[int, Explanation]
-    gone: Sequence[int]
+    gone: frozenset[int]
+    stayed: frozenset[int]
 
     def __call__(self, index: int) -> Explanation:
         """The explanation of a message."""
@@ -89,8 +96,8 @@ class Explained:
         """The indices of the largest that changed, and of the largest that had to stay."""
         by_size = sorted(self.known, key=lambda index: -self.known[index].tokens)
         changed = [index for index in by_size if index in self.gone][: most - most // 4]
-        left = (i for i in by_size if i not in self.gone and self.known[i].must_stay)
-        return sorted([*changed, *islice(left, most // 4)])
+        stayed = (index for index in by_size if index in self.stayed)
+        return sorted([*changed, *islice(stayed, most // 4)])
 
 
 @dataclass(frozen=True)
@@ -192,7 +199,9 @@ class Result:
         if not self.changed:
             return InFull()
         known = {index: self._explainer(index) for index in range(self.messages_in)}
-        return Explained(known, self.compressed)
+        gone = frozenset(self.compressed)
+        telling = self._explainer.most_telling(8 * self.messages_in)  # all of both kinds
+        return Explained(known, gone, frozenset(telling) - gone)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """A copy of the data; what makes the reports never changes, so both share it."""
