@@ -123,7 +123,9 @@ def test_a_target_usage_that_was_set_is_what_a_compression_leaves(
     tmp_path: Path, share: float
 ) -> None:
     session = Session(tmp_path, "s", settings={"token_budget": WINDOW, "target_usage": share})
-    tools = [{"type": "function", "function": {"name": "context_restore", "parameters": {}}}]
+    tools: list[Any] = [
+        {"type": "function", "function": {"name": "context_restore", "parameters": {}}}
+    ]
     sizes = [count_tokens(session.fit(history(n), tools=tools)) for n in range(2, 40)]
 
     left = [int(c["tokens_after"]) for c in session.state().compressions]
@@ -151,7 +153,7 @@ def test_a_result_is_plain_data(tmp_path: Path) -> None:
     given_ = history(8)
     session = Session(tmp_path, "s")
     session.record(*given_)
-    summary = ScriptedSummarizer(["## Goal\nFind why the export is slow."] * 9)
+    summary = ScriptedSummarizer("## Goal\nFind why the export is slow.")
     results = [
         compress(given_, target_tokens=1_500),
         compress(given_, target_tokens=1_500, counter=lambda text: len(text) // 3),
