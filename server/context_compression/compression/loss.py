@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from context_compression.conversation.authors import question_calls, words_of_user
+from context_compression.conversation.authors import words_of_user
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.evidence.constraints import sentences
 from context_compression.evidence.facts import CLASSES, Class, Facts, facts
@@ -65,19 +65,19 @@ def loss_report(
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
     written = [message for edit in view.edits for message in edit.becomes]
-    lexicon, questions = Lexicon(), question_calls(messages)
+    lexicon = Lexicon()
     total, shown, kept = no_facts(), no_facts(), no_facts()
     for index, message in enumerate(counted(COMPARING, messages)):
         if message.source is None:
             continue  # a repair added it, so it is not evidence
-        evidence = facts(message, lexicon, questions)
+        evidence = facts(message, lexicon)
         add_facts(total, evidence)
         if index not in covered:
             add_facts(shown, evidence)
         if index in archived:
             add_facts(kept, evidence)
     for message in written:
-        add_facts(shown, facts(message, lexicon, questions))
+        add_facts(shown, facts(message, lexicon))
     return sorted_out(total, shown, kept, Quotations(written))
 
 
@@ -116,12 +116,11 @@ def user_sentences(
         archived: the indices of the messages whose originals are kept.
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
-    questions = question_calls(messages)
     total, shown, kept = set[str](), set[str](), set[str]()
     for index, message in enumerate(messages):
         if message.source is None:
             continue  # a repair added it
-        said = sentences(words_of_user(message, questions))
+        said = sentences(words_of_user(message))
         total.update(said)
         if index not in covered:
             shown.update(said)

@@ -89,7 +89,9 @@ class ToolResult:
     """The result of a tool: texts, images, documents and opaque parts in `content`.
 
     `name` is the tool's name, in dialects that repeat it with the result. `kind` is the kind of the
-    call.
+    call. `said` is what the user says in it: an answer, or the reason of a rejection. That is a
+    `claim` if only the wording shows it, which any tool could print: it is `"unmarked"` if the
+    dialect has no mark for a rejected call, and `"unlikely"` if it has one that is missing.
     """
 
     call_id: str
@@ -98,6 +100,8 @@ class ToolResult:
     source: Any = field(default=None, compare=False, repr=False)
     name: str = field(default="", compare=False)
     kind: str = field(default="", compare=False)
+    said: str = field(default="", compare=False)
+    claim: Literal["", "unmarked", "unlikely"] = field(default="", compare=False)
 
     @property
     def text(self) -> str:
@@ -108,7 +112,7 @@ class ToolResult:
     def with_text(self, text: str) -> "ToolResult":
         """The same result with one text in place of all its text parts; other parts are kept."""
         others = tuple(block for block in self.content if not isinstance(block, Text))
-        return replace(self, content=(Text(text), *others))
+        return replace(self, content=(Text(text), *others), said="", claim="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,8 @@ class Opaque:
     The blocks of one `unit` (a call that the provider runs itself, and its result) are kept or
     removed together; `opens` marks the call. Tools that a block `declares` may only be called after
     it. A message with a block that `stays` is never removed. A block `stands_for` the earlier
-    conversation if a provider compacted it; `text` is the readable part of that.
+    conversation if a provider compacted it; `text` is the readable part of that. `said` is the
+    user's reason in the answer to a request for approval.
     """
 
     source: Any = field(repr=False)
@@ -128,6 +133,7 @@ class Opaque:
     stays: bool = False
     stands_for: bool = False
     text: str = field(default="", repr=False)
+    said: str = field(default="", compare=False)
 
 
 Block: TypeAlias = Text | Thinking | Image | Document | ToolCall | ToolResult | Opaque
@@ -155,6 +161,12 @@ class Message:
     def results(self) -> tuple[ToolResult, ...]:
         """Its tool results."""
         return tuple([block for block in self.blocks if isinstance(block, ToolResult)])
+
+    @property
+    def said(self) -> str:
+        """What the user says in its tool results and approvals, joined by newlines."""
+        blocks = (b for b in self.blocks if isinstance(b, ToolResult | Opaque))
+        return "\n".join([block.said for block in blocks if block.said])
 
     @property
     def has_thinking(self) -> bool:
@@ -277,7 +289,7 @@ def texts_of(block: Block) -> Iterator[str]:
             for part in block.content:
                 yield from texts_of(part)
         case Opaque():
-            yield from filter(None, [block.text])
+            yield from filter(None, [block.text, block.said])
         case Image():
             return
 

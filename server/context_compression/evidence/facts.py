@@ -4,11 +4,11 @@
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias, get_args
 
-from context_compression.conversation.authors import is_answer, words_of_user
+from context_compression.conversation.authors import words_of_user
 from context_compression.conversation.messages import (
     Message,
     Text,
@@ -188,13 +188,12 @@ def commands_of(call: ToolCall) -> Iterator[str]:
 Facts: TypeAlias = dict[Class, set[str]]
 
 
-def facts(message: Message, lexicon: Lexicon, question_ids: Container[str] = ()) -> Facts:
+def facts(message: Message, lexicon: Lexicon) -> Facts:
     """The evidence of a message, by the classes of the loss report.
 
     Args:
         message: a message of any role.
         lexicon: finds the evidence words; sharing one for all messages saves time.
-        question_ids: the ids of the calls that ask the user, from `question_calls`.
     """
     by_class: Facts = {name: set() for name in CLASSES}
     for block in message.blocks:
@@ -206,11 +205,12 @@ def facts(message: Message, lexicon: Lexicon, question_ids: Container[str] = ())
                     by_class["numbers"].add(word)
     for result in message.results:
         by_class["errors"].update(error_lines(result.text))
-        if is_answer(result, question_ids):
-            by_class["constraints"].update(result.text[a:b] for a, b in constraints_in(result.text))
     by_class["commands"].update(commands(message))
-    if request := words_of_user(message, question_ids).strip():
+    if request := words_of_user(message).strip():
         by_class["user requests"].add(request)
+    unlikely = any(result.claim == "unlikely" for result in message.results)
+    if (said := message.said) and not unlikely:
+        by_class["constraints"].update(said[start:stop] for start, stop in constraints_in(said))
     if message.role == "user":
         for text in (b.text for b in message.blocks if isinstance(b, Text) and not b.by_harness):
             by_class["constraints"].update(text[start:stop] for start, stop in constraints_in(text))

@@ -6,7 +6,6 @@ Entries stay until the next major version.
 from collections.abc import Mapping
 
 NAMES: Mapping[tuple[str, str], str] = {
-    ("authors", "asking"): "conversation.authors.answers:question_calls",
     ("authors", "is_ours"): "conversation.authors.speech:is_our_note",
     ("authors", "is_printed"): "conversation.authors.host_notes:is_command_output",
     ("authors", "is_said"): "conversation.authors.speech:holds_user_words",

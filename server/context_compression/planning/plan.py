@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
-from context_compression.conversation.authors import answer_of, holds_excerpts, is_note, user_words
+from context_compression.conversation.authors import holds_excerpts, is_note, user_words
 from context_compression.conversation.authors.politeness import is_only_polite
 from context_compression.conversation.messages import (
     COMPRESSED,
@@ -343,7 +343,7 @@ def _texts_with_mentions(message: Message, counter: Counter) -> Iterator[str]:
         yield message.text
     elif counter.text(words := user_words(message)) <= measured.MENTIONED_TOKENS:
         yield words
-    yield from filter(None, map(answer_of, message.results))
+    yield from filter(None, [message.said])
     for call in message.calls:
         for name, text in named_strings(call.arguments):
             if len(text) <= measured.WRITTEN_CHARS and not is_before(name):

@@ -213,13 +213,12 @@ def digest(
             those of the messages. The first request stays the first.
         besides: items that are left out, because they are quoted beside the digest.
     """
-    questions, lexicon = authors.question_calls(messages), Lexicon()
-    words = (authors.words_of_user(message, questions) for message in messages)
+    words, lexicon = map(authors.words_of_user, messages), Lexicon()
     requests = [text for each in words if (text := " ".join(each.split()))]
     earlier = dict(earlier or {})
     if first := earlier.get("User asked", ())[:1]:
         requests = [*first, *requests]
-    facts = [evidence.facts(message, lexicon, questions) for message in messages]
+    facts = [evidence.facts(message, lexicon) for message in messages]
     paths = _by_frequency([each["paths"] for each in facts])
     sections = (
         (

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from context_compression.compression.loss import Quotations, add_facts, no_facts, sorted_out
-from context_compression.conversation.authors import question_calls
 from context_compression.conversation.messages import Message
 from context_compression.evidence.facts import Facts, facts
 from context_compression.evidence.lexicon import Lexicon
@@ -22,7 +21,6 @@ def evidence_of(
         archived: the messages whose originals our archive holds.
     """
     lexicon = Lexicon()
-    questions = {id for stage in stages for id in question_calls(stage.messages)}
     known: dict[int, Facts] = {}
 
     def gathered(messages: Iterable[Message]) -> Facts:
@@ -30,7 +28,7 @@ def evidence_of(
         for message in messages:
             key = id(message.source)  # a message that a compaction left is the same object
             if message.source is None or key not in known:
-                known[key] = facts(message, lexicon, questions)
+                known[key] = facts(message, lexicon)
             add_facts(sums, known[key])
         return sums
 

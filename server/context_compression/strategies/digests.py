@@ -1,13 +1,11 @@
 """The digest that `window` leaves of the messages it drops; it takes over earlier digests."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from context_compression.conversation.authors import (
-    is_answer,
     is_host_summary,
     is_our_note,
-    question_calls,
 )
 from context_compression.conversation.digest_notes import (
     TITLES,
@@ -21,7 +19,6 @@ from context_compression.conversation.messages import (
     COMPRESSED,
     Message,
     Text,
-    ToolResult,
     user,
 )
 from context_compression.conversation.validity import NO_START
@@ -29,7 +26,7 @@ from context_compression.planning.plan import Plan
 from context_compression.planning.selection import SUMMARY_MARKS, digest
 from context_compression.planning.staying import end_of_ignored
 from context_compression.strategies.consequences import NOTE
-from context_compression.strategies.filling.rules import rules_in
+from context_compression.strategies.filling.rules import rules_in, words_in
 from context_compression.strategies.forms import Forms
 from context_compression.strategies.pictures import is_mark
 
@@ -71,11 +68,11 @@ def rules_of_user(plan: Plan, room: int) -> list[RuleOf]:
         plan: the plan of the conversation.
         room: the tokens that are free.
     """
-    questions = question_calls(plan.messages)
     texts = [
-        (index, text)
+        (index, words)
         for index in range(plan.head, len(plan.messages))
-        for text in _texts_of_user(plan.messages[index], questions)
+        for block in plan.messages[index].blocks
+        if (words := words_in(block, plan.messages[index]))
     ]
     found: list[RuleOf] = []
     for rule in rules_in(Forms(plan), enumerate(text for _, text in texts), room):
@@ -84,18 +81,6 @@ def rules_of_user(plan: Plan, room: int) -> list[RuleOf]:
             index, text = texts[number]
             found.append(RuleOf(index, text[start:stop], rule.tokens))
     return found
-
-
-def _texts_of_user(message: Message, questions: Container[str]) -> Iterator[str]:
-    """The texts of a message that may hold words of the user."""
-    for block in message.blocks:
-        match block:
-            case Text(text=text) if message.role == "user":
-                yield text
-            case ToolResult() if is_answer(block, questions):
-                yield block.text
-            case _:
-                pass
 
 
 def digest_note(

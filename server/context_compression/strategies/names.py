@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from context_compression.conversation.authors import answer_of, is_our_note, user_words
+from context_compression.conversation.authors import is_our_note, user_words
 from context_compression.conversation.labels import sections
 from context_compression.conversation.messages import Message, Text, named_strings
 from context_compression.evidence.facts import commands_of
@@ -64,7 +64,7 @@ def names_of(plan: Plan) -> Sequence[str]:
 def names_in(message: Message, lexicon: Lexicon) -> set[str]:
     """The names that the user or the model uses in a message."""
     texts_with_names = [message.text if message.role == "assistant" else user_words(message)]
-    texts_with_names += map(answer_of, message.results)
+    texts_with_names.append(message.said)
     for block in message.blocks:
         if isinstance(block, Text) and is_our_note(block.text):
             texts_with_names += quoted_in(block.text)

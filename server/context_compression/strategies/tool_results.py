@@ -19,8 +19,9 @@ from context_compression.conversation.messages import (
     strings_in,
 )
 from context_compression.conversation.rendering import Span
+from context_compression.evidence.constraints import constraints_in
 from context_compression.planning.edits import Edit
-from context_compression.planning.plan import Plan
+from context_compression.planning.plan import Counter, Plan
 from context_compression.planning.selection import tokens_of_text, tool_names
 from context_compression.strategies import measured
 
@@ -92,6 +93,8 @@ def _tokens_to_shorten(block: Block, index: int, plan: Plan) -> Iterator[int]:
     """The tokens of the texts of a block that are long enough to be shortened."""
     settings = plan.settings
     if isinstance(block, ToolResult):
+        if is_typed_answer(block, plan.counter):
+            return
         tokens = tokens_of_text(block, plan.counter)
         long = len(block.text) > settings.max_tool_output
         yield tokens if long or tokens >= settings.offload_min_tokens else 0
@@ -141,6 +144,18 @@ def with_short_arguments(
     return message if blocks == message.blocks else message.with_blocks(blocks)
 
 
+def is_typed_answer(result: ToolResult, counter: Counter) -> bool:
+    """Whether the user answers in a result and typed that, so that it is kept like a message."""
+    return bool(result.said) and counter.text(result.text) <= measured.TYPED_TOKENS
+
+
+def rules_said_in(result: ToolResult) -> Iterator[Span]:
+    """The spans of the user's constraints in a result in which the user answers."""
+    for start, stop in constraints_in(result.said):
+        if (at := result.text.find(result.said[start:stop])) >= 0:
+            yield at, at + stop - start
+
+
 def with_short_results(
     message: Message,
     index: int,
@@ -156,7 +171,10 @@ def with_short_results(
         archive = plan.archive
         if name.endswith("context_restore") or archive.ref_of(result.text) in archive.restored:
             return result
-        return shorten(result, name, index, slots.get((slot, ""), ()))
+        if is_typed_answer(result, plan.counter):
+            return result
+        spans = [*slots.get((slot, ""), ()), *rules_said_in(result)]
+        return shorten(result, name, index, spans)
 
     blocks = tuple(
         settle(block, slot) if isinstance(block, ToolResult) else block

@@ -57,11 +57,15 @@ def importance(message: Message, keywords: Iterable[str]) -> Importance:
     text = message.text or "\n".join(result.text for result in message.results)
     lower = text.lower()
     rules = (
-        (message.is_user, 0.2, "user message"),
+        (message.is_user or bool(message.said), 0.2, "user message"),
         (any(word.lower() in lower for word in keywords), 0.2, "important keyword"),
         (bool(message.calls) or CODE.search(text) is not None, 0.1, "code or command"),
         (_is_rich(message), 0.1, "rich content"),
-        (bool(message.results) or message.role == "tool", -0.2, "tool result"),
+        (
+            not message.said and (bool(message.results) or message.role == "tool"),
+            -0.2,
+            "tool result",
+        ),
         (len(text.strip()) < measured.VERY_SHORT_CHARS and not message.calls, -0.1, "very short"),
     )
     score = measured.IMPORTANCE_BASE + sum(weight for applies, weight, _ in rules if applies)

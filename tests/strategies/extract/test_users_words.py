@@ -9,7 +9,7 @@ from extract_sessions import LONG, extract, session, step, text_message, texts
 from context_compression import BudgetTooSmall, compress
 from context_compression.conversation import authors
 from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Text, ToolResult
+from context_compression.conversation.messages import Text
 from context_compression.testing import Run, tool_step
 
 REFUSED = (
@@ -67,31 +67,34 @@ def test_what_the_user_says_in_the_result_of_a_tool_is_the_users_where_the_host_
 
     view = texts(result.messages)
     knows = vouched and not (failed and dialect == "openai")  # which tells no errors of tools
-    assert WORDS in view
+    assert WORDS in view or (tool == "Bash" and answer in ANSWERS)  # nobody was asked
     assert ("; the user said" in view) is knows
     assert (result.loss["user requests"].total == 3) is knows
 
 
 def test_what_a_tool_puts_out_behind_the_users_words_is_not_the_users() -> None:
     approved = "The user approved this operation and provided the following context:\n"
-    result = ToolResult("call0", (Text(f"{approved}<feedback>\nok\n</feedback>\n\n{LONG}"),))
+    output = f"{approved}<feedback>\nok\n</feedback>\n\nall done"
+    run = Run("call0", "Bash", {}, output, failed=True)
 
-    assert authors.answer_of(result).strip() == "ok"
-    assert authors.all_of_answer(result.text) is None
+    _, result = parse(tool_step([run], "anthropic")).messages
+
+    assert result.said == "ok"
 
 
 @pytest.mark.parametrize("tool", ["mask_human_pose", "task_user_export", "list_questions"])
 def test_a_tool_that_is_only_named_alike_asks_nobody(tool: str) -> None:
-    call, result = parse(tool_step([Run("a", tool, {}, ANSWERS[0])], "anthropic")).messages
+    _, result = parse(tool_step([Run("a", tool, {}, ANSWERS[0])], "anthropic")).messages
 
-    assert not authors.is_answer(result.results[0], authors.question_calls([call]))
+    assert not result.said
 
 
 def test_no_words_are_no_answer() -> None:
-    empty = ToolResult("a", (Text(REFUSALS[2].replace(WORDS, "")),), is_error=True)
+    run = Run("a", "Bash", {}, REFUSALS[2].replace(WORDS, ""), failed=True)
 
-    assert authors.answer_of(empty).strip() == ""
-    assert not authors.is_answer(empty, ())
+    _, result = parse(tool_step([run], "anthropic")).messages
+
+    assert not result.said
 
 
 @pytest.mark.parametrize(
@@ -122,12 +125,19 @@ def test_what_the_user_types_while_the_agent_works_is_the_users(opening: str, cl
     assert WORDS in view
 
 
-def test_a_result_that_only_speaks_of_the_user_is_no_word_of_the_users() -> None:
-    stopped = "The user doesn't want to proceed with this tool use. Stop and wait for the user."
-    quoted = f"log: {REFUSED}{WORDS}"
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The user doesn't want to proceed with this tool use. Stop and wait for the user.",
+        f"log: {REFUSED}{WORDS}",
+    ],
+)
+def test_a_result_that_only_speaks_of_the_user_is_no_word_of_the_users(output: str) -> None:
+    run = Run("a", "Bash", {}, output, failed=True)
 
-    assert authors.answer_in(stopped) is None
-    assert authors.answer_in(quoted) is None
+    _, result = parse(tool_step([run], "anthropic")).messages
+
+    assert not result.said
 
 
 def test_in_a_note_of_ours_somebody_speaks_where_it_quotes_the_user_or_the_model() -> None:

@@ -1,72 +1,98 @@
-"""The user's words in tool results: answers to questions, and remarks on stopped calls."""
+"""The user's words in tool results: answers to questions, and reasons of rejected calls.
 
-import re
-from collections.abc import Container, Iterable
+A result is the user's by its origin: its call asks the user, or whoever wrote the message marked it
+(`BY_USER`). Only where nobody knows is the wording of a rejection believed, and only where hosts
+write it: as all of a result that is marked as an error. A result without that mark only claims to
+be the user's: it is kept, but never called the user's, and never comes before what the user typed.
+"""
 
-from context_compression.conversation.messages import Message, ToolResult
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
-ANSWER = re.compile(
-    r"\s*(?:The user (?:doesn't want to proceed with this tool use\.[^\n]{,400}?the user said"
-    r"|rejected permission to use this specific tool call with the following feedback"
-    r"|(?:denied|approved) this operation and provided the following (?:feedback|context)):\s+"
-    r"|(?=(?:User has answered your questions|Your questions have been answered"
-    r"|The user answered):))"
+from context_compression.conversation.authors.questions import answer_in, asks_user
+from context_compression.conversation.authors.rejections import reason_in
+from context_compression.conversation.messages import (
+    Block,
+    Message,
+    Opaque,
+    Text,
+    ToolResult,
+    as_object,
+    is_object,
 )
-"""The beginning of a result with words of the user (Claude Code, opencode, Cline). After it, the
-user says what to do instead of a stopped call, or answers questions."""
-FEEDBACK = ("<feedback>", "</feedback>")
-"""These tags enclose the user's words where a tool's output may follow them (Cline)."""
-QUESTION_TOOL = re.compile(
-    r"(?<![a-z])ask_?(?:user|human|follow)|\Aquestion\Z|user_?input", re.IGNORECASE
-)
-"""Names of tools with which the model asks the user."""
+
+BY_USER = "said_by_user"
+"""The key of a result's dict with which an adapter passes on that its framework knows the content
+to be the user's words: the reason of a rejection, or the answer to an interrupt."""
+LONGEST_CLAIM = 1_500
+"""The most characters of a result that is believed to be a rejection by its wording alone."""
 
 
-def answer_in(text: str) -> tuple[int, int] | None:
-    """`(start, stop)` of the user's words in the text of a result; `None` if there are none.
-
-    They are recognised by the wording before them.
-    """
-    beginning = ANSWER.match(text)
-    if not beginning:
-        return None
-    start, (opening, closing) = beginning.end(), FEEDBACK
-    if text.startswith(opening, start):
-        start += len(opening)
-        stop = text.find(closing, start)
-        return start, len(text) if stop < 0 else stop
-    return start, len(text)
-
-
-def all_of_answer(text: str) -> int | None:
-    """The start of the user's words in a result if nothing follows them, else `None`."""
-    answer = answer_in(text)
-    if not answer or text[answer[1] :].removeprefix(FEEDBACK[1]).strip():
-        return None
-    return answer[0]
-
-
-def answer_of(result: ToolResult) -> str:
-    """The user's words in a result, recognised by its wording, which any tool can print."""
-    span = answer_in(result.text)
-    return result.text[slice(*span)] if span else ""
-
-
-def question_calls(messages: Iterable[Message]) -> frozenset[str]:
-    """The ids of the calls with which the model asks the user."""
-    return frozenset(
-        c.id for message in messages for c in message.calls if QUESTION_TOOL.search(c.name)
-    )
-
-
-def is_answer(result: ToolResult, question_ids: Container[str]) -> bool:
-    """Whether a result certainly holds words of the user.
-
-    Hosts report a call that the user stopped as an error, and only the user answers a question. Any
-    other tool may print a text of the same wording, even that of an approval with a remark.
+def with_answers(messages: Sequence[Message], *, flags_errors: bool) -> list[Message]:
+    """The messages, in which results and approvals know what of them the user said.
 
     Args:
-        result: a tool result.
-        question_ids: the ids of the calls that ask the user, from `question_calls`.
+        messages: one conversation.
+        flags_errors: whether its dialect marks a result of a call that did not succeed.
     """
-    return (result.is_error or result.call_id in question_ids) and bool(answer_of(result).strip())
+    asked: dict[str, bool] = {}
+    marked: list[Message] = []
+    for message in messages:
+        asked.update((call.id, asks_user(call.name)) for call in message.calls)
+        blocks = tuple(
+            _marked(block, asked, flags_errors=flags_errors)
+            if isinstance(block, ToolResult | Opaque)
+            else block
+            for block in message.blocks
+        )
+        same = all(map(_is, blocks, message.blocks))
+        marked.append(message if same else replace(message, blocks=blocks))
+    return marked
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _marked(block: ToolResult | Opaque, asked: dict[str, bool], *, flags_errors: bool) -> Block:
+    if isinstance(block, Opaque):
+        said = _reason_of(block.source)
+        return replace(block, said=said) if said else block
+    if block.said:
+        return block
+    by_host = as_object(block.source).get(BY_USER)
+    question = asked.get(block.call_id, asks_user(block.name))
+    said = "\n".join(filter(None, map(reason_in, _texts(block))))
+    if by_host or (question and not block.is_error):
+        said = said or "\n".join(filter(None, map(answer_in, _texts(block))))
+        return replace(block, said=said) if said else block
+    if not said or (not question and len(block.text) > LONGEST_CLAIM):
+        return block
+    if question or (flags_errors and block.is_error):
+        return replace(block, said=said)
+    return replace(block, said=said, claim="unlikely" if flags_errors else "unmarked")
+
+
+def _texts(result: ToolResult) -> Iterable[str]:
+    """The texts of a result; those of unknown parts with JSON as their JSON."""
+    for part in result.content:
+        if isinstance(part, Text):
+            yield part.text
+        elif isinstance(part, Opaque) and is_object(part.source):
+            inner = part.source.get("json", part.source.get("value"))
+            if inner is not None:
+                yield json.dumps(inner, ensure_ascii=False, default=str)
+
+
+def _reason_of(block: Any) -> str:
+    """The user's words in an answer to a request for approval: OpenAI's item, the AI SDK's part."""
+    match block:
+        case {
+            "type": "mcp_approval_response" | "tool-approval-response",
+            "reason": str(reason),
+        }:
+            return reason.strip()
+        case _:
+            return ""

@@ -1,9 +1,8 @@
 """The user's words in messages, notes of this package, and the author of a text."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from context_compression.conversation.authors.answers import answer_in, answer_of, is_answer
 from context_compression.conversation.authors.host_notes import (
     LOCAL_COMMAND,
     SLASH_COMMAND,
@@ -17,7 +16,6 @@ from context_compression.conversation.messages import (
     Block,
     Message,
     Text,
-    ToolResult,
 )
 
 ARGUMENTS = ("<command-args>", "</command-args>")
@@ -74,15 +72,13 @@ def first_words(messages: Iterable[Message]) -> str:
     return next((text for text in texts if text and not text.startswith(OF_HOSTS)), "")
 
 
-def words_of_user(message: Message, question_ids: Container[str] = ()) -> str:
-    """The user's words in a message, including those in tool results.
+def words_of_user(message: Message) -> str:
+    """The user's words in a message of any role, including those in tool results.
 
-    Args:
-        message: a message of any role.
-        question_ids: the ids of the calls that ask the user, from `question_calls`.
+    Words that only claim to be the user's are not included.
     """
-    results = (result for result in message.results if is_answer(result, question_ids))
-    return "\n".join([*filter(None, [user_words(message)]), *map(answer_of, results)])
+    claims = any(result.claim for result in message.results)
+    return "\n".join(filter(None, [user_words(message), "" if claims else message.said]))
 
 
 def user_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -116,16 +112,12 @@ def holds_user_words(text: str) -> bool:
 def speech_spans(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
     """`(start, stop)` of the speech of user and assistant in a block.
 
-    In a note with excerpts, speech is the quotes of user and assistant. In a result, it is the
-    user's answer.
+    In a note with excerpts, speech is the quotes of user and assistant.
 
     Args:
         block: any block.
         spoken: whether a text without excerpts is speech.
     """
-    if isinstance(block, ToolResult):
-        answer = answer_in(block.text)
-        return [answer] if answer else ()
     if not isinstance(block, Text):
         return ()
     if holds_excerpts(block.text):

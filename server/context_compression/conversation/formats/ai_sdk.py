@@ -70,6 +70,7 @@ class AISDKFormat:
 
     name = "ai-sdk"
     system_apart = False
+    flags_errors = True
     rules = ProviderRules(user_first=True, results_role="tool", join="calls")
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:

@@ -60,6 +60,7 @@ class AnthropicFormat:
 
     name = "anthropic"
     system_apart = True
+    flags_errors = True
     rules = ProviderRules(user_first=True, results_role="user")
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:

@@ -51,6 +51,7 @@ class BedrockFormat:
 
     name = "bedrock"
     system_apart = False
+    flags_errors = True
     rules = ProviderRules(user_first=True, results_role="user", join="all", alternates=True)
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from context_compression.conversation import text_protocol
+from context_compression.conversation.authors import with_answers
 from context_compression.conversation.formats import responses
 from context_compression.conversation.formats.dialect import Format
 from context_compression.conversation.formats.ids import Ids
@@ -80,4 +81,5 @@ class Conversation(Sequence[Mapping[str, Any]]):
 def read_messages(raw: Sequence[Mapping[str, Any]], dialect: Format) -> list[Message]:
     """The messages of one conversation as values."""
     ids = Ids()
-    return [dialect.read(message, ids) for message in raw]
+    messages = [dialect.read(message, ids) for message in raw]
+    return with_answers(messages, flags_errors=dialect.flags_errors)

@@ -23,11 +23,13 @@ class Format(Protocol):
         name: the name of the dialect.
         system_apart: whether the system prompt is outside the messages, as a text or text blocks. A
             summary may then be put into it.
+        flags_errors: whether a result says whether its call failed, apart from its text.
         rules: the rules of the dialect's providers.
     """
 
     name: str
     system_apart: bool
+    flags_errors: bool
     rules: ProviderRules
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:

@@ -74,6 +74,7 @@ class GeminiFormat:
 
     name = "gemini"
     system_apart = False
+    flags_errors = True
     rules = ProviderRules(
         user_first=True, results_role="user", join="turns with calls", one_text=True
     )

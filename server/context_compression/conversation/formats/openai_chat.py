@@ -81,6 +81,7 @@ class OpenAIChatFormat:
 
     name = "openai"
     system_apart = False
+    flags_errors = False
     rules = ProviderRules(results_role="tool", join="calls")
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:

@@ -93,6 +93,7 @@ class ResponsesFormat:
 
     name = "responses"
     system_apart = False
+    flags_errors = False
     rules = ProviderRules(results_role="tool", reasoning_apart=True)
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:

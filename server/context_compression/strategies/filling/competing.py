@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from context_compression.conversation.authors import (
-    all_of_answer,
     holds_excerpts,
     is_our_note,
     speech_spans,
@@ -16,6 +15,7 @@ from context_compression.conversation.authors.task import general_spans
 from context_compression.conversation.messages import (
     Block,
     Message,
+    Opaque,
     Text,
     ToolCall,
     ToolResult,
@@ -150,9 +150,8 @@ class Competing:
         end = end_of_output(text) if isinstance(block, ToolResult) else end_of_note(text)
         tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
         spoken = isinstance(block, Text) and is_instruction(block)
-        start = 0
-        if isinstance(block, ToolResult) and (answer := all_of_answer(text)) is not None:
-            start = answer
+        said = isinstance(block, ToolResult | Opaque) and bool(block.said)
+        if said:
             value = value_of_users(text, tokens)
         elif plan.is_talk_of_two and spoken:
             value = value_in_talk(text)
@@ -165,12 +164,17 @@ class Competing:
         worth = value.worth
         if isinstance(block, ToolCall) and key == "line":
             worth = self.worth_of_call(block)
-        failed = isinstance(block, ToolResult) and block.call_id in self.base.quoting.outcomes
+        failed = (
+            not said
+            and isinstance(block, ToolResult)
+            and block.call_id in self.base.quoting.outcomes
+        )
         if index in plan.refused:
             weight, worth, failed = measured.PRINTED_WEIGHT * weight, 0.0, False
         return Source(
             index, slot, text, tokens, opening, weight * value.weight, key,
-            speech_spans(block, spoken=spoken), worth, start, end, failed, value.per_token,
+            [(0, len(text))] if said else speech_spans(block, spoken=spoken),
+            worth, 0, end, failed, value.per_token,
         )  # fmt: skip
 
     def marked_latest(self, source: Source) -> Iterator[Span]:

@@ -1,16 +1,11 @@
 """The user's standing constraints in dropped messages, which a view quotes."""
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple, TypeGuard
+from collections.abc import Container, Iterable
+from typing import NamedTuple
 
-from context_compression.conversation.authors import (
-    answer_in,
-    holds_excerpts,
-    is_answer,
-    user_spans,
-)
-from context_compression.conversation.messages import Block, Message, Text, ToolResult
+from context_compression.conversation.authors import holds_excerpts, user_spans
+from context_compression.conversation.messages import Block, Message, Opaque, Text, ToolResult
 from context_compression.planning.pieces import Place, Pool
 from context_compression.strategies import measured
 from context_compression.strategies.filling.kept import KeptMessages
@@ -54,19 +49,21 @@ def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
         left: the tokens of the room that the kept messages leave.
     """
     messages = base.plan.messages
-    texts = (
-        (number, source.text)
-        for number, source in enumerate(pool.sources)
-        if source.message not in base.kept
-        and _is_by_user(
-            messages[source.message].blocks[source.slot], messages[source.message], base
-        )
-    )
+    texts: list[tuple[int, str]] = []
+    claims = set[int]()
+    for number, source in enumerate(pool.sources):
+        block = messages[source.message].blocks[source.slot]
+        if source.message not in base.kept and words_in(block, messages[source.message]):
+            texts.append((number, source.text))
+            if isinstance(block, ToolResult) and block.claim:
+                claims.add(number)
     room = left - measured.BARE_NOTE_TOKENS
     half = room / 2
     quoted: list[Rule] = []
     lacks_sure = False
-    for rule in sorted(rules_in(base.forms, texts, left), key=lambda rule: rule.tokens > half):
+    for rule in sorted(
+        rules_in(base.forms, texts, left, claims), key=lambda rule: rule.tokens > half
+    ):
         if rule.tokens <= room:
             room -= rule.tokens
             quoted.append(rule)
@@ -86,10 +83,10 @@ def tokens_owed(base: KeptMessages, left: int) -> int:
         if index >= base.plan.head and index not in base.kept
     }
     texts = [
-        (index, block.text)
+        (index, words)
         for index, message in dropped.items()
         for block in message.blocks
-        if _is_by_user(block, message, base)
+        if (words := words_in(block, message))
     ]
     rules = rules_in(base.forms, texts, left)
     if rules:
@@ -97,7 +94,9 @@ def tokens_owed(base: KeptMessages, left: int) -> int:
     return measured.BARE_NOTE_TOKENS if dropped else 0
 
 
-def rules_in(forms: Forms, texts: Iterable[tuple[int, str]], room: float) -> list[Rule]:
+def rules_in(
+    forms: Forms, texts: Iterable[tuple[int, str]], room: float, claims: Container[int] = ()
+) -> list[Rule]:
     """The constraints in numbered texts of role user.
 
     If all that the user typed in these texts takes a small share of the room, all of it comes
@@ -113,6 +112,8 @@ def rules_in(forms: Forms, texts: Iterable[tuple[int, str]], room: float) -> lis
         forms: the forms of the messages of a plan.
         texts: texts of dropped messages, each with its number.
         room: the tokens that the kept messages leave.
+        claims: the numbers of texts that only claim to be the user's; their rules are never sure,
+            so that no output of a tool comes before what the user typed.
     """
     plan = forms.plan
     numbered = [*texts]
@@ -129,7 +130,12 @@ def rules_in(forms: Forms, texts: Iterable[tuple[int, str]], room: float) -> lis
             if talk and not found.sure:
                 continue
             one_of_many = long and rank > measured.PASTED_RULES and not found.apart
-            sure = found.sure and not one_of_many and not (talk and not OF_WORK.search(sentence))
+            sure = (
+                found.sure
+                and number not in claims
+                and not one_of_many
+                and not (talk and not OF_WORK.search(sentence))
+            )
             if sure or sentence not in by_text:
                 order = 0 if sure else 1 if found.apart else rank, -number, found.start
                 by_text[sentence] = order, Rule((number, found.start, found.stop), tokens, sure)
@@ -161,9 +167,8 @@ def _typed_if_little(
     for number, text in texts:
         if holds_excerpts(text) or count(text) > measured.TYPED_TOKENS:
             continue
-        answer = answer_in(text)
         sure = any(found.sure for found in forms.constraints_of(text))
-        for start, stop in [answer] if answer else user_spans(text):
+        for start, stop in user_spans(text):
             tokens = count(text[start:stop]) + measured.RULE_LABEL_TOKENS
             typed.setdefault(number, []).append(Rule((number, start, stop), tokens, sure))
             left -= tokens
@@ -172,8 +177,12 @@ def _typed_if_little(
     return dict(reversed(typed.items()))
 
 
-def _is_by_user(block: Block, message: Message, base: KeptMessages) -> TypeGuard[Text | ToolResult]:
-    """Whether a block holds words of the user; the output of a tool is not a rule."""
-    if isinstance(block, ToolResult):
-        return is_answer(block, base.quoting.question_calls)
-    return isinstance(block, Text) and message.role == "user" and not block.by_harness
+def words_in(block: Block, message: Message) -> str:
+    """The text in which a block may hold words of the user; the output of a tool is not a rule."""
+    match block:
+        case ToolResult(said=said) | Opaque(said=said):
+            return said
+        case Text(text=text) if message.role == "user" and not block.by_harness:
+            return text
+        case _:
+            return ""

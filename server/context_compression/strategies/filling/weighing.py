@@ -204,6 +204,7 @@ class Weighing:
         if source.worth:
             by_user = message.role == "user" and user_words(message)
             by_result = not isinstance(message.blocks[source.slot], Text)
+            by_user = by_user or (by_result and message.said)
             author = "a call or result" if by_result else "the assistant"
             found.append((f"words of {'the user' if by_user else author}", "", source.worth))
         return [(kind, text, worth) for kind, text, worth in found if worth > 0]

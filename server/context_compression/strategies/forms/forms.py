@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import cache, cached_property
 
-from context_compression.conversation.authors import holds_excerpts, is_answer
+from context_compression.conversation.authors import holds_excerpts
 from context_compression.conversation.authors.task import general_spans, task_spans
 from context_compression.conversation.labels import label_quotes
 from context_compression.conversation.messages import (
@@ -34,6 +34,8 @@ from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
     Slots,
+    is_typed_answer,
+    rules_said_in,
     with_short_arguments,
     with_short_results,
 )
@@ -130,14 +132,7 @@ class Forms:
         if not message.results:
             return message
 
-        def with_constraints(
-            result: ToolResult, name: str, index: int, shown: Sequence[Span]
-        ) -> ToolResult:
-            return shorten(result, name, index, self._results.with_constraints(result, shown))
-
-        return with_short_results(
-            message, index, self.plan, self._tool_names, with_constraints, slots
-        )
+        return with_short_results(message, index, self.plan, self._tool_names, shorten, slots)
 
     def _clipped(self, unshortened: Message, message: Message, index: int, slots: Slots) -> Message:
         """A message with its long texts cut to beginning and end.
@@ -219,8 +214,10 @@ class Forms:
             match block:
                 case ToolCall():
                     blocks.append(short_call(self.quoting, block, index, slot, slots))
+                case ToolResult() if is_typed_answer(block, self.plan.counter):
+                    blocks.append(block)
                 case ToolResult():
-                    shown = self._results.with_constraints(block, spans)
+                    shown = [*spans, *rules_said_in(block)]
                     blocks.append(self._results.short(block, shown))
                 case Text() if message.role == "user":
                     blocks.append(self._user_texts.short_note(block, index, slot, spans))
@@ -267,7 +264,7 @@ class Forms:
         self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
     ) -> ToolResult:
         """A large result as one line and its outcome; an answer of the user as a preview."""
-        if is_answer(result, self.quoting.question_calls):
+        if result.said:
             return self._smaller(result, name, index, shown)
         if self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens:
             return result

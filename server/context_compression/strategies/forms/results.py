@@ -1,12 +1,10 @@
-"""Tool results as one line, with the user's constraints if the user answers in a result."""
+"""Tool results as one line."""
 
 from collections.abc import Sequence
 
-from context_compression.conversation.authors import is_answer
 from context_compression.conversation.messages import ToolResult
 from context_compression.conversation.rendering import Span, render
 from context_compression.display.plurals import how_many
-from context_compression.evidence.constraints import constraints_in
 from context_compression.evidence.facts import exit_status
 from context_compression.planning.selection import ref_of_full
 from context_compression.strategies import measured
@@ -19,11 +17,6 @@ class ShortResults:
     def __init__(self, quoting: Quoting) -> None:
         self._quoting = quoting
         self._lines: dict[str, str] = {}  # by the id of the call
-
-    def with_constraints(self, result: ToolResult, spans: Sequence[Span]) -> Sequence[Span]:
-        """The spans of a result, with the user's constraints if the user answers in it."""
-        answers = is_answer(result, self._quoting.question_calls)
-        return [*spans, *constraints_in(result.text)] if answers else spans
 
     def short(self, result: ToolResult, spans: Sequence[Span]) -> ToolResult:
         """A result as its line and some spans; the same object if that is hardly shorter."""
@@ -45,7 +38,5 @@ class ShortResults:
                 parts.append("error")
             if result.call_id in self._quoting.plan.outdated.undone:
                 parts.append(UNDONE)
-            if is_answer(result, self._quoting.question_calls):
-                parts.append("the user said")
             line = self._lines[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"
         return line

@@ -1,8 +1,15 @@
 """The labels of quotes, which name the author of a text or the call it belongs to."""
 
-from context_compression.conversation.authors import holds_user_words, is_answer, is_host_note
+from context_compression.conversation.authors import holds_user_words, is_host_note
 from context_compression.conversation.labels import no_speaker
-from context_compression.conversation.messages import Block, Message, Text, ToolCall, ToolResult
+from context_compression.conversation.messages import (
+    Block,
+    Message,
+    Opaque,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from context_compression.planning.selection import ref_of_full
 from context_compression.strategies.quoting.calls import call_of, without_line_breaks
 from context_compression.strategies.quoting.outcomes import UNDONE
@@ -43,6 +50,8 @@ def label(
             return _label_of_call(quoting, block, key, outcome, is_named=is_named, begins=begins)
         case ToolResult():
             return _label_of_result(quoting, block, is_named=is_named, whole=whole)
+        case Opaque(said=said) if said:
+            return "User"
         case Text(text=text) if message.role == "user" and not holds_user_words(text):
             return "Host" if is_host_note(text) else "Earlier note"
         case _:
@@ -77,7 +86,7 @@ def _outcome_of(quoting: Quoting, call: ToolCall, key: str, ended: str) -> str:
 
 def _label_of_result(quoting: Quoting, block: ToolResult, *, is_named: bool, whole: bool) -> str:
     ref = "" if whole else f"; ref {ref_of_full(block.text, quoting.plan.archive)}"
-    answers = is_answer(block, quoting.question_calls)
+    answers = block.said and not block.claim
     details = f"{'; the user said' if answers else ''}{ref}"
     if is_named:
         return f"Result{details}"

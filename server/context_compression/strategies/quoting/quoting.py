@@ -1,13 +1,12 @@
 """`Quoting`: the texts of a plan's messages that may be quoted, and the refs of the messages."""
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from context_compression.conversation.authors import question_calls
 from context_compression.conversation.labels import label_of
-from context_compression.conversation.messages import Block, Text, ToolCall, ToolResult
+from context_compression.conversation.messages import Block, Opaque, Text, ToolCall, ToolResult
 from context_compression.conversation.validity import NO_START
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
@@ -58,11 +57,6 @@ class Quoting:
         return {call.id: call_texts(call) for m in self.plan.messages for call in m.calls}
 
     @cached_property
-    def question_calls(self) -> Container[str]:
-        """The ids of the calls with which the model asks the user."""
-        return question_calls(self.plan.messages)
-
-    @cached_property
     def label_begins(self) -> re.Pattern[str]:
         """The pattern for the beginnings of labels of results and calls."""
         return label_of({call.name for message in self.plan.messages for call in message.calls})
@@ -95,6 +89,8 @@ class Quoting:
     def parts(self, block: Block) -> Iterator[QuotedText]:
         """The texts of a block; for a call its line, then its long arguments by number.
 
+        Of a result or an approval with words of the user, these are the text.
+
         The note that the start of a conversation is missing does not count.
         """
         match block:
@@ -106,6 +102,10 @@ class Quoting:
                     yield QuotedText(call.line, "line", tokens)
                 for number, (name, text) in enumerate(call.long):
                     yield QuotedText(text, str(number), opening, weight_of(name))
+            case Opaque(said=said) if said:
+                yield QuotedText(said, "", measured.LABEL_TOKENS)
+            case ToolResult(said=said) if said:
+                yield QuotedText(said, "", _label_tokens(self.calls.get(block.call_id)))
             case ToolResult() if block.text.strip():
                 yield QuotedText(block.text, "", _label_tokens(self.calls.get(block.call_id)))
             case Text() if block.text.strip() and block.text != NO_START:
