@@ -21,9 +21,9 @@ QUESTION_TOOL = re.compile(
     rf"|(?:hand_?off|escalate|defer|return_control)_to_{PERSON}"
     r"|(?:ask|request|get)_(?:for_)?(?:a_)?(?:follow_?up|clarif(?:y|ying|ication))"
     r"|ask_questions|questions?|clarif(?:y|ication)"
-    rf"|{PERSON}_(?:input|feedback|response|answer|reply|question|questions|approval|assistance"
+    rf"|(?:mcp_)?{PERSON}_(?:input|feedback|response|answer|reply|question|questions|approval|assistance"
     r"|confirmation|clarification|choice)|human(?:_in_the_loop)?|hitl"
-    r"|elicit(?:ation)?|request_(?:input|confirmation|approval|clarification)"
+    r"|(?:mcp_)?elicit(?:ation)?|request_(?:input|confirmation|approval|clarification)"
     r")(?:_(?:a_)?(?:questions?|input|for_input|approval|confirmation|clarification|choice|create"
     r"|request|response|feedback|tool|v?\d+))*"
 )

@@ -122,7 +122,8 @@ def _read_part(part: Any, *, of_tool: bool = False) -> Block:
                 return Opaque(part, call_id)
             name = str(part.get("toolName", ""))
             content, failed = _read_output(part)
-            return ToolResult(call_id, content, failed, part, name)
+            said = _denial(part.get("output"))
+            return ToolResult(call_id, content, failed, part, name, said=said)
         case {"type": "image"}:
             return Image(part)
         case {"type": "file"}:
@@ -151,6 +152,13 @@ def _read_output(part: Mapping[str, Any]) -> tuple[tuple[Block, ...], bool]:
         return tuple(map(_read_piece, value)), False
     texts = () if value in (None, "") else (Text(_as_text(value)),)
     return texts, kind.startswith(("error", "execution-denied"))
+
+
+def _denial(output: Any) -> str:
+    """The user's reason in the output of a denied call; `""` in any other output."""
+    denied = is_object(output) and output.get("type") == "execution-denied"
+    reason = output.get("reason") if denied else None
+    return reason.strip() if isinstance(reason, str) else ""
 
 
 def _read_piece(piece: Any) -> Block:
