@@ -208,13 +208,15 @@ def _with_transcript(
         compactions = max(len(transcript.compactions), counted) if marks else None
     opened = conversations.workspace.of(transcript)
     title = about.title or transcript.title
-    if not title and (ends is None or len(ends.files) == 1):
-        title = first_words(parse(transcript.messages).messages)
+    if not title:
+        words = first_words(parse(transcript.messages).messages)
+        begins_here = ends is None and not transcript.compactions
+        title = (begins_here and words) or conversations.readings.first_words(about.path) or words
     return replace(
         about,
         id=opened.session.id,
         project=transcript.project or about.project,
-        title=title or conversations.readings.first_words(about.path),
+        title=title,
         tokens=_size(opened),
         window=opened.session.settings.token_budget,
         compactions=compactions,

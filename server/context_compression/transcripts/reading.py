@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Protocol
 from context_compression.errors import TranscriptError
 from context_compression.transcripts import message_files
 from context_compression.transcripts.damaged_lines import BLANK, NUL, row_in
+from context_compression.transcripts.generations import unknown_generation
 from context_compression.transcripts.lines import (
     EXPECTED,
     LONGEST,
@@ -99,6 +100,7 @@ class FileReading:
         self._transcript: Transcript | None = None
         self._reader: Reader | None = None
         self._earlier: EarlierRows | None = None  # in other files, before the rows of this one
+        self._newer: list[str] = []  # about a generation of the format that is not known
         self._last = NOTHING_READ
         self._seen = Seen()
 
@@ -185,6 +187,7 @@ class FileReading:
             host for row, _ in first for host in self._writers.of_rows if host.recognises(row)
         )
         host = next(written_by, message_files)
+        self._newer = unknown_generation(host, (row for row, _ in first))
         self._reader = host.reader()
         self._earlier = earlier_rows(host, (row for row, _ in first), self.path)
         before = self._earlier.rows(self.max_bytes) if self._earlier else ()
@@ -207,8 +210,10 @@ class FileReading:
         transcript = reader.transcript(self.path, load)
         missing = [*self._earlier.missing] if self._earlier else []
         of_others = self._earlier.warnings if self._earlier else ()
-        warnings = [*missing, *of_others, *rows.warnings, *transcript.warnings]
-        return replace(transcript, warnings=warnings, missing=missing)
+        warnings = [*self._newer, *missing, *of_others, *rows.warnings, *transcript.warnings]
+        return replace(
+            transcript, warnings=warnings, missing=[*self._newer, *missing, *transcript.missing]
+        )
 
     def _all_bytes(self, lines: Lines, taken: list[Line]) -> bytes:
         """The bytes of a file that may be one JSON value over several lines."""

@@ -31,6 +31,18 @@ def test_the_plugin_is_in_the_package_and_of_its_version() -> None:
     assert (PLUGIN / listed["source"] / "hooks" / "hooks.json").is_file()
 
 
+def test_the_repository_is_a_marketplace_of_the_same_plugin() -> None:
+    """`claude plugin marketplace add <repository>` looks for it at the root."""
+    root = Path(__file__).parents[3]
+    outer = json.loads((root / ".claude-plugin" / "marketplace.json").read_bytes())
+    inner = read(".claude-plugin/marketplace.json")
+    [listed], [of_plugin] = outer.pop("plugins"), inner.pop("plugins")
+
+    assert outer == inner
+    assert listed | {"source": of_plugin["source"]} == of_plugin
+    assert (root / listed["source"]).resolve() == PLUGIN.resolve()
+
+
 def test_hooks_call_the_server_of_the_plugin() -> None:
     about, hooks = read(".claude-plugin/plugin.json"), read("hooks/hooks.json")
     [server] = about["mcpServers"]

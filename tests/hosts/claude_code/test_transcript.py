@@ -6,7 +6,9 @@ from inline_snapshot import snapshot
 from transcripts import FIXTURES, Row, shown, written
 
 from context_compression import hosts
+from context_compression.hosts.claude_code.stored_sessions import SESSIONS, subagent
 from context_compression.hosts.claude_code.transcript.context import CLEARED
+from context_compression.transcripts.candidates import CandidateConversation
 
 FOLDER = FIXTURES / "claude_code"
 
@@ -373,3 +375,58 @@ def test_a_transcript_without_messages_is_an_empty_conversation(tmp_path: Path):
     assert transcript.messages == []
     assert transcript.usage is None
     assert transcript.session_id.startswith("chat-one-")
+
+
+def test_rows_that_describe_a_session_are_no_reason_for_a_warning(tmp_path: Path):
+    worktree = {"worktreePath": "/work/app-fix", "originalCwd": "/work/app"}
+    described: list[Row] = [
+        {"type": "worktree-state", "worktreeSession": worktree, "sessionId": "s"},
+        {"type": "content-replacement", "replacements": [], "sessionId": "s"},
+        {"type": "history-suppression", "cause": "x", "sessionId": "s"},
+        {"type": "tag", "tag": "t", "sessionId": "s"},
+        {"type": "relocated", "relocatedCwd": "/work/moved", "sessionId": "s"},
+    ]
+    rows = [*rows_of("session"), *described]
+
+    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
+
+    assert transcript.messages == hosts.read(FIXTURES / "claude_code" / "session.jsonl").messages
+    assert not any("types we do not know" in warning for warning in transcript.warnings)
+    assert transcript.project == "/work/moved"
+
+
+def test_a_part_in_another_session_is_said(tmp_path: Path):
+    for kind, word in (("continued-in", "goes on"), ("fork-context-ref", "begins")):
+        rows = [*rows_of("session")]
+        rows.append({"type": kind, "sessionId": "s"})
+
+        transcript = hosts.read(written(tmp_path / f"{kind}.jsonl", rows))
+
+        assert word in transcript.missing[0] and transcript.missing[0] in transcript.warnings
+
+
+def test_a_subagent_is_found_in_any_folder_with_any_form_of_its_id(tmp_path: Path):
+    session = tmp_path / "s.jsonl"
+    workflow = tmp_path / "s" / "subagents" / "workflows" / "wf_1" / "agent-a1.jsonl"
+    workflow.parent.mkdir(parents=True)
+    workflow.touch()
+
+    assert subagent(session, "a1") == subagent(session, "agent-a1") == workflow
+    assert subagent(session, "b2") == tmp_path / "s" / "subagents" / "agent-b2.jsonl"
+    assert subagent(session, "../../x").parent == tmp_path / "s" / "subagents"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "relocated", "relocatedCwd": "/work/moved"},
+        {"type": "worktree-state", "worktreeSession": {"worktreePath": "/work/moved"}},
+    ],
+)
+def test_a_session_that_moved_is_one_of_the_folder_it_moved_to(tmp_path: Path, row: Row):
+    rows = [*rows_of("session"), row]
+    path = written(tmp_path / "s.jsonl", rows)
+    session = CandidateConversation(path, 1.0)
+
+    assert SESSIONS.is_of(session, Path("/work/moved"))
+    assert not SESSIONS.is_of(session, Path("/work/other"))

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.hosts.codex.about import NAME
+from context_compression.hosts.codex.about import NAME, TITLE
 from context_compression.hosts.codex.lineage import earlier
 from context_compression.hosts.codex.messages import (
     FROM_CODEX,
@@ -40,6 +40,7 @@ from context_compression.hosts.codex.messages import (
     is_the_models,
 )
 from context_compression.transcripts.compaction_log import CompactionLog
+from context_compression.transcripts.generations import Generations, named, within
 from context_compression.transcripts.history import Compaction, Request
 from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
@@ -53,13 +54,19 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
-__all__ = ["FROM_CODEX", "NAME", "CodexReader", "earlier", "reader", "recognises"]
+__all__ = ["FROM_CODEX", "GENERATIONS", "NAME", "CodexReader", "earlier", "reader", "recognises"]
 
 KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",
     "world_state", "inter_agent_communication",
 }  # fmt: skip
 CHARGED = ("input_tokens", "cached_input_tokens", "output_tokens")
+GENERATIONS = Generations(
+    TITLE,
+    "history_mode",
+    frozenset({"legacy", "paginated"}),
+    lambda row: named(within(row, "session_meta", "payload").get("history_mode")),
+)
 NOT_SENT = {"ghost_snapshot", "compaction_trigger", "other"}
 
 

@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object, objects
-from context_compression.hosts.copilot_cli.about import NAME
+from context_compression.hosts.copilot_cli.about import NAME, TITLE
 from context_compression.transcripts.blocks import call, media, result, text, thinking
 from context_compression.transcripts.compaction_log import CompactionLog
+from context_compression.transcripts.generations import Generations, named, within
 from context_compression.transcripts.history import Compaction, Request
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.times import seconds
@@ -51,6 +52,12 @@ FAMILIES = {
     "user_input",
 }  # fmt: skip
 QUOTED = 30_000  # characters of each user message that are repeated with a summary
+GENERATIONS = Generations(
+    TITLE,
+    "format",
+    frozenset({"1"}),
+    lambda row: named(within(row, "session.start", "data").get("version")),
+)
 
 
 def recognises(row: Mapping[str, Any]) -> bool:

@@ -25,9 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, objects
-from context_compression.hosts.gemini_cli.about import NAME
+from context_compression.hosts.gemini_cli.about import NAME, TITLE
 from context_compression.hosts.gemini_cli.context import Context, request_of
 from context_compression.transcripts.compaction_log import CompactionLog
+from context_compression.transcripts.generations import Generations, named
 from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.times import seconds
@@ -42,6 +43,12 @@ from context_compression.transcripts.transcript import (
 
 SUMMARY = "<state_snapshot>"
 CHARGED = ("input", "output")
+GENERATIONS = Generations(
+    TITLE,
+    "format",
+    frozenset({"none"}),
+    lambda row: named(row.get("version") if "projectHash" in row else None),
+)
 
 
 def recognises(row: Mapping[str, Any]) -> bool:

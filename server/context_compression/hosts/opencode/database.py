@@ -5,17 +5,19 @@ Later readings of a session load only the messages and parts that changed.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
+from context_compression.hosts.opencode.about import TITLE
 from context_compression.hosts.opencode.compactions import compactions_among
 from context_compression.hosts.opencode.live import Object, StoredMessage, not_reverted
 from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
-from context_compression.transcripts.candidates import LISTED, CandidateConversation
+from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
+from context_compression.transcripts.generations import Generations, major
 from context_compression.transcripts.lines import LONGEST, parse, string, too_large
 from context_compression.transcripts.reading import MAX_BYTES
 from context_compression.transcripts.times import seconds
@@ -28,6 +30,13 @@ SQLITE = b"SQLite format 3\0"
 ALL = -1
 """No limit of an SQL query."""
 PAGE = 50  # messages loaded together, the newest first
+
+NEWER = "session_v2"
+"""The table of sessions of opencode 2, which keeps their messages in `session_message` and leaves
+the tables of 1.x as they were when it took a session over (reported; not seen)."""
+GENERATIONS = Generations(
+    TITLE, "version", frozenset({"0", "1"}), lambda row: major(row.get("version"))
+)
 
 T = TypeVar("T")
 
@@ -90,16 +99,18 @@ class SessionReading:
         return looking(self.database, self._before_each)
 
     def _before_each(self, db: "sqlite3.Connection") -> dict[int | None, Transcript]:
-        info, newest_first = self._session(db, {})
-        return before_each(self.database / info["id"], info, [*newest_first][::-1])
+        info, latest_first = self._session(db, {})
+        return before_each(self.database / info["id"], info, [*latest_first][::-1])
 
     def _look(self, db: "sqlite3.Connection") -> Transcript:
         used: dict[str, Known] = {}
-        info, newest_first = self._session(db, used)
+        info, latest_first = self._session(db, used)
         around = not_reverted(self._summaries.around(db, info["id"]), as_object(info["revert"]))
         compactions = compactions_among([*around][::-1])
         path = self.database / info["id"]
-        transcript = transcript_of(path, info, newest_first, compactions)
+        transcript = transcript_of(path, info, latest_first, compactions)
+        if newer := GENERATIONS.warnings([info]):
+            transcript = replace(transcript, warnings=[*newer, *transcript.warnings], missing=newer)
         self._known = used
         return transcript
 
@@ -108,6 +119,7 @@ class SessionReading:
     ) -> tuple[dict[str, Any], Iterator[StoredMessage]]:
         """The session's record, and its messages without reverted ones, the newest first."""
         id = self.session or _only_session(self.database, db)
+        _refuse_newer(self.database, id, db)
         session = db.execute("SELECT * FROM session WHERE id = ?", (id,)).fetchone()
         if session is None:
             raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
@@ -197,6 +209,23 @@ def _refuse_views(database: Path, db: "sqlite3.Connection") -> None:
         )
 
 
+def _refuse_newer(database: Path, session: str, db: "sqlite3.Connection") -> None:
+    """Refuse a session that goes on in tables not known here: what 1.x kept of it is outdated."""
+    if not _has_newer(db):
+        return
+    if db.execute(f"SELECT 1 FROM {NEWER} WHERE id = ?", (session,)).fetchone() is not None:
+        raise TranscriptError(
+            f"{database / session} goes on in the tables of opencode 2 ({NEWER}, session_message), "
+            "which are not read yet; what version 1 kept of it is outdated. Pass an export of it "
+            "as messages."
+        )
+
+
+def _has_newer(db: "sqlite3.Connection") -> bool:
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return db.execute(query, (NEWER,)).fetchone() is not None
+
+
 def title_of(database: Path, session: str | None) -> str:
     """The title of a session; empty if there is none.
 
@@ -233,12 +262,16 @@ def sessions_where(
     SQLite keeps values of any type in any column. A session whose id could not be the last part of
     a path, or that has no time, is left out.
     """
-    rows = db.execute(
-        f"SELECT id, title, directory, time_updated FROM session WHERE {where} "  # our own words
-        f"ORDER BY time_updated DESC LIMIT {most}",
-        values,
-    )
-    return [
+    tables = ("session", NEWER) if _has_newer(db) else ("session",)
+    found: dict[Any, dict[str, Any]] = {}
+    for table in tables:  # a session in both goes on in the newer one
+        rows = db.execute(
+            f"SELECT id, title, directory, time_updated FROM {table} WHERE {where} "  # our words
+            f"ORDER BY time_updated DESC LIMIT {most}",
+            values,
+        )
+        found |= {row["id"]: dict(row) for row in rows}
+    candidates = [
         CandidateConversation(
             database / row["id"],
             written_at,
@@ -246,9 +279,10 @@ def sessions_where(
             id=row["id"],
             project=string(row, "directory"),
         )
-        for row in map(dict, rows)
+        for row in found.values()
         if is_file_name(row["id"]) and (written_at := seconds(row["time_updated"])) is not None
     ]
+    return newest_first(candidates)[: None if most == ALL else most]
 
 
 def is_file_name(id: object) -> bool:

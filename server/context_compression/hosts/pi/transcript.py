@@ -31,9 +31,10 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object
-from context_compression.hosts.pi.about import NAME
+from context_compression.hosts.pi.about import NAME, TITLE
 from context_compression.hosts.pi.compactions import Compactions
 from context_compression.hosts.pi.context import Context, request_of
+from context_compression.transcripts.generations import Generations, named
 from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
@@ -47,13 +48,19 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
-__all__ = ["NAME", "PiReader", "reader", "recognises"]
+__all__ = ["GENERATIONS", "NAME", "PiReader", "reader", "recognises"]
 
 SENT = {"message", "custom_message", "branch_summary", "compaction"}
 NOT_SENT = {
     "context_edit", "model_change", "thinking_level_change", "usage", "custom", "label",
     "session_info",
 }  # fmt: skip
+GENERATIONS = Generations(
+    TITLE,
+    "format",
+    frozenset({"1", "2", "3"}),
+    lambda row: named(row.get("version") if row.get("type") == "session" else None),
+)
 
 
 def recognises(row: Mapping[str, Any]) -> bool:

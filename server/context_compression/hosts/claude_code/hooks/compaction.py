@@ -22,6 +22,7 @@ from context_compression.hosts.claude_code.about import TITLE
 from context_compression.hosts.claude_code.hooks.outputs import saved_text
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
+from context_compression.hosts.claude_code.stored_sessions import subagent
 from context_compression.hosts.claude_code.transcript import read_own
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
@@ -59,7 +60,7 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
     if path is None or not handles:
         return {}
     if agent := string(event, "agent_id"):
-        path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
+        path = subagent(path, agent)
     transcript = await in_thread(partial(_written, path, handles[-1]))
     by_user, words = event.get("trigger") == "manual", string(event, "instructions")
     if isinstance(window := event.get("window"), int) and window > 0:

@@ -21,6 +21,7 @@ from context_compression.hosts.claude_code.about import NAME
 from context_compression.hosts.claude_code.transcript import reader as sessions
 from context_compression.hosts.claude_code.transcript import stream
 from context_compression.hosts.claude_code.transcript.reader import (
+    GENERATIONS,
     ClaudeCodeReader,
     reader,
     recognises,
@@ -28,7 +29,7 @@ from context_compression.hosts.claude_code.transcript.reader import (
 from context_compression.transcripts.reading import FileReading, Writers
 from context_compression.transcripts.transcript import Transcript
 
-__all__ = ["NAME", "ClaudeCodeReader", "read_own", "reader", "recognises"]
+__all__ = ["GENERATIONS", "NAME", "ClaudeCodeReader", "read_own", "reader", "recognises"]
 
 
 def read_own(path: Path, before: dict[int | None, Transcript] | None = None) -> Transcript:

@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.hosts.claude_code.about import NAME
+from context_compression.hosts.claude_code.about import NAME, TITLE
 from context_compression.hosts.claude_code.transcript.compactions import begins_context
 from context_compression.hosts.claude_code.transcript.context import Context
 from context_compression.hosts.claude_code.transcript.outline import Outline
-from context_compression.hosts.claude_code.transcript.row import MESSAGES, SYNTHETIC, Row, blocks_of
+from context_compression.hosts.claude_code.transcript.row import (
+    MESSAGES,
+    SYNTHETIC,
+    Row,
+    blocks_of,
+    folders_moved_to,
+)
+from context_compression.transcripts.generations import Generations, major
 from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
@@ -26,12 +33,25 @@ from context_compression.transcripts.transcript import (
 __all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
 
 KNOWN = MESSAGES | {  # the rest are links of the chain, or describe the session
-    "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch",
-    "cost-state", "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode",
-    "pr-link", "progress", "queue-operation", "summary", "tools-used",
+    "agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob",
+    "api-request-shape", "atis-latch", "bridge-session", "content-replacement", "continued-in",
+    "cost-state", "custom-title", "data-flow-records", "derived-from", "dev-mods",
+    "file-history-snapshot", "fork-context-ref", "frame-link", "history-suppression",
+    "hybrid-organization", "isolation-latch", "last-prompt", "memory-mode", "mode", "observer-ref",
+    "permission-mode", "pr-link", "progress", "queue-operation", "relocated", "repl-mode",
+    "resume-head-vouch", "session-owner", "summary", "tag", "tools-used", "worktree-state",
 }  # fmt: skip
+ELSEWHERE = {
+    "fork-context-ref": "The conversation begins in the session it was forked from, which is not "
+    "read with it.",
+    "continued-in": "The conversation goes on in another session.",
+}
+"""By the kind of a row: what it says of parts of the conversation that are in other files."""
 TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """By the kind of a row: where it holds the session's title. The user's own title comes first."""
+GENERATIONS = Generations(
+    TITLE, "version", frozenset({"0", "1", "2"}), lambda row: major(row.get("version"))
+)
 OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
 
 
@@ -55,12 +75,14 @@ class ClaudeCodeReader:
         self._titles: dict[str, str] = {}  # by who gave them: the kind of their row
         self._project = ""
         self._unknown: Counter[str] = Counter()
+        self._elsewhere: dict[str, str] = {}  # by kind of a row: what it says of other files
         self._cache = RowCache()
 
     def add(self, row: dict[str, Any], at: At) -> None:
         """Add the next row of the file."""
         kind = string(row, "type") if _is_sound(row) else "damaged"
-        self._project = self._project or string(row, "cwd")
+        moved = folders_moved_to(row) if kind in ("relocated", "worktree-state") else []
+        self._project = next(iter(moved), self._project) or string(row, "cwd")
         if string(row, "uuid"):
             self._outline.add(kind, row, at)
             if kind in MESSAGES:
@@ -69,6 +91,8 @@ class ClaudeCodeReader:
             self._unknown[kind or "none"] += 1
         elif kind in TITLES:
             self._titles[kind] = string(row, TITLES[kind]) or self._titles.get(kind, "")
+        elif kind in ELSEWHERE:
+            self._elsewhere[kind] = ELSEWHERE[kind]
         elif kind == "api-request-shape":
             self._shapes[string(row, "shapeHash")] = as_object(row.get("shape"))
         elif kind == "api-request":
@@ -104,7 +128,9 @@ class ClaudeCodeReader:
             carried=context.carried,
             times=Later(lambda: context.times),
             requests=Later(lambda: context.requests),
+            missing=[*self._elsewhere.values()],
             warnings=[
+                *self._elsewhere.values(),
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(
                     "Attachments whose text is not in the file were left out", context.textless

@@ -58,3 +58,16 @@ def blocks_of(content: Any) -> list[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return [block for block in content if is_object(block)] if is_array(content) else []
+
+
+def folders_moved_to(row: Row) -> list[str]:
+    """The folders to which a row says that the session moved: by `cd`, or into a worktree."""
+    worktree = as_object(row.get("worktreeSession"))
+    match row.get("type"):
+        case "relocated":
+            folders = [string(row, "relocatedCwd")]
+        case "worktree-state":
+            folders = [string(worktree, "worktreePath"), string(worktree, "originalCwd")]
+        case _:
+            folders = []
+    return [folder for folder in folders if folder]
