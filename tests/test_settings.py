@@ -43,6 +43,7 @@ DEFAULTS: dict[str, Any] = {
     "summary_role": "user",
     "offload_min_tokens": 1_000,
     "offload_preview_tokens": 200,
+    "offload_at_source": (),
     "thinking": "auto",
     "alternate_roles": None,
     "allowed_paths": (),
@@ -165,6 +166,7 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
         "alternate_roles": "true",
         "important_keywords": "alpha, beta",
         "record_markers": "MARK",
+        "offload_at_source": "Read=0、ci*=20k",
         "allowed_paths": os.pathsep.join(["/a", "/b"]),
         "read_host_transcripts": "false",
         "importance_threshold": "0.7",
@@ -180,6 +182,7 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
         "read_host_transcripts": False,
         "important_keywords": ("alpha", "beta"),
         "record_markers": ("MARK",),
+        "offload_at_source": ("Read=0", "ci*=20000"),
         "allowed_paths": ("/a", "/b"),
     }
     text = texts.get(name, "777")
@@ -500,3 +503,30 @@ def test_a_share_may_be_given_in_percent() -> None:
     assert Settings.checked({"target_usage": "33.5%"}).target_usage == 0.335
     with pytest.raises(InvalidSettings, match="nearest valid: 1"):
         Settings.checked({"target_usage": "120 %"})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "read_*=0, Bash=20,000; ci=2k",
+        "read_*=0，Bash=20k、ci=2000",
+        {"read_*": 0, "Bash": 20_000, "ci": "2k"},
+        ["read_*=0", "Bash=20000", "ci=2_000"],
+    ],
+)
+def test_limits_at_the_source_are_written_as_people_write_lists(written: Any) -> None:
+    given = Settings.layered(config={"offload_at_source": written})
+
+    assert given.offload_at_source == ("read_*=0", "Bash=20000", "ci=2000")
+
+
+@pytest.mark.parametrize("wrong", ["Bash", "Bash=", "=3", "Bash=-1", "Bash=many", {"a": "b"}])
+def test_a_limit_that_is_none_is_refused_with_what_to_write(wrong: Any) -> None:
+    with pytest.raises(InvalidSettings, match=r"is no limit: write name=tokens"):
+        Settings.layered(arguments={"offload_at_source": wrong})
+
+
+def test_lists_of_words_divide_at_every_comma() -> None:
+    environ = {"CONTEXT_COMPRESSION_RECORD_MARKERS": "a，b、c;d, e"}
+
+    assert Settings.layered(environ=environ).record_markers == ("a", "b", "c", "d", "e")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from context_compression.display import quantities
+from context_compression.display.lists import Limits, Words
 from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
@@ -112,13 +113,15 @@ class Settings(Value):
     """smallest tool result to offload, in tokens"""
     offload_preview_tokens: NotNegative = 200
     """tokens of their preview"""
+    offload_at_source: Limits = ()
+    """TOOL=TOKENS: from there on its new results come as previews; 0: never"""
     thinking: Literal["auto", "bound", "keep"] = "auto"
     """signed thinking after a change: bound drops it"""
     alternate_roles: bool | None = None
     """user and assistant alternate; unset: by model"""
-    important_keywords: tuple[str, ...] = IMPORTANT_KEYWORDS
+    important_keywords: Words = IMPORTANT_KEYWORDS
     """words that raise importance"""
-    record_markers: tuple[str, ...] = RECORD_MARKERS
+    record_markers: Words = RECORD_MARKERS
     """extract keeps messages with these"""
     allowed_paths: tuple[str, ...] = ()
     """folders that may be read, besides the working directory and `.compression`"""
@@ -317,12 +320,8 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parsed(name: str, text: str) -> Any:
-    """The value of an environment variable; lists are split at the path separator or commas."""
-    if name == "allowed_paths":
-        return tuple(filter(None, text.split(os.pathsep)))
-    if name in ("important_keywords", "record_markers"):
-        return tuple(part.strip() for part in text.split(",") if part.strip())
-    return text
+    """The value of an environment variable; paths are split at the path separator."""
+    return tuple(filter(None, text.split(os.pathsep))) if name == "allowed_paths" else text
 
 
 def _explain(error: Any, origins: Mapping[str, str]) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from context_compression.display.quantities import WRITTEN, whole_number
-from context_compression.settings import Settings, setting_name
+from context_compression.settings import setting_name
 
 
 def change_in(text: str) -> tuple[str, Any]:
-    """`"keepRecent=5"` -> `("keep_recent", 5)`; lists are JSON, or words between commas."""
+    """`"keepRecent=5"` -> `("keep_recent", 5)`; lists are JSON, or words with commas between."""
     name, equals, value = text.partition("=")
     name = setting_name(name.strip())
     if not equals:
@@ -20,8 +20,7 @@ def change_in(text: str) -> tuple[str, Any]:
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):
-        listed = isinstance(getattr(Settings(), name), tuple)
-        return name, [part.strip() for part in value.split(",")] if listed else value
+        return name, value
 
 
 class Tokens(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # click 8.1 has none

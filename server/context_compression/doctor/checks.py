@@ -22,7 +22,7 @@ from context_compression.workspace.summary_models import CREDENTIALS, no_credent
 
 PREFIX = "CONTEXT_COMPRESSION_"
 OTHERS = (
-    "DIR", "STORE", "TENANT", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND", "OFFLOAD_AT_SOURCE",
+    "DIR", "STORE", "TENANT", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND",
     "OPENTELEMETRY",
 )  # fmt: skip
 """Our variables that are not settings, without the prefix."""

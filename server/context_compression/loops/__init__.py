@@ -10,6 +10,6 @@ what. No module imports a provider's package.
     chunks.py     an answer from its stream
     calling.py    runs the tools that a model calls
     restoring.py  `restore_tool`: our tool for any other loop
-    at_source.py  shortens long results before the model reads them
+    at_source.py  whether results are shortened as they come in
     binding.py    thinking that is bound to the messages before it
 """

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from anyio import CancelScope
 
 from context_compression.listening import ModelCall, heard
-from context_compression.loops.at_source import shortened
+from context_compression.loops.at_source import arriving_whole
 from context_compression.loops.calling import Tools, arun, open_calls, run
 from context_compression.loops.dialect import Body, Dialect
 from context_compression.loops.restoring import RESTORE, answered
@@ -128,9 +128,10 @@ def run_tools(
 ) -> Any:
     """The model's last answer, after requests and tool calls until it calls no tool.
 
-    Calls that an earlier run left unanswered are made first. Long results are shortened as they
-    come in; the model can restore them. Our tool is offered from the first request on, because a
-    later change of the tools empties the prompt cache and invalidates bound thinking.
+    Calls that an earlier run left unanswered are made first. Once the conversation was compressed,
+    long outputs of programs are shortened as they come in; the model can restore them. Our tool is
+    offered from the first request on, because a later change of the tools empties the prompt cache
+    and invalidates bound thinking.
     """
     request = dialect.offering(request)
 
@@ -138,14 +139,14 @@ def run_tools(
         return answered(session, arguments)
 
     tools = {RESTORE: restore, **tools}
-    while True:
-        if calls := open_calls(session.state().view):
-            done = run(calls, tools)
-            done = shortened(session, calls, done) if shorten else done
-            session.record(*dialect.results_of(done))
-        answer = create(dialect, session, client, request, on_chunk)
-        if not open_calls(session.state().view):
-            return answer
+    with arriving_whole(session, whole=not shorten):
+        while True:
+            if calls := open_calls(session.state().view):
+                done = run(calls, tools)
+                session.record(*dialect.results_of(done))
+            answer = create(dialect, session, client, request, on_chunk)
+            if not open_calls(session.state().view):
+                return answer
 
 
 async def arun_tools(
@@ -165,14 +166,14 @@ async def arun_tools(
 
     request = dialect.offering(request)
     tools = {RESTORE: restore, **tools}
-    while True:
-        if calls := open_calls(session.state().view):
-            done = await arun(calls, tools)
-            done = shortened(session, calls, done) if shorten else done
-            session.record(*dialect.results_of(done))
-        answer = await acreate(dialect, session, client, request, on_chunk)
-        if not open_calls(session.state().view):
-            return answer
+    with arriving_whole(session, whole=not shorten):
+        while True:
+            if calls := open_calls(session.state().view):
+                done = await arun(calls, tools)
+                session.record(*dialect.results_of(done))
+            answer = await acreate(dialect, session, client, request, on_chunk)
+            if not open_calls(session.state().view):
+                return answer
 
 
 def _cancel(loop: asyncio.AbstractEventLoop, scope: CancelScope) -> None:

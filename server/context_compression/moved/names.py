@@ -40,8 +40,6 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("hooks.accompanied", "archive"): "hooks.host_compaction:archive_all",
     ("hooks.accompanied", "told_afterwards"): "hooks.host_compaction:message_after_compaction",
     ("hooks.at_source", "Answered"): "session.tool_results:AnsweredCall",
-    ("hooks.at_source", "LEAST"): "session.tool_results:MIN_TOKENS",
-    ("hooks.at_source", "LIMITS"): "session.tool_results:LIMITS_VARIABLE",
     ("hooks.at_source", "OURS"): "session.tool_results:OWN_TOOLS",
     ("hooks.at_source", "offloaded"): "session.tool_results:offload_result",
     ("hosts.base", "Host"): "transcripts.transcript:HostTranscripts",

@@ -1,8 +1,11 @@
-"""Shortens tool results that come in when a conversation has outgrown its window before.
+"""Shortens outputs of programs that come in when a conversation has outgrown its window before.
 
 The model has not read them yet, so everything before them stays as it was sent, and the prompt
 cache stays valid. Compressions alone could not do that: with 100 results of 2,500 tokens and a
 window of 60,000, even a compression that left nothing would have to come every 20 requests.
+
+What the model has asked for, such as a file, stays whole: it would only ask again. `tool_results`
+tells the two apart.
 
 If the model is offered `context_restore`, it gets a preview, and restores what it needs. Otherwise
 nothing may be left out. Then only lines that repeat are written shorter (`patterns.py`).
@@ -17,6 +20,7 @@ from context_compression.conversation.messages import (
     Message,
     ToolCall,
     ToolResult,
+    is_by_model,
     strings_in,
 )
 from context_compression.errors import InvalidConversation
@@ -33,23 +37,22 @@ from context_compression.session.tool_results import (
 RESTORE = "context_restore"
 
 
-def may_shorten(conversation: RecordedConversation, state: State) -> bool:
-    """Whether results that come in are shortened: if the conversation was compressed before."""
-    return bool(state.compressions) and conversation.settings.auto_compress
-
-
 def shortened(
     conversation: RecordedConversation, state: State, new: Conversation
 ) -> list[dict[str, Any]]:
-    """Events that shorten the long results among new messages; their originals are on disk.
+    """Events that shorten results among new messages; their originals are on disk.
 
-    Only results after the last message of the model are shortened.
+    Only results after the last message of the model are shortened. Before the first compression,
+    only those are that the setting `offload_at_source` names.
 
     Args:
         conversation: the conversation.
         state: its state, with the new messages.
         new: the new messages.
     """
+    settings, by_setting = conversation.settings, not state.compressions
+    if not settings.auto_compress or (by_setting and not settings.offload_at_source):
+        return []
     said = [at for at, message in enumerate(new.messages) if message.role == "assistant"]
     recent = [*_before(state, len(new)), *new.messages]
     calls = {call.id: call for message in recent for call in message.calls}
@@ -60,8 +63,10 @@ def shortened(
         if not isinstance(block, ToolResult):
             return block
         call = calls.get(block.call_id, ToolCall(block.call_id, block.name or "tool", {}))
-        answered = AnsweredCall(call, block.text, recent=talk)
-        preview = offload_result(conversation, answered, complete=complete)
+        preview = offload_result(
+            conversation,
+            AnsweredCall(call, block.text, recent=talk, by_setting=by_setting, complete=complete),
+        )
         return block if preview is None else block.with_text(preview)
 
     events: list[dict[str, Any]] = []
@@ -74,6 +79,26 @@ def shortened(
             event = {"type": "shortened", "created_at": timestamp(), "index": first + at}
             events.append({**event, "message": shown})
     return events
+
+
+def arrived(conversation: RecordedConversation, state: State) -> list[dict[str, Any]]:
+    """`shortened` for the results at the end of the record that the model has not answered yet."""
+    start = len(state.recorded)
+    while start and not is_by_model(state.recorded[start - 1]):
+        start -= 1
+    count = min(len(state.recorded) - start, state.behind)
+    tail = state.view[len(state.view) - count :]
+    if not tail or tail != state.recorded[-count:]:  # they were shortened before
+        return []
+    before = state.view[: len(state.view) - count][-RECENT:]
+    try:
+        read = parse([*before, *tail])
+    except InvalidConversation:
+        return []
+    new = slice(len(before), None)
+    return shortened(
+        conversation, state, Conversation(read.raw[new], read.messages[new], read.format)
+    )
 
 
 def can_restore(conversation: RecordedConversation) -> bool:

@@ -9,6 +9,7 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.errors import StoreError
 from context_compression.listening import tell_usage
+from context_compression.session.arrivals import arrived
 from context_compression.session.compressing import Compressor, Need
 from context_compression.session.fitting import Fitted, Fitting
 from context_compression.session.following import check_list
@@ -91,8 +92,11 @@ class AutomaticConversation(RecordedConversation):
         return await in_thread(self.view)
 
     def _need(self) -> Need:
-        """What the next request needs, after what an earlier one gave up came back."""
-        self._fitting.room.state()
+        """What the next request needs, after what an earlier one gave up came back.
+
+        Results that came in were shortened where that is right.
+        """
+        self.log.append(*arrived(self, self._fitting.room.state()))
         usage = self.usage()
         due = before_request(self, self._pace, usage)
         return Need(due, usage.used_tokens.upper, tokens=int(usage.used_tokens))

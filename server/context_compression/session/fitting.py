@@ -16,7 +16,7 @@ from context_compression.conversation.messages import Message
 from context_compression.errors import InvalidConversation, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session import lasting
-from context_compression.session.arrivals import may_shorten, shortened
+from context_compression.session.arrivals import shortened
 from context_compression.session.compressing import PlannedCompression
 from context_compression.session.following import (
     end_replaced,
@@ -170,11 +170,9 @@ class Fitting:
         if new is None or any(message.role == "assistant" for message in new.messages):
             self._pace.answered()
         read = new.messages if new is not None else None
-        if new and may_shorten(conversation, state):
-            events = shortened(conversation, state, new)
+        if new and (events := shortened(conversation, state, new)):
             conversation.log.append(*events)
-            if events:
-                read, state = None, conversation.state()
+            read, state = None, conversation.state()
         self._state = state
         planned = self._due(before, step.gone, read)
         return planned and replace(planned, options=self.options(focus))

@@ -2,7 +2,7 @@
 
 Each compression empties the prompt cache. So a conversation that grows fast is made smaller than
 the default target, and the next compression comes later. A target that was set is kept. What the
-model has not read yet stays whole if the model cannot restore it.
+model has not read yet stays whole, as far as there is room.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,9 @@ from context_compression.tokens import Counter
 
 LASTING = 30
 """For how many requests a compression should last."""
+READABLE = 0.4
+"""Share of the target up to which results stay whole that the model has not read, if it can restore
+them; else they stay whole up to the target."""
 
 
 def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
@@ -25,7 +28,8 @@ def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
     counter = Counter(conversation.model, conversation.counter)
     unread = _unread(messages)
     kept = counter.messages(messages[unread:])
-    if can_restore(conversation) or kept > settings.target_tokens:
+    most = READABLE if can_restore(conversation) else 1
+    if kept > most * settings.target_tokens:
         unread, kept = len(messages), 0  # it fits, if at all, only in part
     pins = {"pins": tuple(range(unread, len(messages)))}
     if "target_usage" in settings.model_fields_set:  # what was set is what they want

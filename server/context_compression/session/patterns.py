@@ -11,7 +11,7 @@ empty line ends the patterns: a text may itself begin with a line that looks lik
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import TypeAlias
@@ -46,6 +46,13 @@ def with_patterns(text: str) -> str | None:
     for line, kind in zip(lines, kind_of, strict=True):
         shorter.append(found[kind].row(tags[kind], line) if kind in tags else line)
     return "\n".join(shorter)
+
+
+def is_log(text: str) -> bool:
+    """Whether more than half of the lines of a text differ from others only in numbers."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    kinds = Counter(kind for line in lines if (kind := _kind(line)))
+    return sum(n for n in kinds.values() if n >= LEAST_LINES) > len(lines) / 2
 
 
 class Pattern:

@@ -111,6 +111,8 @@ class Tally:
         match event:
             case {"type": "message", "message": message} if is_object(message):
                 self._take_message(message, freed)
+            case {"type": "shortened", "message": message} if is_object(message):
+                self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
             case {"type": "rewind"}:  # messages that are still in the history are recorded again
                 self.at_source = 0
             case {"type": "offload", "call": str(call), "tokens_freed": int(tokens)}:

@@ -34,6 +34,10 @@ class State:
         tally: what compressions saved so far.
         previews: hashes of the texts that replaced others.
         wholes: refs in events of older versions, which do not list their previews.
+        shortened: the tools whose results came in as previews, by the ref of the original.
+        questions: hashes of the calls that were answered with such a preview.
+        previews_of: how many such previews there were, by tool.
+        previews_restored: of how many of them the original was restored, by tool.
         number: how many events there are, including skipped ones.
         origin: where the conversation comes from, if from a file: its `host`, `model` and `window`,
             and in `beside` the tokens outside the messages in each request.
@@ -58,6 +62,10 @@ class State:
     tally: Tally = field(default_factory=Tally)
     previews: set[str] = field(default_factory=set[str])
     wholes: set[str] = field(default_factory=set[str])
+    shortened: dict[str, str] = field(default_factory=dict[str, str])
+    questions: set[str] = field(default_factory=set[str])
+    previews_of: dict[str, int] = field(default_factory=dict[str, int])
+    previews_restored: dict[str, int] = field(default_factory=dict[str, int])
     number: int = 0
     origin: Mapping[str, Any] = field(default_factory=dict[str, Any])
     summary_in_system: str | None = None
@@ -87,10 +95,14 @@ class State:
                 self._rewind(event["to"], cuts=bool(event.get("cuts")))
             case "restore":
                 ref = event["ref"]
+                tool = self.shortened.get(ref)
+                if tool is not None and ref not in self.restored:
+                    self.previews_restored[tool] = self.previews_restored.get(tool, 0) + 1
                 self.restored[ref] = self.restored.get(ref, 0) + event["tokens"]
                 self.shares[ref] = self.shares.get(ref, 0) + event.get("share", 1)
             case "offload":
                 self._add_refs(event)
+                self._add_preview(event)
             case "shortened":
                 if event["index"] in self.origins:
                     self.view[self.origins.index(event["index"])] = event["message"]
@@ -151,6 +163,16 @@ class State:
             self.previews.update(ref for ref in previews if isinstance(ref, str))
         else:
             self.wholes.update(event.get("refs", {}))
+
+    def _add_preview(self, event: Mapping[str, Any]) -> None:
+        """Count the preview of a result that came in, if the event is of one."""
+        match event:
+            case {"tool": str(tool), "question": str(question), "of": str(ref)}:
+                self.shortened[ref] = tool
+                self.questions.add(question)
+                self.previews_of[tool] = self.previews_of.get(tool, 0) + 1
+            case _:
+                pass
 
     def _rewind(self, to: int, *, cuts: bool) -> None:
         """Remove the messages from `to` on.

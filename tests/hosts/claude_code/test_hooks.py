@@ -17,7 +17,6 @@ from context_compression.conversation.refs import ref_of
 from context_compression.hooks.host_compaction import INSTRUCTIONS
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
-from context_compression.session.tool_results import LIMITS_VARIABLE
 from context_compression.testing import conversation, log
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace
@@ -111,7 +110,10 @@ SHAPES: dict[str, tuple[str, Any]] = {
         {"mode": "files_with_matches", "numFiles": 300, "filenames": LONG.split("\n")},
     ),
     "Glob": ("Glob", {"filenames": LONG.split("\n"), "durationMs": 3, "truncated": True}),
-    "WebFetch": ("WebFetch", {"bytes": 9, "code": 200, "result": LONG, "url": "https://a.example"}),
+    "WebFetch": (
+        "WebFetch",
+        {"bytes": 9, "code": 200, "result": VERY_LONG, "url": "https://a.example"},
+    ),
     "Agent": (
         "Agent",
         {"status": "completed", "content": [{"type": "text", "text": VERY_LONG}], "totalTokens": 9},
@@ -201,8 +203,9 @@ UNTOUCHED: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("name", UNTOUCHED)
 async def test_a_result_is_left_alone(client: Client, workspace: Workspace, name: str) -> None:
     tool, response = UNTOUCHED[name]
+    given = {"prompt": "Where is it?"} if tool == "Agent" else {"command": "make check"}
 
-    assert await becomes(client, workspace, tool, response) == response
+    assert await becomes(client, workspace, tool, response, tool_input=given) == response
 
     assert everything_in(workspace.cwd) == {}
 
@@ -304,7 +307,7 @@ async def test_the_preview_prefers_what_the_conversation_is_about(
 async def test_limits_can_be_set_for_each_tool(
     tmp_path: Path, limits: str, offloaded: bool
 ) -> None:
-    workspace = workspace_in(tmp_path, {LIMITS_VARIABLE: limits})
+    workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE": limits})
     tool, response = SHAPES["Bash"]
 
     async with Client(create_server(workspace, "claude-code")) as client:

@@ -43,7 +43,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         return {}
     given = event.get("tool_input")
     call = ToolCall(string(event, "tool_use_id"), string(event, "tool_name"), given)
-    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text), workspace.environ)
+    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text, is_final=True))
     return {} if kept is None else {"decision": "block", "reason": kept}
 
 

@@ -28,8 +28,6 @@ from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
-NAMES = {"read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"}
-"""The names in `session.tool_results.MIN_TOKENS` for the tools of this host."""
 FENCE = ("<untrusted_context>\n", "\n</untrusted_context>")
 """The marks that Gemini CLI puts around tool results from outside sources."""
 LEFT_OUT = f"{COMPRESSED} What stood here is part of the summary."
@@ -59,9 +57,8 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     fenced = text.startswith(start) and text.endswith(end)
     if fenced:
         text = text[len(start) : -len(end)]
-    tool = string(event, "tool_name")
-    call = ToolCall("", NAMES.get(tool, tool), event.get("tool_input"))
-    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text), workspace.environ)
+    call = ToolCall("", string(event, "tool_name"), event.get("tool_input"))
+    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text, is_final=True))
     if kept is None:
         return {}
     return answer_with(f"{start}{kept}{end}" if fenced else kept, workspace, event)

@@ -41,8 +41,6 @@ from context_compression.workspace import Workspace
 
 Row = Mapping[str, Any]
 """`{"info": …, "parts": […]}`."""
-NAMES = {"read": "Read", "task": "Task", "webfetch": "WebFetch"}
-"""The names in `session.tool_results.MIN_TOKENS` for the tools of this host."""
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -54,11 +52,10 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
     session = session_of(workspace, event)
     match string(event, "hook_event_name"):
         case "tool.execute.after":
-            tool = string(event, "tool")
-            call = ToolCall(string(event, "callID"), NAMES.get(tool, tool), event.get("args"))
+            call = ToolCall(string(event, "callID"), string(event, "tool"), event.get("args"))
             shown = string(event, "shown") or None
             answered = AnsweredCall(call, string(event, "text"), shown)
-            text = offload_result(session, answered, workspace.environ)
+            text = offload_result(session, answered)
             return {} if text is None else {"text": text}
         case "messages.transform":
             history = History(objects(event.get("messages")))

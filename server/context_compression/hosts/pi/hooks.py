@@ -27,8 +27,6 @@ from context_compression.workspace import Workspace
 
 Event = Mapping[str, Any]
 Row = Mapping[str, Any]
-NAMES = {"read": "Read"}
-"""The names in `session.tool_results.MIN_TOKENS` for the tools of this host."""
 SUMMARIES = ("compactionSummary", "branchSummary")
 
 
@@ -42,10 +40,10 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     match string(event, "hook_event_name"):
         case "tool_result":
             tool = string(event, "toolName")
-            call = ToolCall(string(event, "toolCallId"), NAMES.get(tool, tool), event.get("input"))
+            call = ToolCall(string(event, "toolCallId"), tool, event.get("input"))
             shown = string(event, "shown") or None
             answered = AnsweredCall(call, string(event, "text"), shown)
-            text = offload_result(session, answered, workspace.environ)
+            text = offload_result(session, answered)
             return {} if text is None else {"text": text}
         case "context":
             history = History(objects(event.get("messages")))

@@ -25,6 +25,7 @@ from context_compression.hosts.claude_code.hooks.where import recent_messages, w
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.session.tool_results import AnsweredCall, offload_result
+from context_compression.tokens.usage import for_model
 from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace
 
@@ -51,13 +52,16 @@ def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     output = output_of(tool, response, about.results)
     if output is None:
         return {}
-    recent, model = recent_messages(about.transcript)
-    settings = workspace.settings()
-    session = Session(workspace.store, about.id, settings=settings, model=model, summarizer=None)
+    lately = recent_messages(about.transcript)
+    settings = for_model(workspace.settings(), lately.model)
+    session = Session(
+        workspace.store, about.id, settings=settings, model=lately.model, summarizer=None
+    )
     given = as_object(_unpacked("", event.get("tool_input")))
     call = ToolCall(string(event, "tool_use_id"), tool, given)
-    answered = AnsweredCall(call, output.text, output.shown, recent)
-    kept = offload_result(session, answered, workspace.environ)
+    room = None if lately.used is None else max(0, settings.threshold_tokens - lately.used)
+    answered = AnsweredCall(call, output.text, output.shown, lately.messages, room=room)
+    kept = offload_result(session, answered)
     if kept is None:
         return {}
     output_for_host = {"hookEventName": "PostToolUse", "updatedToolOutput": output.becomes(kept)}

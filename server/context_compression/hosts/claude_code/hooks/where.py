@@ -1,6 +1,6 @@
 """The conversation of a Claude Code event, and its transcript."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, Text, ToolCall, as_object
 from context_compression.errors import ContextCompressionError, TranscriptError
 from context_compression.hosts.claude_code.about import projects_folder
+from context_compression.hosts.claude_code.transcript.row import prompt_tokens
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
@@ -50,15 +51,31 @@ def where(workspace: Workspace, event: Mapping[str, Any]) -> Where:
     return Where(folder_name(id), transcript)
 
 
-def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]:
-    """The last texts and calls of a conversation, without results, and the model's name."""
+@dataclass(frozen=True)
+class Lately:
+    """The end of a conversation.
+
+    Attributes:
+        messages: the last texts and calls, without results.
+        model: the model's name, if it is there.
+        used: the tokens of the last request, if they are there.
+    """
+
+    messages: Sequence[Message] = ()
+    model: str | None = None
+    used: int | None = None
+
+
+def recent_messages(transcript: Path | None) -> Lately:
+    """The end of a conversation, from the transcript."""
     messages: list[Message] = []
-    model = None
+    model = used = None
     for row in _last_rows(transcript) if transcript else ():
         about = as_object(row.get("message"))
         if row.get("type") not in ("user", "assistant") or row.get("isSidechain"):
             continue
         model = string(about, "model") or model
+        used = prompt_tokens(row) or used
         try:
             [message] = parse([{"role": row["type"], "content": about.get("content")}]).messages
         except (ContextCompressionError, ValueError):
@@ -66,7 +83,7 @@ def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]
         blocks = tuple(block for block in message.blocks if isinstance(block, Text | ToolCall))
         if blocks:
             messages.append(Message(message.role, blocks))
-    return messages, model
+    return Lately(messages, model, used)
 
 
 def _last_rows(transcript: Path) -> Iterator[Mapping[str, Any]]:
