@@ -5,22 +5,15 @@ from collections.abc import Sequence
 import pytest
 from doors import DOORS, Ask, Door, Request
 from generated import Messages
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from provider import refused, separated, undeclared
-from talks import SMALL, UNKNOWN, Talk, broken_talks, shares, talks
+from talks import SMALL, UNKNOWN, broken_talks, shares, talks
 
 every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 ALL_SHOWN = {"auto_compress": False}
-FEW = settings().max_examples // 5
+FEW = settings().max_examples // 10
 """How many examples each door gets: there are many doors."""
-
-
-def tried(door: Door, law: st.DataObject, strategy: st.SearchStrategy[Talk]) -> Talk:
-    """A conversation for a door."""
-    talk = law.draw(strategy)
-    assume(door.takes(talk[0]))
-    return talk
 
 
 def faults_of(request: Request, dialect: str) -> Sequence[str]:
@@ -35,7 +28,7 @@ def faults_of(request: Request, dialect: str) -> Sequence[str]:
 def test_what_goes_out_for_a_damaged_history_is_valid(
     door: Door, law: st.DataObject, share: float
 ) -> None:
-    talk = tried(door, law, broken_talks())
+    talk = law.draw(broken_talks(door.dialects))
     dialect, _ = talk
 
     for request in door.requests(talk, Ask(share, SMALL)):
@@ -48,10 +41,12 @@ def test_what_goes_out_for_a_damaged_history_is_valid(
 def test_what_goes_out_for_a_valid_history_is_valid(
     door: Door, law: st.DataObject, share: float
 ) -> None:
-    talk = tried(door, law, talks())
+    talk = law.draw(talks(door.dialects))
     dialect, _ = talk
 
     for request in door.requests(talk, Ask(share, SMALL)):
+        if refused(request.history, dialect):
+            continue  # a framework has no message for some, which tears what belongs to them
         assert refused(request.view, dialect) == []
         assert undeclared(request.view, request.history) == []
         if dialect == "responses":
@@ -64,13 +59,13 @@ def test_what_goes_out_for_a_valid_history_is_valid(
 def test_a_repair_is_told_and_what_is_not_repaired_is_the_very_object(
     door: Door, law: st.DataObject
 ) -> None:
-    talk = tried(door, law, broken_talks())
+    talk = law.draw(broken_talks(door.dialects))
     dialect, _ = talk
 
     for request in door.requests(talk, Ask(1.0, ALL_SHOWN)):
         if faults_of(Request(request.history, request.history), dialect):
-            assert request.told, "nobody hears of the repair"
-        elif not (door.makes_own or request.told):
+            assert request.told or not door.tells, "nobody hears of the repair"
+        elif door.tells and not (door.makes_own or request.told):
             assert same(request.view, request.history)
 
 

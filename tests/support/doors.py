@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from click.testing import CliRunner
-from generated import Messages
+from generated import DIALECTS, Messages
 from mcp_door import ask, connected, workspace_in
 from talks import Talk
 
 from context_compression import BudgetTooSmall, Session, compress, count_tokens
 from context_compression.cli import main
+from context_compression.conversation.messages import is_by_model
 from context_compression.hooks.requests import view_to_send
 from context_compression.integrations.translation import Translation, fit
 from context_compression.testing import Dialect
@@ -77,21 +78,19 @@ class Door:
         name: of the door.
         send: makes its requests; the folder is empty and belongs to them.
         grows: whether it is given a growing history.
-        dialects: those that it takes; empty for all.
+        dialects: those that it takes.
         is_slow: whether a request of it takes long, so that a law should try fewer examples.
         makes_own: whether it makes the messages anew, so that nothing is the very object.
+        tells: whether its caller can read what was repaired.
     """
 
     name: str
     send: Send
     grows: bool = False
-    dialects: Sequence[Dialect] = ()
+    dialects: Sequence[Dialect] = DIALECTS
     is_slow: bool = False
     makes_own: bool = False
-
-    def takes(self, dialect: Dialect) -> bool:
-        """Whether it takes messages of a dialect."""
-        return not self.dialects or dialect in self.dialects
+    tells: bool = True
 
     def requests(self, talk: Talk, asked: Ask) -> list[Request]:
         """The requests for a conversation."""
@@ -100,9 +99,10 @@ class Door:
 
 
 def growing(messages: Messages) -> Iterator[Messages]:
-    """The histories of some requests; the last one is all."""
-    ends = {*range(len(messages), 0, -max(1, len(messages) // REQUESTS))}
-    yield from (messages[:end] for end in sorted(ends))
+    """The histories of some requests, which follow the user's words or results; the last is all."""
+    ends = [end for end in range(1, len(messages)) if not is_by_model(messages[end - 1])]
+    for end in (*ends[:: max(1, len(ends) // REQUESTS)], len(messages)):
+        yield messages[:end]
 
 
 def _compress(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
@@ -181,11 +181,12 @@ def _undone(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> I
     if messages:
         session.record(*messages)
     try:
-        changed = session.compress(target_tokens=asked.target(messages)).changed
+        result = session.compress(target_tokens=asked.target(messages))
     except BudgetTooSmall:
-        changed = False
-    yield Request(messages, session.view(), session.status().warnings)
-    if changed:
+        result = None
+    told = [*session.status().warnings, *(result.repairs if result else ())]
+    yield Request(messages, session.view(), told)
+    if result and result.changed:
         yield Request(messages, session.undo(), session.status().warnings)
 
 
@@ -241,7 +242,8 @@ def _adapter(
     """The messages of a framework, made of ours, as far as it has such messages."""
     given = [*_made(translation(()), messages)]
     session = _session(asked, folder)
-    for history in growing(given):
+    for so_far in growing([*map(translation(given).read, given)]):
+        history = given[: len(so_far)]
         translated = translation(history)
         view = fit(session, history, translated)
         read: list[Any] = [[*map(translated.read, each)] for each in (history, view)]
@@ -291,7 +293,7 @@ _ALL = (
     Door("undo", _undone),
     Door("context_compress", _tool, is_slow=True, makes_own=True),
     Door("command", _command, is_slow=True, makes_own=True),
-    Door("hooks", _hooks, grows=True),
+    Door("hooks", _hooks, grows=True, tells=False),
 )
 _ADAPTERS: Sequence[tuple[str, Any, Dialect]] = (
     ("langchain_core", _of_langchain, "vercel"),
