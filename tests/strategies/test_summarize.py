@@ -152,7 +152,7 @@ def test_a_turn_too_long_to_keep_is_summarised_in_two_parts() -> None:
     for n in range(20):
         run = Run(f"long{n}", "Bash", {"command": f"make part{n}"}, f"part {n} built\n" * 40)
         messages += tool_step([run], "anthropic")
-    asked = ScriptedSummarizer("HISTORY PART", "PREFIX PART")
+    asked = ScriptedSummarizer("## Goal\nHISTORY PART", "## Original Request\nPREFIX PART")
 
     result = summarized(messages, asked)
 

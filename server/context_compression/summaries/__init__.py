@@ -6,6 +6,7 @@ The strategy `summarize` decides when a summary is made, and what else a view ke
     choice.py          who writes them: a summarizer that is passed, or a model of the settings
     serialization.py   a conversation as text, within a token budget
     prompts/           the instructions; a file of the user may replace each
+    acceptance.py      whether an answer is a summary
     record.py          `SummaryRecord`: what a summary covers, and its cost
     overflow.py        whether an error of a provider means "too long"
     llms/              a module for each way to call a model

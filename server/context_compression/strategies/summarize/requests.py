@@ -13,6 +13,7 @@ from context_compression.errors import SummaryError
 from context_compression.evidence.redaction import redact
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
+from context_compression.summaries.acceptance import why_no_summary
 from context_compression.summaries.serialization import serialize
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
@@ -88,6 +89,8 @@ class Requests:
                     raise SummaryError("The summary is empty.")
                 if self._plan.counter.text(text) >= most:
                     raise SummaryError(TOO_LARGE)
+                if why := why_no_summary(text, request.instructions):
+                    raise SummaryError(f"The answer is no summary: {why}.")
                 return text
             except SummaryError as error:
                 left = request.attempts - error.attempts
