@@ -231,6 +231,40 @@ def test_only_the_listed_sessions_are_read(home: Path, run: Run, monkeypatch: py
     assert (len(listing.sessions), listing.older) == (4, 26)
 
 
+def test_a_session_that_is_too_large_to_be_read_has_a_title_and_a_size(home: Path, run: Run):
+    """Of the last megabytes, a result alone; what the request before it cost comes earlier."""
+    call: dict[str, Any] = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    usage = {"input_tokens": 70_000, "output_tokens": 5}
+    said: dict[str, Any] = {
+        "role": "assistant",
+        "id": "m",
+        "model": "x",
+        "content": [call],
+        "usage": usage,
+    }
+
+    def row(number: int, message: dict[str, Any]) -> str:
+        about = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None}
+        about |= {"type": message["role"], "sessionId": CLAUDE_ID, "cwd": str(Path.cwd())}
+        return json.dumps(about | {"message": message}) + "\n"
+
+    long = {"type": "tool_result", "tool_use_id": "t", "content": "x" * 11_000_000}
+    path = claude_file(home)
+    path.parent.mkdir(parents=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.write(row(0, {"role": "user", "content": "Find the leak."}))
+        for number in range(1, 7):
+            file.write(row(number, {"role": "user", "content": [{**long, "tool_use_id": "o"}]}))
+        file.write(row(7, said))
+        file.write(row(8, {"role": "user", "content": [long]}))
+    assert path.stat().st_size > LONGEST_READ
+
+    [large] = listed(run)
+
+    assert (large["title"], large["problem"]) == ("Find the leak.", "")
+    assert large["tokens"] > 70_000  # the long result came after that request
+
+
 LARGE = [path for path in recordings() if path.stat().st_size > 200_000]
 
 

@@ -68,7 +68,7 @@ class Codex:
             "exec",
             *resumed,
             *("--json", "--skip-git-repo-check"),
-            *(part for name, value in self._told(model) for part in ("-c", f"{name}={value}")),
+            *(part for name, value in self.told(model) for part in ("-c", f"{name}={value}")),
             *self.options,
             *options,
             prompt,
@@ -82,7 +82,8 @@ class Codex:
         self.config.parent.mkdir(exist_ok=True)
         return self.desk.run(self.command, *arguments, **environ)
 
-    def _told(self, model: ScriptedModel) -> list[tuple[str, str]]:
+    def told(self, model: ScriptedModel) -> list[tuple[str, str]]:
+        """Settings for the command line: the model, and nothing that asks or calls home."""
         provider = {
             "name": "scripted", "base_url": f"{model.url}/v1", "env_key": "FAKE_KEY",
             "wire_api": "responses", "request_max_retries": 0, "stream_max_retries": 0,

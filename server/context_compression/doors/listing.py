@@ -217,7 +217,7 @@ def _with_transcript(
         id=opened.session.id,
         project=transcript.project or about.project,
         title=title,
-        tokens=_size(opened),
+        tokens=_size(opened) if ends is None or transcript.usage else None,
         window=opened.session.settings.token_budget,
         compactions=compactions,
         archived=opened.session.log.exists,

@@ -150,7 +150,7 @@ def _notice(session: Session, missing: int) -> str:
             f"{removed} context_restore(ref=…) brings an original back; context_restore(query=…) "
             "searches.",
             fenced("\n\n".join(filter(None, [*_milestones(state), ledger]))),
-            "The newest texts:",
+            *(["The newest texts:"] if texts else []),
             *(f"- {ref}: {one_line(state.refs[ref]['what'])}" for ref in texts[: -REFS - 1 : -1]),
         ]
     )

@@ -19,8 +19,8 @@ from context_compression.transcripts.rows import Rows
 from context_compression.transcripts.transcript import Row, Transcript, earlier_rows
 from context_compression.transcripts.unpacking import is_packed
 
-LAST_BYTES = 512 * 1024
-"""How many bytes at the end of a file are read."""
+LAST_BYTES = (512 * 1024, 8 * 1024 * 1024, 32 * 1024 * 1024)
+"""How many bytes at the end of a file are read; more, if fewer do not tell the usage."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Ends:
     """A conversation by the ends of its file.
 
     Attributes:
-        transcript: its size is known; its messages are incomplete.
+        transcript: its messages are incomplete; without usage, its size is not known.
         files: the files that the conversation goes through, and the byte before which its rows in
             each end; `None` for the end of the file.
     """
@@ -41,11 +41,13 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
     """The conversation by the first and last rows of a file.
 
     `None` if that does not tell its size, or spares nothing: the conversation is small, or packed,
-    or no host recognises its first rows, or its last rows do not tell the usage of a request.
+    or no host recognises its first rows, or its last rows do not tell the usage of a request. One
+    of more than 64 MB is never read as a whole for this; its usage may be missing.
 
     Raises:
         TranscriptError: there is no such file, or it cannot be read.
     """
+    ends: Ends | None = None
     with opened(path, MAX_BYTES) as stream:
         size = path.stat().st_size
         if is_packed(stream):
@@ -56,23 +58,28 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
         if (host := next(written_by, None)) is None:
             return None
         earlier = earlier_rows(host, (row for row, _ in first), path)
-        before = earlier.ends if earlier else ()
-        if size + sum(map(_bytes, before)) <= 2 * LAST_BYTES:
-            return None
-        is_long = size > 2 * LAST_BYTES
-        if is_long and stream.tell() > size - LAST_BYTES:
-            return None
+        files = [*(earlier.ends if earlier else ()), (path, None)]
+        whole, after_first = sum(map(_bytes, files)), stream.tell()
 
         def load(at: At) -> Row:
             stream.seek(at.offset)
             return row_in(stream.read(at.length))
 
-        reader = host.reader()
-        for row, at in chain(first, _last(stream, path, size) if is_long else rows):
-            reader.add(row, at)
-        transcript = reader.transcript(path, load)
-    covers = transcript.usage[1] if transcript.usage else 0
-    return Ends(transcript, [*before, (path, None)]) if covers else None
+        for last in LAST_BYTES:
+            if whole <= 2 * last:
+                return None
+            goes_on = (
+                after_first > size - last
+            )  # few rows are left of a fork, or the first are long
+            reader = host.reader()
+            for row, at in chain(first, rows if goes_on else _last(stream, path, size - last)):
+                reader.add(row, at)
+            ends = Ends(reader.transcript(path, load), files)
+            if ends.transcript.usage and ends.transcript.usage[1]:
+                return ends
+            if goes_on:
+                break
+    return ends if whole > 2 * LAST_BYTES[-1] else None
 
 
 def _bytes(part: tuple[Path, int | None]) -> int:
@@ -80,8 +87,8 @@ def _bytes(part: tuple[Path, int | None]) -> int:
     return path.stat().st_size if stop is None else stop
 
 
-def _last(stream: BinaryIO, path: Path, size: int) -> Rows:
-    stream.seek(size - LAST_BYTES)
+def _last(stream: BinaryIO, path: Path, start: int) -> Rows:
+    stream.seek(start)
     stream.readline()  # the rest of a row that began before
     return Rows(Lines(stream, path, MAX_BYTES, stream.tell()))
 

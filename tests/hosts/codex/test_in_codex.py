@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 import talkative_server
+from codex_app import AppServer
 from other_hosts import CODEX, SERVER, Codex
 from real_hosts import Desk, calling, saying
 from scripted_model import ScriptedModel
+from transcripts import shown
 
+from context_compression import hosts
+from context_compression.hosts.codex.stored_sessions import sessions
 from context_compression.session import Session
 from context_compression.store import Store
 
@@ -144,3 +148,57 @@ def test_codex_goes_on_when_our_server_is_gone(codex: Codex):
         codex.ask(model, "count")
 
     assert "line 1 of it\nline 2 of it" in model.turns[-1].results[-1]
+
+
+def said_in(model: ScriptedModel) -> list[str]:
+    """The prompts and answers in the newest request, without what Codex adds."""
+    return [said for said in model.turns[-1].said if said.startswith(("user: ask", "assistant: "))]
+
+
+def test_forks_and_edited_prompts_are_read_as_the_model_was_sent_them(codex: Codex):
+    told = calling(f"{OURS}status", tokens=4_321)
+    script = ["one", calling("exec_command", cmd=LONG), "two", "wrong", "right",
+              "forked", told, "told", "again", "last"]  # fmt: skip
+
+    with ScriptedModel(script, aside="A SUMMARY") as model, AppServer(codex, model) as app:
+        thread = app.start()
+        app.turn(thread, "ask one")
+        app.turn(thread, "ask two")
+        wrong = app.turn(thread, "ask wrongly")
+        app.revert(thread, wrong)
+        app.turn(thread, "ask rightly")
+        edited = said_in(model)
+        fork = app.fork(thread)
+        app.turn(fork, "ask in the fork")
+        forked = said_in(model)
+        app.turn(fork, "ask how full it is")
+        status = model.turns[-1].results[-1]
+        app.compact(fork)
+        app.turn(fork, "ask after the compaction")
+        notices = [said for said in model.turns[-1].said if "context_restore(ref=" in said]
+        app.archive(thread)
+
+    assert edited == ["user: ask one", "assistant: one", "user: ask two", "assistant: two",
+                      "user: ask rightly"]  # fmt: skip
+    ours = [line.replace(" | ", ": ") for line in read_thread(codex, thread)]
+    assert [line for line in ours if line in edited] == edited
+    assert not any("wrongly" in line for line in ours)
+    assert [*edited, "assistant: right", "user: ask in the fork"] == forked
+    assert "4,331 of 258,400 tokens used" in status
+    archived = Session(Store(codex.desk.store), fork)
+    [notice] = notices
+    named = re.findall(r"(?:\bref |^- )([0-9a-f]{6,})\b", notice, re.MULTILINE)
+    assert all(archived.restore(ref, note=False) for ref in named)
+    assert "Newest tool result: " in notice and not notice.endswith("The newest texts:")
+    kept = "".join(archived.restore(ref, note=False) for ref in archived.state().refs)
+    assert "in the fork" in kept
+    found = re.search(r"\[Bash: [^\]]*?; ref (\w+);", kept)  # of the thread it was forked from
+    assert found
+    assert "line 500 of it" in codex.desk.run(*SERVER, "restore", found[1]).stdout
+    assert {each.id for each in sessions({}, codex.desk.home)} == {thread, fork}
+
+
+def read_thread(codex: Codex, thread: str) -> list[str]:
+    """A thread as we read it, by its id."""
+    [found] = [each for each in sessions({}, codex.desk.home) if each.id == thread]
+    return shown(hosts.read(found.path))
