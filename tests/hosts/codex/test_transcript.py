@@ -5,6 +5,8 @@ from inline_snapshot import snapshot
 from transcripts import FIXTURES, Row, rows_of, shown, written
 
 from context_compression import hosts
+from context_compression.conversation import formats
+from context_compression.conversation.authors import user_words
 
 
 def read(name: str) -> hosts.Transcript:
@@ -202,3 +204,21 @@ def test_items_and_rows_we_do_not_know_are_counted_and_items_kept(tmp_path: Path
         "Rows of types we do not know were skipped: 1 (weather 1).",
         "Items of types we do not know are carried along as they are: 1 (hologram 1).",
     ]
+
+
+def test_what_another_agent_wrote_is_text_that_no_user_said(tmp_path: Path):
+    part = {"type": "input_text", "text": "The port is 7441."}
+    item: Row = {"type": "agent_message", "author": "/root/a", "recipient": "/root"}
+    sealed = {"type": "encrypted_content", "encrypted_content": "c2VhbGVk"}
+    added = [
+        {"type": "response_item", "payload": {**item, "content": content}}
+        for content in ([part], [part, sealed])
+    ]
+
+    transcript = hosts.read(written(tmp_path / "s.jsonl", [*rows("session"), *added]))
+
+    *_, readable, opaque = transcript.messages
+    [message] = formats.parse([readable]).messages
+    assert "7441" in message.text and "/root/a" in message.text
+    assert not user_words(message)
+    assert opaque["content"] == [added[1]["payload"]]

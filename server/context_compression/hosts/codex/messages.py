@@ -19,6 +19,7 @@ MODEL_ITEMS = {  # by the model, in addition to its messages and calls
 FROM_CODEX = (
     "# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>",
     "<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<hook_prompt",
+    "<agent_message",
 )  # fmt: skip
 """The beginnings of texts that Codex itself puts into the user's role."""
 SETTINGS = (
@@ -67,6 +68,8 @@ class Messages:
                 self.orphans += 1
         elif is_the_models(item):
             return self._say(_blocks_of_model(item))
+        elif kind == "agent_message" and (said := _of_agent(item)):
+            self._put("user", said)
         elif kind == "message":
             role = "developer" if item.get("role") == "developer" else "user"
             self._put(role, _parts(item.get("content")))
@@ -124,6 +127,16 @@ def _blocks_of_model(item: Item) -> list[Any]:
             return [call(string(item, "call_id"), "tool_search", item.get("arguments"))]
         case _:  # run by the provider: the call and its result are one item
             return [item]
+
+
+def _of_agent(item: Item) -> list[Any]:
+    """What another agent of the same run wrote, marked as such; empty if it is encrypted."""
+    parts = _parts(item.get("content"))
+    texts = [part["text"] for part in parts if part.get("type") == "text"]
+    if not texts or len(texts) < len(parts):
+        return []
+    about = f"from {string(item, 'author')} to {string(item, 'recipient')}"
+    return [text("\n".join([f"<agent_message {about}>", *texts, "</agent_message>"]))]
 
 
 def _reasoning(item: Item) -> list[Any]:
