@@ -1,6 +1,5 @@
 """A forecast of the cost of a summary, and whether it pays; no model is asked."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
@@ -17,7 +16,8 @@ from context_compression.tokens.usage import Messages
 ASSUMED_SHARE = 0.2
 """The assumed size of a summary that is not written yet, as a share of its source, and at most this
 share of a target."""
-CONVERSATION = re.compile(r"<conversation>\n(.*)\n</conversation>", re.S)
+BEGINS, ENDS = "<conversation>\n", "\n</conversation>"
+"""What stands before and after the conversation in the prompt of a request."""
 
 
 @dataclass
@@ -151,5 +151,6 @@ def cache_sentence(forecast: Forecast) -> str:
 
 def conversation_in(request: SummaryRequest) -> str:
     """The text of the conversation in a request; the complete prompt if it marks none."""
-    match = CONVERSATION.search(request.prompt)
-    return match[1] if match else request.prompt
+    begin, end = request.prompt.find(BEGINS), request.prompt.rfind(ENDS)
+    inside = begin >= 0 and end >= begin + len(BEGINS)
+    return request.prompt[begin + len(BEGINS) : end] if inside else request.prompt

@@ -34,7 +34,7 @@ class Loss:
     lost: int = 0
 
 
-CODE = re.compile(r"\s*(?:#|//|--|[$>] )|&&|\|\||[\w.-]+\.[a-z]{1,4}\b|[{};=<>]\s*\Z|\w\(|_\w|/\w")
+CODE = re.compile(r"#|//|--|[$>] |&&|\|\||[\w.-]\.[a-z]{1,4}\b|[{};=<>]\s*\Z|\w\(|_\w|/\w")
 """A sign of code, commands or headings, which are in no language that could be judged."""
 
 

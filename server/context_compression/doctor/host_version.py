@@ -21,7 +21,7 @@ from context_compression.transcripts.lines import string
 PATIENCE = 4  # seconds; programs that are no npm packages take less than one
 LONGEST = 10_000  # bytes that a program may print
 LONGEST_LINE = 60  # characters shown of them
-NUMBER = re.compile(r"\d+(?:\.\d+)+")
+NUMBER = re.compile(r"(?<!\d)\d++(?:\.\d++)++")
 
 
 def check_version(host: Host, machine: Machine) -> Iterator[Finding]:

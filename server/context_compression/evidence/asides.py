@@ -35,8 +35,8 @@ LETTERS = 0.6
 """The share of letters in a sentence, not counting blanks; code and data have fewer."""
 LETTER_RUN = re.compile(r"[^\W\d_]+")
 OPENS = re.compile(r"[\"'«“„¿¡(（「『*•-]*\s*[^\W\d_]")
-CLOSES = re.compile(r"[^\W_][\"'»”)）」』]*\Z|[.!。！।۔።။]+[\"'»”)）」』*]*\Z")
-STOPS = re.compile(r"[.!。！।۔።။]+[\"'»”)）」』*]*\Z")
+CLOSES = re.compile(r"[^\W_][\"'»”)）」』]*\Z|[.!。！।۔።။][\"'»”)）」』*]*\Z")
+STOPS = re.compile(r"[.!。！।۔።။][\"'»”)）」』*]*\Z")
 CODE = re.compile(r"[{}\[\]<>|=;\\]|\(\)|::|->|^\s*(?:at|from|import|def|class|return|File) ")
 """What a sentence of the user seldom holds, but code, data and stack traces do."""
 

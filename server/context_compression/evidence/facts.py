@@ -109,7 +109,7 @@ ENDED = re.compile(
     re.MULTILINE,
 )
 """A line that tells how a run of tests or a build ended."""
-WITHOUT_CONTENT = re.compile(r"\s*(?:</[\w-]+>|```)?\s*")
+WITHOUT_CONTENT = re.compile(r"\s*+(?:</[\w-]+>|```)?\s*+")
 """A line that is blank or closes a tag or a fenced block."""
 
 

@@ -27,19 +27,19 @@ QUOTE = re.compile(
 )
 WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{SIGNS}]{{3,}}")
 """A number with separators, or a word, even directly after a number."""
-ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\]]*\]")
+ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\[\]]*\]")
 SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
-PLACE = re.compile(r"(?::\d+(?:-\d+)?)+$|#L\d+(?:-L?\d+)?$")
+PLACE = re.compile(r"(?::\d++(?:-\d++)?){1,4}$|#L\d+(?:-L?\d+)?$")
 """Line numbers after a path, which are ignored because the source may write them differently."""
 PUNCTUATION = ".:,-+@~$#\\/"
-PATH = re.compile(r"\.\w{1,8}$|^(?:~|[A-Za-z]:|\.{2,3})?[/\\][^/\\]+[/\\]|/.*[\d_.]")
+PATH = re.compile(r"\.\w{1,8}$|^(?:~|[A-Za-z]:|\.{2,3})?[/\\][^/\\]+[/\\]|\A[^/]*+/[^\d_.]*+[\d_.]")
 """A path has an extension, a root, or a digit, `_` or dot after its first `/`, unlike `and/or`."""
 ROUNDED = re.compile(r"[kKMGT][bB]?$")
 """The end of a rounded number such as `120k`, which the source need not have."""
 NAMED = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 """An id with a word before it: `task_df77533d`."""
-RANGE = re.compile(r"\d{3,}-\d{3,}")
-NUMBER_SIGNS = re.compile(r"^[$#v]+|(?:%|[a-zA-Z]+)$")
+RANGE = re.compile(r"(?<!\d)\d{3,}+-\d{3,}+")
+NUMBER_SIGNS = re.compile(r"^[$#v]+|(?:%|(?<![a-zA-Z])[a-zA-Z]++)$")
 DIGITS = frozenset(string.digits)
 WORDS = DIGITS | frozenset(string.ascii_lowercase + "_")
 

@@ -43,8 +43,8 @@ BEGINNINGS = (
         rf"Full output saved to: {PATH}\n"
     ),
     re.compile(
-        r"Error: result \((?P<size>[\d,]{1,20} characters)[^\n)]*\) exceeds maximum allowed tokens"
-        rf"\. Output has been saved to {PATH}\.\n"
+        r"Error: result \((?P<size>[\d,]{1,20} characters)[^\n)]{0,200}\) exceeds maximum"
+        rf" allowed tokens\. Output has been saved to {PATH}\.\n"
     ),
     re.compile(
         r"(?:\{\"output\": ?\")?Output too large\. Showing first [\d,]+ and last [\d,]+ "
@@ -55,7 +55,8 @@ BEGINNINGS = (
 OMITTED = re.compile(r"\.\.\. \[([\d,]{1,20} characters) omitted\] \.\.\.")
 ENDING = re.compile(
     rf"(?:\[Showing lines (?P<first>{NUMBER})-(?P<last>{NUMBER}) of (?P<of>{NUMBER})"
-    rf"[^\n\]]*?Full output: {PATH}\]|The tool call succeeded but the output was truncated\. "
+    rf"[^\n\[\]]{{0,200}}?Full output: {PATH}\]"
+    r"|The tool call succeeded but the output was truncated\. "
     r"Full output saved to: (?P<saved>[^\n;\[\]\"\\]{1,400}))"
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from context_compression.conversation.messages import Message, Text
 from context_compression.evidence.facts import commands_of, outcome_lines
 
-UNDO = re.compile(r"\bgit (?:-\S+ \S+ )*(?:checkout|restore|stash|reset|revert|clean)\b")
+UNDO = re.compile(r"\bgit (?:-\S+ \S+ ){0,5}(?:checkout|restore|stash|reset|revert|clean)\b")
 """A command that takes changes back, or puts them aside."""
 
 

@@ -24,7 +24,8 @@ from context_compression.evidence.ledger.tasks import TASK_TOOL
 from context_compression.evidence.outdated import Outdated
 
 PLAN = words("plan")
-PLAN_FILE = re.compile(r"(?<![a-z])plans?(?![a-z]).*\.(?:md|mdx|txt)\Z", re.IGNORECASE | re.DOTALL)
+_PLAN = r"(?<![a-z])plans?(?![a-z])"
+PLAN_FILE = re.compile(rf"{_PLAN}(?:(?!{_PLAN}).)*\.(?:md|mdx|txt)\Z", re.IGNORECASE | re.DOTALL)
 """The last folder and the name of a file that holds a plan."""
 LONGEST_ENDING = 200
 """How many characters at the end of a path are compared with `PLAN_FILE`."""

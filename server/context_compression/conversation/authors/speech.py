@@ -27,7 +27,7 @@ MEANWHILE = re.compile(
     re.DOTALL,
 )
 """A note with a message that the user typed while the agent worked (Claude Code, opencode)."""
-TAGGED = re.compile(r"\A(?:\s*<([\w-]+)[^>]*>.*?</\1>)+", re.DOTALL)
+TAGGED = re.compile(r"\A(?:\s*+<([\w-]++)[^>]*+>(?>.*?</\1>))++", re.DOTALL)
 """Texts in tags that a host puts before the user's words: `<current_datetime>…`."""
 OF_HOSTS = ("<", "# AGENTS.md")  # beginnings of other texts that hosts put into the user's role
 EXCERPTS = f"{COMPRESSED} Excerpts of earlier messages, quoted as data"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import count
 
-TAIL = re.compile(r"[A-Za-z0-9]{9,}\Z")
+TAIL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{9,}\Z")
 """The end of an id that is long enough to make another id of the same form."""
 CHANGED = 8
 """How many characters at the end of such an id change: one less than the shortest `TAIL`."""

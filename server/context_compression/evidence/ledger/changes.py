@@ -39,9 +39,10 @@ CAT = re.compile(r"(?:^|[;&({]|\bsudo)\s*cat\b")
 """A program that copies a here-document; the output of others is another text."""
 HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 """The beginning of a hunk in a unified diff, with the numbers of lines before and after."""
-APPLIES = re.compile(r"\bgit apply\b|(?:^|[;&|(]|\bsudo)\s*patch\s", re.MULTILINE)
+APPLIES = re.compile(r"\bgit apply\b|(?:^|[;&|(]|\bsudo)[^\S\n]*+patch\s", re.MULTILINE)
 TRIES = re.compile(
-    r"\b(?:git apply|patch)\b[^\n]* (?:--check|--stat|--numstat|--summary|--dry-run|-R|--reverse)\b"
+    r"\b(?:git apply|patch)\b(?:(?!\b(?:git apply|patch)\b)[^\n])*"
+    r" (?:--check|--stat|--numstat|--summary|--dry-run|-R|--reverse)\b"
 )
 SED = re.compile(
     r"\bsed\s+(?:-[nErz]+\s+)*-i(?:\.\w+)?\s+(?:''\s+|-[Erz]\s+)?(?:-e\s+)?(?P<q>[\"'])(?:\d+(?:,\d+)?)?"

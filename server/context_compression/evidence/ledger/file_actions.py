@@ -171,8 +171,8 @@ def clean(path: str, folder: str = "") -> str:
 
 
 PATCH = re.compile(
-    r"^\*\*\* (?P<deed>Add File|Update File|Delete File|Move to): (?P<path>.+?)\s*$"
-    r"|^--- (?P<old>[^\t\n]+).*\n\+\+\+ (?P<new>[^\t\n]+)"
+    r"^\*\*\* (?P<deed>Add File|Update File|Delete File|Move to): (?P<path>.*\S)[^\S\n]*+$"
+    r"|^--- (?P<old>[^\t\n]++).*+\n\+\+\+ (?P<new>[^\t\n]+)"
     r"|^rename from (?P<from>.+)\nrename to (?P<to>.+)",
     re.M,
 )

@@ -11,7 +11,7 @@ MOST_LINES = 20
 ZERO = re.compile(r"\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?|problems?|issues)\b", re.I)
 NEEDLES = (*evidence.ERROR_WORDS, "fail:", "err!")
 REPORT = re.compile(
-    r"\b\w*(?:Error|Exception)\b\s*(?:[:(]|$)|\b[Ee]rror\b(?:\[\w+\]| \w+\d+)?\s*[:!]|\s error\s "
+    r"\b\w*(?:Error|Exception)\b\s*(?:[:(]|$)|\b[Ee]rror\b(?:\[\w+\]| \w+\d)?\s*[:!]|\s error\s "
     r"|\bERR!|\b(?:ERROR|FAIL|FAILED|FAILURE|Traceback)\b|\b(?:fatal|panic|undefined):|\bfailed\b"
     r"|command not found|No such file|[Pp]ermission denied|\bcannot |\bnot found\b|[✗✖]"
     r"|错误|失败|异常"
@@ -29,7 +29,9 @@ WORDS = {
 }
 NAME = {word: name for name, words in WORDS.items() for word in words.split()}
 COUNT = re.compile(
-    rf"\b(\d{{1,3}}(?:,\d{{3}})+|\d+) ({'|'.join(NAME)})\b(?=\W*$|\s*[,;|)(]| in | tests?\b)", re.I
+    rf"\b(?<!\d,)(\d{{1,3}}(?:,\d{{3}})+|\d+) ({'|'.join(NAME)})\b"
+    r"(?=\W*$|\s*[,;|)(]| in | tests?\b)",
+    re.I,
 )
 NODE = re.compile(r"^(?:#|ℹ) (pass|fail|skipped|todo) (\d+)$", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\s+(?:OK|FAILED)(?: \((.*)\))?", re.M)
@@ -75,7 +77,7 @@ def _unittest(text: str) -> dict[str, int]:
         return {}
     counts = {
         NAME.get(word, "skipped"): int(number)
-        for word, number in re.findall(r"(\w+)=(\d+)", summary[2] or "")
+        for word, number in re.findall(r"(?<!\w)(\w++)=(\d+)", summary[2] or "")
     }
     return counts | {"passed": int(summary[1]) - sum(counts.values())}
 

@@ -167,6 +167,7 @@ def written(word: str, script: Script) -> str:
     """An expression with its short forms written out."""
     letter = MARKED if script.value.marks else r"\w"
     word = re.sub(r"(?<!\\w)\*", r"\\w*", word.removesuffix("*") if _is_open(word) else word)
+    word = word.replace(r"\w*", r"\w{0,40}")  # no limit would cost the square of a long word
     for pair, single in COMPOSED.items():
         word = word.replace(pair, f"(?:{pair}|{single})") if pair in word else word
     if script.value.blanks:

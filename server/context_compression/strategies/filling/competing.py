@@ -40,7 +40,7 @@ from context_compression.strategies.quoting import QuotedText, weight_of
 from context_compression.strategies.repeats import repeated_texts
 
 DONE_ONCE = re.compile(
-    r"\b(?:git (?:-\S+ \S+ )*(?:commit|push|merge|revert)"
+    r"\b(?:git (?:-\S+ \S+ ){0,5}(?:commit|push|merge|revert)"
     r"|(?:gh|glab) \w+ (?:create|merge|comment|close|edit|review)"
     r"|(?:npm|pnpm|yarn|cargo|twine|docker) (?:publish|push|upload)|(?:kubectl|terraform) apply)"
     r"(?![-\w])(?!.*--dry-run)"

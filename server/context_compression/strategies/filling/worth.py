@@ -92,7 +92,8 @@ def value_in_talk(text: str) -> Value:
     It is worth more if it tells when something happens, a number or a name, or the speaker's own
     life, and less if it asks.
     """
-    told = LABEL.sub("", text, count=1)
+    label = LABEL.match(text)
+    told = text[label.end() :] if label else text
     return Value(
         (measured.QUESTION_WEIGHT if QUESTION.search(text) else 1.0)
         * (measured.SELF_WEIGHT if SELF.search(text) else 1.0),

@@ -7,7 +7,6 @@ Bash.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,10 @@ SHOWN = 2_000
 """Characters that the host shows of an output that it saved to a file."""
 MOST_BYTES = 4_000_000
 """The most bytes of such a file that a hook reads, as it must answer quickly."""
-SAVED = re.compile(r"Output has been saved to (.+?)\.\n")
+TOO_LONG = "Error: result ("
+SAVED = "Output has been saved to "
+"""The beginning of the first line that the host shows of a saved output, and what comes before the
+path in it."""
 BLOCKS = ("text", "image", "audio", "resource", "resource_link")
 
 
@@ -87,8 +89,9 @@ def _of_server(response: Any, results: Path | None) -> Output | None:
         response = json.dumps(response, ensure_ascii=False, separators=(",", ":"))
     if not isinstance(response, str):
         return None
-    if response.startswith("Error: result (") and (match := SAVED.search(response)):
-        full_text = saved_text(match[1], results)
+    line, end, _ = response.partition(".\n")
+    if end and line.startswith(TOO_LONG) and SAVED in line:
+        full_text = saved_text(line.partition(SAVED)[2], results)
         return None if full_text is None else Output(full_text, lambda new: new, response)
     return Output(response, lambda new: new)
 
