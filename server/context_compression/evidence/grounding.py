@@ -22,8 +22,8 @@ FEWEST_DIGITS = 3
 LONGEST_WORD = 300
 """The most characters of a word that is looked up; a longer one is no path that a reader uses."""
 QUOTE = re.compile(
-    r'"([^"\n]{0,2000})"|“([^”\n]{0,2000})”|「([^」\n]{0,2000})」|『([^』\n]{0,2000})』'
-    r"|«([^»\n]{0,2000})»"
+    r'"([^"\n]{0,2000})"|“([^“”\n]{0,2000})”|「([^「」\n]{0,2000})」|『([^『』\n]{0,2000})』'
+    r"|«([^«»\n]{0,2000})»"
 )
 WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{SIGNS}]{{3,}}")
 """A number with separators, or a word, even directly after a number."""
