@@ -125,7 +125,7 @@ def _overview_of(findings: "Mapping[str, list[Finding]]", version: str) -> Itera
 def _in_short(findings: "list[Finding]") -> tuple[str, str, str]:
     """The mark of a host, its version, and "ok" or what to do, in a few words."""
     of_host = next((finding.says for finding in findings if finding.check == "host"), "")
-    number = re.search(r"\d+(?:\.\d+)+", of_host.partition(";")[0])
+    number = re.search(r"(?<!\d)\d++(?:\.\d++)++", of_host.partition(";")[0])
     version = number[0] if number else ""
     if findings[0].ok is None:  # it is not installed there
         return MARKS[None], version, findings[0].says
