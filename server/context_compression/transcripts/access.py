@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import ConversationNotFound, PathNotAllowed
+from context_compression.transcripts.opening import CheckedPath
 
 HOW_TO_ALLOW = (
     "The user can allow more, with the environment variable CONTEXT_COMPRESSION_ALLOWED_PATHS or "
@@ -47,7 +48,7 @@ class Access:
             raise PathNotAllowed(
                 f"{resolved} lies outside the folders that may be read: {folders}. {HOW_TO_ALLOW}"
             )
-        return resolved
+        return CheckedPath(resolved)
 
     def check_search(self) -> None:
         """Refuse to look for the host's live transcript where none may be read at all.
@@ -70,7 +71,7 @@ class Access:
             PathNotAllowed: the user switched off reading live transcripts.
         """
         if self.read_host_transcripts:
-            return path.resolve()
+            return CheckedPath(path.resolve())
         raise PathNotAllowed(
             "Reading the host's live transcript is switched off "
             "(CONTEXT_COMPRESSION_READ_HOST_TRANSCRIPTS). Pass the messages, or ask the user."
@@ -84,7 +85,7 @@ class Access:
         """
         resolved = Path(path).resolve()
         inside = resolved.suffix == ".jsonl" and resolved.is_relative_to(folder.resolve())
-        return resolved if inside and self.read_host_transcripts else None
+        return CheckedPath(resolved) if inside and self.read_host_transcripts else None
 
 
 def _resolved(root: Path) -> Path:

@@ -8,7 +8,6 @@ import codecs
 import json
 import os
 import re
-import stat
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
 from context_compression.progress import READING, advance, is_reported
+from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.unpacking import damages, unpacked
 
 LOOKED_INTO = 4096  # bytes at the start of a file that show whether it is binary
@@ -81,24 +81,6 @@ def translated(path: Path) -> Generator[None]:
         raise TranscriptError(f"{path} cannot be read: {error}. Pass another file.") from error
 
 
-def check_file(path: Path, max_bytes: int) -> None:
-    """Check that a path is an ordinary file of at most `max_bytes` bytes; its content is not read.
-
-    Raises:
-        TranscriptError: there is no such file, it is not an ordinary file, or it is too large.
-    """
-    if "\0" in str(path):
-        raise TranscriptError(f"{str(path)!r} is not a path. {EXPECTED}")
-    with translated(path):
-        about = path.stat()
-    if stat.S_ISDIR(about.st_mode):
-        raise TranscriptError(f"{path} is a folder. Pass the path of one file in it.")
-    if not stat.S_ISREG(about.st_mode):
-        raise TranscriptError(f"{path} is a device or a pipe. Only ordinary files are read.")
-    if about.st_size > max_bytes:
-        raise too_large(path, how_many(about.st_size, "byte"), max_bytes)
-
-
 @contextmanager
 def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
     """The stream of a file's bytes, unpacked if the file is gzip or Zstandard.
@@ -107,8 +89,11 @@ def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
         TranscriptError: there is no such file, it is not an ordinary file, has more than
             `max_bytes` (checked before anything is read), cannot be read, or is binary.
     """
-    check_file(path, max_bytes)
-    with translated(path), path.open("rb") as file:
+    if "\0" in str(path):
+        raise TranscriptError(f"{str(path)!r} is not a path. {EXPECTED}")
+    with translated(path), opened_once(path) as (file, size):
+        if size > max_bytes:
+            raise too_large(path, how_many(size, "byte"), max_bytes)
         start = file.peek(LOOKED_INTO)[:LOOKED_INTO]
         stream = unpacked(file, start, path)
         if stream is None and is_binary(start):
@@ -173,7 +158,7 @@ class Lines:
             return b""
         if len(data) > LONGEST:
             raise too_large(self.path, "a line longer than is allowed", LONGEST)
-        if self.end + len(data) > self.max_bytes:  # unpacked, or grown since `check_file`
+        if self.end + len(data) > self.max_bytes:  # unpacked, or grown since
             raise too_large(self.path, "more than is allowed", self.max_bytes)
         return data
 

@@ -19,6 +19,7 @@ from context_compression.hosts.opencode.transcript import before_each, transcrip
 from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
 from context_compression.transcripts.generations import Generations, major
 from context_compression.transcripts.lines import LONGEST, parse, string, too_large
+from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.reading import MAX_BYTES
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Transcript
@@ -57,9 +58,9 @@ def database_of(path: Path) -> tuple[Path, str | None] | None:
     for file, session in ((path, None), (path.parent, path.name)):
         try:
             if file.is_file():
-                with file.open("rb") as opened:
+                with opened_once(file) as (opened, _):
                     return (file, session) if opened.read(16) == SQLITE else None
-        except OSError:
+        except (OSError, TranscriptError):
             return None
     return None
 

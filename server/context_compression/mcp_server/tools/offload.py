@@ -1,6 +1,5 @@
 """`context_offload`: archives a text, a file, or the large tool results of a conversation."""
 
-import stat
 from collections.abc import Mapping
 
 from anyio.to_thread import run_sync
@@ -21,6 +20,7 @@ from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.session import Session
 from context_compression.strategies.offload import preview_of_text
 from context_compression.tokens import Counter
+from context_compression.transcripts.opening import opened_once
 from context_compression.workspace.own_sessions import OFFLOADED
 
 OFFLOAD_FACTS: Mapping[str, type] = {
@@ -121,15 +121,13 @@ def _read(call: Call, path: str) -> tuple[str, str]:
     except PathNotAllowed as error:
         raise PathNotAllowed(f"{error} A text that you have can be passed as content.") from error
     try:
-        about = file.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise TranscriptError(f"{file} is not a regular file. Pass the path of a text file.")
-        if about.st_size > MAX_BYTES:
-            raise TranscriptError(
-                f"{file} has {about.st_size:,} bytes; at most {MAX_BYTES:,} can be archived. Split "
-                "the file, or pass a part of it as content."
-            )
-        text = file.read_bytes().decode()
+        with opened_once(file) as (opened, size):
+            if size > MAX_BYTES:
+                raise TranscriptError(
+                    f"{file} has {size:,} bytes; at most {MAX_BYTES:,} can be archived. Split "
+                    "the file, or pass a part of it as content."
+                )
+            text = opened.read(MAX_BYTES).decode()
     except UnicodeDecodeError as error:
         raise TranscriptError(
             f"{file} is not UTF-8 text, and only text can be archived. The file is unchanged."

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.errors import TranscriptError
+from context_compression.transcripts.opening import CheckedPath, opened_once
 
 SHOWN = 2_000
 """Characters that the host shows of an output that it saved to a file."""
@@ -125,9 +127,10 @@ def saved_text(path: Any, results: Path | None) -> str | None:
     if results is None or not isinstance(path, str):
         return None
     try:
-        file = Path(path).resolve()
-        if file.parent != results.resolve() or file.stat().st_size > MOST_BYTES:
+        file = CheckedPath(Path(path).resolve())
+        if file.parent != results.resolve():
             return None
-        return file.read_bytes().decode()
-    except (OSError, ValueError):
+        with opened_once(file) as (opened, size):
+            return opened.read(MOST_BYTES).decode() if size <= MOST_BYTES else None
+    except (OSError, ValueError, TranscriptError):
         return None

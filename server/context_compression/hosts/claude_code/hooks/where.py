@@ -12,6 +12,7 @@ from context_compression.hosts.claude_code.about import projects_folder
 from context_compression.hosts.claude_code.transcript.row import prompt_tokens
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
@@ -88,10 +89,9 @@ def recent_messages(transcript: Path | None) -> Lately:
 
 def _last_rows(transcript: Path) -> Iterator[Mapping[str, Any]]:
     try:
-        with transcript.open("rb") as file:
-            size = file.seek(0, 2)
+        with opened_once(transcript) as (file, size):
             file.seek(max(0, size - LATELY))
             lines = file.read().split(b"\n")
-    except OSError:
+    except (OSError, TranscriptError):
         return
     yield from (row for line in lines for row in rows_of(line))  # the first line may be cut
