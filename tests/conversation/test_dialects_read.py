@@ -94,10 +94,10 @@ def test_a_spoken_answer_is_no_empty_message() -> None:
     assert count_tokens(messages) > count_tokens(LONG)
 
 
-def test_what_ollama_thinks_is_counted_and_no_empty_message() -> None:
+def test_what_ollama_thinks_is_counted_but_is_no_answer() -> None:
     messages: list[Json] = [ASKED, {"role": "assistant", "content": "", "thinking": LONG}, ASKED]
 
-    assert mended(messages) == ()
+    assert mended(messages) == ("message 1 held nothing but reasoning: left out",)
     assert count_tokens(messages) > count_tokens(LONG)
 
 

@@ -296,3 +296,68 @@ def test_a_broken_conversation_is_mended_and_compressed_in_one_go(dialect: Any) 
     assert refused(result.messages, dialect) == []
     assert result.repairs
     assert result.target_met
+
+
+def test_a_result_that_comes_when_the_model_has_gone_on_is_moved_to_its_call() -> None:
+    call, result = step("openai", LS)
+    note = {**result, "content": NO_RESULT}
+
+    for before in ([], [note]):
+        view, repairs = mended([HELLO, call, *before, HELLO, DONE, result, DONE], "openai")
+
+        assert view == [HELLO, call, result, HELLO, DONE, DONE]
+        assert repairs[0].endswith("came late: moved to their calls")
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_an_answer_of_nothing_but_reasoning_is_left_out(key: str) -> None:
+    stopped = {"role": "assistant", "content": "", key: "Let me see."}
+    messages = [HELLO, *step("openai", LS), stopped, HELLO]
+
+    view, repairs = mended(messages, "openai")
+
+    assert view == [*messages[:3], HELLO]
+    assert repairs == ("message 3 held nothing but reasoning: left out",)
+
+
+def test_reasoning_in_a_message_of_its_own_goes_with_the_call_that_follows() -> None:
+    call, result = step("openai", LS)
+    stopped = {"role": "assistant", "content": "", "reasoning_content": "Let me see."}
+
+    view, _ = mended([HELLO, stopped, call, result], "openai")
+
+    assert [message["role"] for message in view] == ["user", "assistant", "tool"]
+    assert view[1]["reasoning_content"] == "Let me see."
+    assert view[1]["tool_calls"] == call["tool_calls"]
+
+
+def test_a_turn_of_claude_does_not_end_with_thinking() -> None:
+    thinks = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    spoken = {"role": "assistant", "content": [{"type": "text", "text": "So."}, thinks]}
+
+    view, repairs = mended([HELLO, spoken, HELLO], "anthropic")
+
+    assert view[1]["content"] == [{"type": "text", "text": "So."}]
+    assert repairs == ("message 1 ended with reasoning: that is left out",)
+
+
+ASKS = {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "f", "name": "remove",
+        "arguments": "{}"}  # fmt: skip
+SAYS = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+
+
+@pytest.mark.parametrize("left", [[SAYS], [ASKS]])
+def test_half_of_an_approval_is_left_out(left: Messages) -> None:
+    hello = {"type": "message", **HELLO}
+
+    view, repairs = mended([hello, *left, hello], "responses")
+
+    assert view == [hello, hello]
+    assert repairs[0].startswith("message 1 held half of")
+
+
+def test_an_approval_that_is_asked_for_at_the_end_is_no_damage() -> None:
+    hello = {"type": "message", **HELLO}
+
+    assert mended([hello, ASKS], "responses") == ([hello, ASKS], ())
+    assert mended([hello, ASKS, SAYS], "responses") == ([hello, ASKS, SAYS], ())

@@ -103,7 +103,7 @@ class Binding:
         thinking = {"type": "thinking", "thinking": f"hm {number}", "signature": made}
         call = {"type": "tool_use", "id": f"t{number}", "name": "logs", "input": {"part": number}}
         if number > self.steps:
-            return Answer("Done.", content=[thinking])
+            return Answer("", content=[thinking, {"type": "text", "text": "Done."}])
         return Answer("", stop_reason="tool_use", content=[thinking, call])
 
 
@@ -280,7 +280,7 @@ async def test_refused_for_its_thinking_a_request_is_sent_once_more_without(
 
         answer = await loop(chat)
 
-    assert answer.content[0].text == "Done."
+    assert answer.content[-1].text == "Done."
     [_, whole, without] = (request.body for request in api.requests)
     assert len([*thought(whole)]) == 1
     assert [*thought(without)] == []
@@ -312,7 +312,7 @@ async def test_it_is_recovered_from_where_compressing_is_switched_off_too(
 
         answer = await loop(chat)
 
-    assert answer.content[0].text == "Done."
+    assert answer.content[-1].text == "Done."
 
 
 async def test_too_long_thereafter_it_is_made_smaller_too(folder: Path, loop: Any) -> None:
@@ -338,7 +338,7 @@ async def test_a_system_prompt_that_changes_costs_the_thinking_so_far_and_one_re
 
         answer = await loop(chat, **STRICT, system="Test it.")
 
-    assert answer.content[0].text == "Done."
+    assert answer.content[-1].text == "Done."
     assert binding.refusals == 1
     assert [event.reason for event in chat.events] == ["thinking"] * 2
     assert [text for *_, text in thought(api.requests[-1].body)] == ["hm 5", "hm 6"]

@@ -64,7 +64,9 @@ def test_what_left_can_be_restored_and_the_repair_undone(session: Session) -> No
         if kinds([message]):
             assert session.original(ref_of(message)) == message
     session.record(TELL)
-    assert session.undo() == [*thinking(), TELL]
+    *begins, _, more = thinking()
+    assert session.undo() == [*begins, more, TELL], "what is alone is refused"
+    assert session.state().view == [*thinking(), TELL]
 
 
 def test_it_is_a_compression_in_the_log_that_says_what_it_was(session: Session) -> None:

@@ -242,7 +242,7 @@ def _adapter(
     """The messages of a framework, made of ours, as far as it has such messages."""
     given = [*_made(translation(()), messages)]
     session = _session(asked, folder)
-    for so_far in growing([*map(translation(given).read, given)]):
+    for so_far in growing([translation(given).read(each) or {} for each in given]):
         history = given[: len(so_far)]
         translated = translation(history)
         view = fit(session, history, translated)

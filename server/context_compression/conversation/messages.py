@@ -217,8 +217,8 @@ class Message:
 
     @property
     def is_user(self) -> bool:
-        """Whether it is the user's; a user message with only tool results is not."""
-        return self.role == "user" and any(not isinstance(b, ToolResult) for b in self.blocks)
+        """Whether it is the user's; a user message with only tool results or approvals is not."""
+        return self.role == "user" and not all(map(_answers, self.blocks))
 
     @property
     def starts_turn(self) -> bool:
@@ -260,6 +260,11 @@ class Edited(Message):
     def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
         """The same message with other blocks."""
         return Edited(self.role, blocks, self.source, self.detached)
+
+
+def _answers(block: Block) -> bool:
+    """Whether a block only answers a call, or the question whether to make one."""
+    return isinstance(block, ToolResult) or (isinstance(block, Opaque) and bool(block.unit))
 
 
 def system(text: str) -> Message:

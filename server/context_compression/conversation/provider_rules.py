@@ -28,6 +28,8 @@ class ProviderRules:
         alternates: user and assistant messages must alternate. Messages with calls or results count
             if `results_role` is user; they do not count if results have a role of their own.
         one_text: a result holds at most one text.
+        lone_reasoning: what may not consist of reasoning alone: a message, a turn of the
+            assistant's, or its end. Reasoning that is apart has rules of its own.
         reasoning_apart: reasoning is a message of its own, before the item it belongs to. Neither
             may be sent without the other, unless the item has lost its id.
     """
@@ -37,9 +39,10 @@ class ProviderRules:
     join: Join = "nothing"
     alternates: bool = False
     one_text: bool = False
+    lone_reasoning: Literal["message", "turn", "end of a turn"] = "turn"
     reasoning_apart: bool = False
 
 
 def anthropic_like() -> ProviderRules:
     """The rules of Anthropic Messages, for a plan without a dialect."""
-    return ProviderRules(user_first=True, results_role="user")
+    return ProviderRules(user_first=True, results_role="user", lone_reasoning="end of a turn")

@@ -28,17 +28,23 @@ def _end_of_step(messages: Sequence[Message], index: int) -> int:
     waiting: set[str] = set()  # units of the provider's tools that have not answered yet
     while stop < len(messages):
         while stop < len(messages) and messages[stop].role == "assistant":
-            for block in messages[stop].blocks:
-                if isinstance(block, Opaque) and block.unit:
-                    (waiting.add if block.opens else waiting.discard)(block.unit)
+            _note_units(messages[stop], waiting)
             stop += 1
         while stop < len(messages) and messages[stop].role != "assistant":
             if not (waiting or messages[stop].results or messages[stop].role == "tool"):
                 return stop
+            _note_units(messages[stop], waiting)
             stop += 1
         if not waiting:
             return stop
     return stop
+
+
+def _note_units(message: Message, waiting: set[str]) -> None:
+    """Add the units that a message opens to those that wait, and take away those that it ends."""
+    for block in message.blocks:
+        if isinstance(block, Opaque) and block.unit:
+            (waiting.add if block.opens else waiting.discard)(block.unit)
 
 
 def _opens(message: Message) -> bool:

@@ -47,6 +47,19 @@ def _lasting_items(draw: DrawFn, taken: list[int], thought: str | None) -> Messa
     return [call, item, *results]
 
 
+@st.composite
+def _mcp_approvals(draw: DrawFn, taken: list[int], thought: str | None) -> Messages:
+    """Responses: the question whether to run a tool of an MCP server, the reply, and the call."""
+    number = new(taken)
+    about = {"server_label": "files", "name": "remove", "arguments": '{"path": "a"}'}
+    request = {"type": "mcp_approval_request", "id": f"mcpr_{number}"} | about
+    reply = {"type": "mcp_approval_response", "approval_request_id": f"mcpr_{number}"}
+    approved = draw(st.booleans())
+    called = {"type": "mcp_call", "id": f"mcp_{number}", "output": draw(outputs())} | about
+    ran = [called] if approved else said_by_model(draw(words), "responses")
+    return [*_reasoning(str(number), thought), request, reply | {"approve": approved}, *ran]
+
+
 def _reasoning(mark: str, thought: str | None) -> Messages:
     item = {"type": "reasoning", "id": f"rs_{mark}", "encrypted_content": f"sealed-{mark}"}
     return [item | {"summary": [{"type": "summary_text", "text": thought}]}] if thought else []
@@ -54,7 +67,7 @@ def _reasoning(mark: str, thought: str | None) -> Messages:
 
 @st.composite
 def _responses(draw: DrawFn, taken: list[int], thought: str | None) -> Messages:
-    steps = (_custom_calls, _hosted_searches, _lasting_items)
+    steps = (_custom_calls, _hosted_searches, _lasting_items, _mcp_approvals)
     return draw(draw(st.sampled_from(steps))(taken, thought))
 
 

@@ -55,6 +55,7 @@ def rules(messages: Messages) -> Iterator[str]:
     if joined and joined[0].role != "user":
         yield "the first message is not the user's"
     yield from _shapes(messages)
+    yield from _last_blocks(joined)
     yield from _ids(messages)
     yield from _pairs(joined)
     yield from _server_tools(joined)
@@ -88,6 +89,13 @@ def _shapes(messages: Messages) -> Iterator[str]:
         inside = [part for content in nested if is_list(content) for part in content]
         if any(_is_blank(part) for part in (*blocks(message), *inside)):
             yield f"message {number} has an empty text"
+
+
+def _last_blocks(joined: Sequence[Turn]) -> Iterator[str]:
+    """ "The final block in an assistant message cannot be `thinking`"."""
+    for turn in joined:
+        if turn.role == "assistant" and turn.blocks and "thinking" in kind(turn.blocks[-1]):
+            yield "a turn of the assistant's ends with thinking"
 
 
 def _is_blank(block: Json) -> bool:

@@ -60,6 +60,8 @@ def _shape(number: int, message: Json) -> Iterator[str]:
         yield f"message {number} has a document without a text"
     strange = result_ids if message.get("role") == "assistant" else call_ids
     thinks = any("reasoningContent" in block for block in found)
+    if message.get("role") == "assistant" and "reasoningContent" in found[-1]:
+        yield f"message {number} ends with reasoning"
     if strange(message) or (thinks and message.get("role") != "assistant"):
         yield f"message {number} of role {message.get('role')} holds what is the other's"
 

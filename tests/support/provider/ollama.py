@@ -32,7 +32,7 @@ def _shape(number: int, message: Json) -> Iterator[str]:
             yield f"message {number} of role {message['role']} makes calls"
         if not all(is_object(_function(call).get("arguments")) for call in waiting):
             yield f"message {number} has arguments that are no object"
-    elif not any(message.get(key) for key in ("content", "images", "thinking")):
+    elif not any(message.get(key) for key in ("content", "images")):
         yield f"message {number} is empty"
     if not isinstance(message.get("content") or "", str):
         yield f"the content of message {number} is no string"

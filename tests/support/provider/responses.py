@@ -34,6 +34,7 @@ def rules(messages: Messages) -> Iterator[str]:
     yield from _shapes(messages)
     yield from _pairs(messages)
     yield from _reasoning(messages)
+    yield from _asked(messages)
 
 
 def _ids(items: Messages) -> Iterator[str]:
@@ -104,6 +105,18 @@ def _reasoning(items: Messages) -> Iterator[str]:
     for number, item in enumerate(items):
         if kind(item) == "reasoning" and not any(map(_is_of_model, items[number + 1 : number + 2])):
             yield f"reasoning {item.get('id')} without its following item"
+
+
+def _asked(items: Messages) -> Iterator[str]:
+    """An approval names a request before it ("Approval request … not found")."""
+    requests: set[object] = set()
+    for item in items:
+        if kind(item) == "mcp_approval_request":
+            requests.add(item.get("id"))
+        elif kind(item) == "mcp_approval_response":
+            if item.get("approval_request_id") not in requests:
+                yield f"nobody asked for {item.get('approval_request_id')}"
+            requests.discard(item.get("approval_request_id"))
 
 
 def separated(given: Messages, view: Messages) -> list[str]:

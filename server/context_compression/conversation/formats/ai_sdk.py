@@ -71,7 +71,9 @@ class AISDKFormat:
     name = "ai-sdk"
     system_apart = False
     flags_errors = True
-    rules = ProviderRules(user_first=True, results_role="tool", join="calls")
+    rules = ProviderRules(
+        user_first=True, results_role="tool", join="calls", lone_reasoning="end of a turn"
+    )
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""
@@ -124,6 +126,10 @@ def _read_part(part: Any, *, of_tool: bool = False) -> Block:
             content, failed = _read_output(part)
             said = _denial(part.get("output"))
             return ToolResult(call_id, content, failed, part, name, said=said)
+        case {"type": "tool-approval-request", "approvalId": str(unit)}:
+            return Opaque(part, unit, opens=True)
+        case {"type": "tool-approval-response", "approvalId": str(unit)}:
+            return Opaque(part, unit)
         case {"type": "image"}:
             return Image(part)
         case {"type": "file"}:

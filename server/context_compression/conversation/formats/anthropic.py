@@ -32,7 +32,7 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.provider_rules import ProviderRules
+from context_compression.conversation.provider_rules import anthropic_like
 
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 TOOLS = ("tool_use", "tool_result", *SERVER_CALLS)
@@ -61,7 +61,7 @@ class AnthropicFormat:
     name = "anthropic"
     system_apart = True
     flags_errors = True
-    rules = ProviderRules(user_first=True, results_role="user")
+    rules = anthropic_like()
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""

@@ -52,7 +52,10 @@ class BedrockFormat:
     name = "bedrock"
     system_apart = False
     flags_errors = True
-    rules = ProviderRules(user_first=True, results_role="user", join="all", alternates=True)
+    rules = ProviderRules(
+        user_first=True, results_role="user", join="all", alternates=True,
+        lone_reasoning="end of a turn",
+    )  # fmt: skip
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""

@@ -82,7 +82,7 @@ class OpenAIChatFormat:
     name = "openai"
     system_apart = False
     flags_errors = False
-    rules = ProviderRules(results_role="tool", join="calls")
+    rules = ProviderRules(results_role="tool", join="calls", lone_reasoning="message")
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""

@@ -9,6 +9,8 @@ Shapes and rules from the Responses API reference (input items) and its guide on
   without that item. An item with an `id` is refused without the reasoning it came with ("was
   provided without its required 'reasoning' item"); it is accepted without its `id`. Reasoning is
   not bound to what comes before it;
+* an `mcp_approval_response` is refused without its `mcp_approval_request`, and a
+  `tool_search_output` of the agent's own program without its `tool_search_call`;
 * the items of tools that OpenAI runs (web search, file search, code interpreter, MCP) hold both
   the call and its result;
 * a `compaction` item holds the earlier conversation, encrypted. An `item_reference` names an item
@@ -55,6 +57,13 @@ ASSISTANT_ITEMS = (
 """Items of the assistant that are never edited; they may be removed."""
 USER_ITEMS = ("mcp_approval_response",)
 """Items of the user that are never edited; they may be removed."""
+UNITS: Mapping[str, str] = {
+    "mcp_approval_request": "id", "mcp_approval_response": "approval_request_id",
+    "tool_search_call": "call_id", "tool_search_output": "call_id",
+}  # fmt: skip
+"""Items that are answered by another item, with the key of what they have in common."""
+OPENING = ("mcp_approval_request", "tool_search_call")
+"""Those of them that ask."""
 LASTING = (COMPACTION, "item_reference", "mcp_list_tools")
 """Items that are neither edited nor removed."""
 ITEMS = frozenset({*CALLS, *RESULTS, *ASSISTANT_ITEMS, *USER_ITEMS, *LASTING, "reasoning"})
@@ -113,9 +122,11 @@ class ResponsesFormat:
             return Message("tool", (ToolResult(call_id, content, source=message),), message)
         if kind == "reasoning":
             return Message("assistant", (_read_reasoning(message),), message)
-        block = opaque(message)
-        stays = replace(block, stays=unknown or kind in LASTING)
-        return Message("user" if kind in USER_ITEMS else "assistant", (stays,), message)
+        block = replace(
+            opaque(message), stays=unknown or kind in LASTING, unit=_unit_of(message),
+            opens=kind in OPENING,
+        )  # fmt: skip
+        return Message("user" if kind in USER_ITEMS else "assistant", (block,), message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as an item; unknown keys are kept."""
@@ -134,6 +145,13 @@ class ResponsesFormat:
 
 FORMAT = ResponsesFormat()
 _ROLES = ("system", "developer", "user", "assistant")
+
+
+def _unit_of(item: Mapping[str, Any]) -> str:
+    """What an item has in common with the item that answers it, or that it answers."""
+    key = UNITS.get(str(item.get("type")))
+    common = item.get(key) if key else None
+    return common if isinstance(common, str) else ""
 
 
 def _read_content(content: Any) -> tuple[Block, ...]:

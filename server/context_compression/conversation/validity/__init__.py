@@ -11,6 +11,7 @@ conversation is valid if there is nothing to repair.
     contents.py   within one message: empty texts, blocks of the wrong role
     pairing.py    calls and results, turn by turn
     late.py       results that came when the assistant had gone on without them
+    reasoning.py  reasoning that nothing follows
     units.py      calls that the provider ran itself, and their results
     joining.py    neighbouring messages of one role, joined
     items.py      ids and reasoning of OpenAI Responses

@@ -23,6 +23,7 @@ from context_compression.conversation.validity.contents import is_plain_speech, 
 from context_compression.conversation.validity.joining import one_of, with_strings_joined
 from context_compression.conversation.validity.late import NO_RESULT
 from context_compression.conversation.validity.new_ids import ids_like
+from context_compression.conversation.validity.reasoning import without_lone_reasoning
 from context_compression.display.plurals import how_many
 
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
@@ -80,6 +81,7 @@ class Pairing:
                 self._keep(index, message)
             self._turn = []
             return
+        self._turn = [*without_lone_reasoning(self._turn, self._rules, self.repairs)]
         self._settle_unanswered_calls(exchange)
         for index, message in self._joined(self._turn):
             self._keep(index, message)
@@ -165,7 +167,8 @@ class Pairing:
                 if isinstance(block, Text) and message.role == "tool":
                     return False
                 if not isinstance(block, ToolResult):
-                    speech_seen = speech_seen or message.role != "tool"
+                    approves = isinstance(block, Opaque) and bool(block.unit)
+                    speech_seen = speech_seen or (message.role != "tool" and not approves)
                 elif speech_seen:
                     return False
                 else:
@@ -311,5 +314,8 @@ def _without_results(message: Message, rest: Sequence[Block]) -> Iterator[Messag
 
 def _only_answers(message: Message) -> bool:
     """Whether a message holds only results; a tool message may also hold approvals of calls."""
-    answers = (ToolResult, Opaque) if message.role == "tool" else ToolResult
-    return all(isinstance(block, answers) for block in message.blocks)
+    of_tool = message.role == "tool"
+    return all(
+        isinstance(block, ToolResult) or (isinstance(block, Opaque) and (of_tool or block.unit))
+        for block in message.blocks
+    )

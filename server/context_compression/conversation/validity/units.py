@@ -49,7 +49,7 @@ def with_complete_units(
         if not broken or broken.isdisjoint(map(id, message.blocks)):
             yield index, message
             continue
-        repairs.append(f"message {index} held half of a server tool's call and result: left out")
+        repairs.append(f"message {index} held half of a call and its answer: left out")
         yield index, message.with_blocks(tuple(_without(message.blocks, broken)))
 
 
