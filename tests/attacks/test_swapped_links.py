@@ -1,7 +1,7 @@
 """A link put in the place of a file, or of a folder above it, between the check and the reading."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -21,7 +21,7 @@ TIMES = 4_000
 
 
 @contextmanager
-def swapping(place: Path, outside: Path) -> Iterator[None]:
+def swapping(place: Path, outside: Path) -> Generator[None]:
     """Put a file and a link to a file outside in the same place, in turn and all the time."""
     ended = Event()
 

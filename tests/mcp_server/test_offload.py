@@ -88,7 +88,7 @@ async def test_what_cannot_be_archived_is_refused(client: Client, workspace: Wor
 
     cases = {
         "picture.png": "is not UTF-8 text",
-        ".": "not a regular file",
+        ".": "is a folder",
         "missing.txt": "cannot be read",
         "link.txt": "lies outside the folders that may be read",
         "../home/private.txt": "lies outside the folders that may be read",

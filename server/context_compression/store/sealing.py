@@ -53,6 +53,11 @@ class Seal:
         self._keys = [_Key(key) for key in dict.fromkeys(keys)]
         self._by_id = {key.id: key for key in self._keys}
 
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the keys, newest first; they tell nothing of the keys."""
+        return [key.id.hex() for key in self._keys]
+
     def seal(self, data: bytes, about: bytes) -> bytes:
         """`data` encrypted under the newest key, 33 bytes longer; each call returns other bytes.
 

@@ -9,8 +9,8 @@ import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from context_compression.errors import TranscriptError
 
@@ -27,8 +27,10 @@ class CheckedPath(type(Path())):
 
 
 @contextmanager
-def opened_once(path: Path) -> Generator[tuple[BinaryIO, int]]:
-    """The bytes of an ordinary file, and their number. Only a `CheckedPath` is kept from following links.
+def opened_once(path: Path) -> Generator[tuple[BufferedReader, int]]:
+    """The bytes of an ordinary file, and their number.
+
+    Only in a `CheckedPath` no link is followed.
 
     Raises:
         OSError: a part of the path is missing, may not be read, or became a link.

@@ -85,6 +85,7 @@ class PostgresBackend:
         self.database = Database.at(database) if isinstance(database, str) else database
         self._coding = Coding(tenant, seal)
         self._sealed = SealedOrNot(self.database, tenant, self._coding)
+        self._coding.mark = self._sealed.believes_unsealed
         self._contents = Contents(tenant, self._coding, objects)
         self._rows = Rows(self.database, tenant, self._coding)
         self._archives = Archives(self.database, tenant, self._sealed, self._rows, self._contents)
@@ -204,7 +205,8 @@ class PostgresBackend:
         before = 2**63 - 1
         while found := self._ask(query, [self.tenant, before, session, session, FETCHED]):
             for _, body in found:
-                yield self._coding.value(body, "summaries")
+                if (value := self._coding.value_if_sound(body, "summaries")) is not None:
+                    yield value
             before = found[-1][0]
 
     def forget(self, session: str) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from context_compression.errors import StoreDamaged
@@ -18,6 +19,9 @@ class Coding:
     def __init__(self, tenant: str, seal: Seal | None) -> None:
         """Coding for a tenant; with `None`, JSON is kept as it is."""
         self._tenant, self._seal = tenant, seal
+        self.mark: Callable[[], bool | None] = lambda: None
+        """Asks the tenant's mark: whether what is not sealed is believed, as it is older than the
+        mark; `None` if there is no mark that could say so."""
 
     def coded(self, data: bytes, about: str) -> bytes:
         """JSON as a table keeps it.
@@ -35,6 +39,10 @@ class Coding:
             StoreDamaged: it is sealed and the key is not given, or it was changed.
         """
         if not data.startswith(SEALED):
+            if self._seal is not None and self.mark() is False:
+                raise StoreDamaged(
+                    "This is not sealed, and all that this tenant keeps is. It was left as it is."
+                )
             return data
         if self._seal is None:
             raise StoreDamaged(
@@ -43,9 +51,52 @@ class Coding:
             )
         return self._seal.unseal(data, self._about(about))
 
+    def row(self, data: bytes, about: str, n: int) -> bytes:
+        """The JSON of the `n`-th row of its kind, which was coded for `about_row(about, n)`.
+
+        Empty if this one row is damaged. Rows of earlier versions were sealed without a number.
+
+        Raises:
+            StoreDamaged: a key is missing, so that no row can be read.
+        """
+        try:
+            return self.plain(data, about_row(about, n))
+        except StoreDamaged:
+            with suppress(StoreDamaged):
+                return self.plain(data, about)
+            if self.is_damage():
+                return b""
+            raise
+
+    def is_damage(self) -> bool:
+        """Whether what cannot be read is damaged, because no key is missing.
+
+        Raises:
+            StoreDamaged: a key is missing; it is named.
+        """
+        return self._seal is not None and self.mark() is not None
+
+    @property
+    def keys(self) -> list[str]:
+        """The ids of the keys, the newest first."""
+        return self._seal.ids if self._seal else []
+
     def value(self, data: bytes, about: str) -> Any:
         """The JSON value that was given to `coded`."""
         return json.loads(self.plain(data, about))
+
+    def value_if_sound(self, data: bytes, about: str) -> Any:
+        """The JSON value that was given to `coded`; `None` if it was changed, or forged.
+
+        Raises:
+            StoreDamaged: a key is missing.
+        """
+        try:
+            return self.value(data, about)
+        except StoreDamaged:
+            if self.is_damage():
+                return None
+            raise
 
     def digest(self, data: bytes) -> bytes:
         """32 bytes by which equal contents are found: SHA-256, or a keyed hash."""
@@ -71,3 +122,8 @@ class Coding:
 
     def _about(self, about: str) -> bytes:
         return f"{self._tenant}/{about}".encode()
+
+
+def about_row(about: str, n: int) -> str:
+    """What a row is sealed for: its number, too, so that none can stand in another's place."""
+    return f"{about}/{n}"

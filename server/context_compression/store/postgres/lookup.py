@@ -166,7 +166,7 @@ class TextLookup:
         pairs = [(document.beside[0], document.beside[1]), (document.beside[2], document.beside[3])]
         about = about_rows(candidate.session, "events")
         events = {
-            n: object_in_line(self._scope.coding.plain(body, about))
+            n: object_in_line(self._scope.coding.row(body, about, n))
             for n, body in self._scope.ask(
                 _EVENTS, [document.in_session, [n for n, _ in pairs if n >= 0]]
             )

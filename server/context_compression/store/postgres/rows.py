@@ -10,7 +10,7 @@ from context_compression.store.backend import Events, Kind, Stamp
 from context_compression.store.checksums import object_in_line, with_checksum
 from context_compression.store.events import refs_in
 from context_compression.store.files import to_json
-from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.coding import Coding, about_row
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.database import Database
 
@@ -18,22 +18,19 @@ NUMBERS: Mapping[Kind, int] = {"events": 0, "ledger": 1}
 """How the tables name the kinds."""
 
 _ADD = """
-WITH added AS (
-    INSERT INTO sessions AS s (tenant, id, created_at, last, event_bytes, other_bytes, written)
-    VALUES (%(tenant)s, %(id)s, %(created)s, %(count)s, %(events)s, %(others)s, %(now)s)
-    ON CONFLICT (tenant, id) DO UPDATE SET
-        last = s.last + excluded.last,
-        event_bytes = s.event_bytes + excluded.event_bytes,
-        other_bytes = s.other_bytes + excluded.other_bytes,
-        written = CASE WHEN excluded.written > 0
-            THEN greatest(excluded.written, s.written + 1) ELSE s.written END
-    RETURNING no, last
-), written AS (
-    INSERT INTO rows (tenant, session, kind, n, body)
-    SELECT %(tenant)s, no, %(kind)s, last - %(count)s + at, body
-    FROM added, unnest(%(bodies)s::bytea[]) WITH ORDINALITY AS given (body, at)
-)
-SELECT no, last FROM added
+INSERT INTO sessions AS s (tenant, id, created_at, last, event_bytes, other_bytes, written)
+VALUES (%(tenant)s, %(id)s, %(created)s, %(count)s, %(events)s, %(others)s, %(now)s)
+ON CONFLICT (tenant, id) DO UPDATE SET
+    last = s.last + excluded.last,
+    event_bytes = s.event_bytes + excluded.event_bytes,
+    other_bytes = s.other_bytes + excluded.other_bytes,
+    written = CASE WHEN excluded.written > 0
+        THEN greatest(excluded.written, s.written + 1) ELSE s.written END
+RETURNING no, last
+"""
+_ROWS = """
+INSERT INTO rows (tenant, session, kind, n, body)
+SELECT %s, %s, %s, * FROM unnest(%s::bigint[], %s::bytea[])
 """
 _REFS = """
 INSERT INTO refs (tenant, session, n, place, ref, is_message, sha256, entry)
@@ -95,7 +92,7 @@ class Rows:
         elif found[0][0] != known.session:
             known = _Read(found[0][0])
         about = about_rows(session, kind)
-        added = [(n, self._coding.plain(body, about)) for _, n, body in found if n is not None]
+        added = [(n, self._coding.row(body, about, n)) for _, n, body in found if n is not None]
         self._known[session, kind] = known = _with(known, added, kind)
         return known
 
@@ -134,10 +131,15 @@ class Rows:
             {
                 "tenant": self._tenant, "id": session, "created": created_at, "count": len(lines),
                 "events": size if is_event else 0, "others": beside + (0 if is_event else size),
-                "now": time_ns() if is_event else 0, "kind": NUMBERS[kind],
-                "bodies": [self._coding.coded(line, about) for line in lines],
+                "now": time_ns() if is_event else 0,
             },
         )  # fmt: skip
+        numbers = [*range(last - len(lines) + 1, last + 1)]
+        bodies = [
+            self._coding.coded(line, about_row(about, n))
+            for n, line in zip(numbers, lines, strict=True)
+        ]
+        connection.execute(_ROWS, [self._tenant, number, NUMBERS[kind], numbers, bodies])
         added = Added(number, last - len(lines))
         if is_event and (refs := [*self._refs(rows, added.before)]):
             connection.execute(_REFS, [self._tenant, number, *map(list, zip(*refs, strict=True))])
@@ -148,7 +150,7 @@ class Rows:
         for kind in NUMBERS:
             for _, n, body in self._after(session, kind, 0):
                 if n is not None:
-                    yield self._coding.plain(body, about_rows(session, kind))
+                    yield self._coding.row(body, about_rows(session, kind), n)
 
     def forget(self, session: str) -> None:
         """Free what is remembered of a session."""
