@@ -57,6 +57,44 @@ async def test_a_server_ends_by_itself_when_it_has_drained_or_is_interrupted(
         assert await anyio.to_thread.run_sync(server.end) == code
 
 
+async def test_a_call_that_is_longer_than_the_drain_is_answered(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path / "tokens", "ann")
+    lines = [f"line {n} error in src/a{n % 50}.py value {n * 7}\n" for n in range(60_000)]
+    said = ["".join(lines[part::6]) for part in range(6)]
+    messages = [
+        {"role": role, "content": text}
+        for each in said
+        for role, text in (("user", "go on"), ("assistant", each))
+    ]
+    arguments = {"messages": messages, "target_tokens": 3_000}
+    call = {
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "context_compress", "arguments": arguments},
+    }  # fmt: skip
+    answers: list[httpx2.Response] = []
+
+    async def ask(server: Replica) -> None:
+        headers = JSON | {"Authorization": f"Bearer {token_of('ann')}"}
+        async with (
+            httpx2.AsyncClient(timeout=120) as http,
+            http.stream("POST", server.url, headers=headers, json=call) as answer,
+        ):
+            started.set()  # its stream is open, and the work goes on
+            await answer.aread()
+            answers.append(answer)
+
+    with replicas(tmp_path, "--tokens", str(tokens), "--drain", "0.1") as [server]:
+        started = anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, server)
+            await started.wait()
+            server.send(signal.SIGTERM)
+        code = await anyio.to_thread.run_sync(server.end)
+
+    assert "target" in answers[0].text and '"isError":true' not in answers[0].text
+    assert code == 0
+
+
 async def test_tokens_rotate_while_the_server_runs(tmp_path: Path) -> None:
     file = write_tokens(tmp_path / "tokens", "ann")
     with replicas(tmp_path, environ={"CONTEXT_COMPRESSION_TOKENS": str(file)}) as [server]:

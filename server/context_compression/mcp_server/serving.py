@@ -14,6 +14,7 @@ from mcp.server import MCPServer
 from mcp.server.runner import serve_dual_era_loop, serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
@@ -149,6 +150,8 @@ def serve_http(
     drain = options.drain_seconds
     if drain is None:
         drain = DRAIN_SECONDS if tenants else 0.0
+    if tenants:  # each stream is the answer to one call; cut off at the end, it would be lost
+        AppStatus.enable_automatic_graceful_drain = False
     DrainingServer(http_config(gate), health, drain).run(sockets=[listening])
 
 
