@@ -182,6 +182,14 @@ def test_a_hook_lets_the_host_go_on_whatever_it_is_told(tmp_path: Path):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("text", ["", "garbage{", "[1, 2]", '"a"', "7", "\0"])
+def test_a_hook_says_in_our_words_that_it_was_told_no_event(text: str, tmp_path: Path):
+    done = commanded(tmp_path, "hook", "claude-code", stdin=text)
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no JSON object, so it is no event of claude-code" in done.stderr
+
+
 @pytest.mark.parametrize("text", ["[" * 3_000_000, '{"a":' * 600_000, "[" * 900 + "]" * 900])
 def test_what_is_nested_very_deep_is_refused_in_words(text: str, tmp_path: Path):
     path = tmp_path / "deep.json"

@@ -3,7 +3,8 @@
 import json
 import signal
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 import click
 
@@ -73,10 +74,24 @@ def hook(options: Options, host: str, serve: bool) -> None:
     with never_failing(host):
         if stdin_is_closed():
             raise ContextCompressionError("Stdin is closed, but the host writes the event to it.")
-        event = json.load(sys.stdin.buffer)
+        event = _event(sys.stdin.buffer.read(), host)
         text = run(answer, host, options.workspace(), event)
         if text != NOTHING:
             write(text.encode("utf-8", "replace"))
+
+
+def _event(written: bytes, host: str) -> dict[str, Any]:
+    """The event that a host wrote on stdin.
+
+    Raises:
+        ContextCompressionError: it is no JSON object.
+    """
+    with suppress(ValueError, RecursionError):
+        if isinstance(event := json.loads(written), dict):
+            return cast("dict[str, Any]", event)
+    raise ContextCompressionError(
+        f"What stands on stdin is no JSON object, so it is no event of {host}. Nothing was done."
+    )
 
 
 @click.command(hidden=True)
