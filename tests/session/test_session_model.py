@@ -107,11 +107,11 @@ class Conversing(RuleBasedStateMachine):
     @precondition(lambda self: self.before)
     @rule()
     def undo(self) -> None:
-        view = self.session.undo()
+        self.session.undo()
 
         before, length = self.before.pop()
         self.view = before + self.view[length:]
-        assert view == self.view
+        assert self.session.state().view == self.view
 
     @rule(count=st.integers(0, 6), kept=st.sampled_from([0, 0.5, 0.9, 1]))
     def follow_what_was_recorded(self, count: int, kept: float) -> None:
@@ -195,7 +195,8 @@ class Conversing(RuleBasedStateMachine):
         self.session.preview(strategy="extract", force=True)
 
         assert (status.messages, status.compressions) == (len(before), len(self.before))
-        assert not status.warnings
+        others = [each for each in status.warnings if not each.startswith("what is sent is")]
+        assert not others, "histories that are cut anywhere are repaired"
 
     @invariant()
     def the_view_is_that_of_the_model(self) -> None:

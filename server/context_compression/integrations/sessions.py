@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
 from context_compression.session import Session
-from context_compression.session.following import first_messages, shared_messages
+from context_compression.session.following import begin_alike, first_messages, shared_messages
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.store.names import FILE_NAME
@@ -146,10 +146,9 @@ class Sessions:
             state, begins = session.state(), first_messages(history)
         except StoreError:  # its request is made in memory
             return session
-        known = min(len(begins), len(state.recorded))
-        if shared_messages(state.recorded, begins) == known:
+        if not (begins and state.recorded) or begin_alike(state.recorded, begins):
             return session
-        if shared_messages(state.view, history) == len(state.view):
+        if shared_messages(state.view, history).known == len(state.view):
             return session
         return self.open(f"{id}/{ref_of(begins)}", model=model)
 

@@ -37,6 +37,8 @@ The log and its events:
     keeping.py       refs, and texts archived under them
     reading.py       an original as text, or some of its lines
     following.py     compares a conversation that its host keeps with the record
+    grouping.py      compares histories by their blocks, wherever the borders of messages are
+    outgoing.py      what goes out for a view, repaired
     naming.py        which session a conversation belongs to
     threads.py       async versions of plain functions
 """

@@ -5,7 +5,7 @@ Then only the new messages are read and counted.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from context_compression.compression.result import Result
@@ -23,7 +23,9 @@ from context_compression.session.following import (
     message_events,
     new_events,
     shared_messages,
+    shared_with_view,
 )
+from context_compression.session.grouping import Shared
 from context_compression.session.growing import Room
 from context_compression.session.in_memory import InMemory
 from context_compression.session.log_events import has_rewind
@@ -32,7 +34,7 @@ from context_compression.session.passed_on import PassedOn
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.session.triggers import MUST_ANSWER, before_request
-from context_compression.session.unread import Followed, readable, with_unread
+from context_compression.session.unread import Followed, Known, followed, readable, with_unread
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
 Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
@@ -65,14 +67,16 @@ class Step:
         places: the indices of the messages that we can read.
         events: the events that update the record.
         new: the new messages; `None` if more than the end of the history changed.
-        in_view: how many messages at the start are those of the view, not of the record.
-        gone: how many messages at the end they replace.
+        shared: what the history has of the record, or of its view.
+        of_view: whether that is the view.
+        gone: how many messages at the end the new ones replace.
     """
 
     places: Sequence[int]
     events: Sequence[dict[str, Any]]
     new: Conversation | None = None
-    in_view: int = 0
+    shared: Shared = field(default_factory=Shared)
+    of_view: bool = False
     gone: int = 0
 
 
@@ -163,10 +167,9 @@ class Fitting:
         state, new = self.room.state(), step.new
         if new:
             tell_usage(conversation, new.raw)
-        ours = state.recorded
-        if step.in_view:
-            ours = [*before.view, *state.recorded[len(before.recorded) :]]
-        self._followed = Followed(history, step.places, ours)
+        shared, ours = step.shared, before.view if step.of_view else state.recorded
+        behind = state.recorded[len(before.recorded) if step.of_view else shared.known :]
+        self._followed = followed(history, step.places, Known(shared, ours, behind))
         if new is None or any(message.role == "assistant" for message in new.messages):
             self._pace.answered()
         read = new.messages if new is not None else None
@@ -205,10 +208,10 @@ class Fitting:
 
     def shown(self) -> Fitted:
         """The view of the history; messages that did not change are the very objects passed."""
-        followed, state = self._followed, self._state
-        view, history = state.view, followed.history
-        place_of = dict(zip(map(id, followed.ours), followed.places, strict=False))
-        places = [place_of.get(id(message)) for message in view]
+        of, state = self._followed, self._state
+        view, history = state.view, of.history
+        place_of = {**of.same, **of.regrouped}
+        places = [of.same.get(id(message)) for message in view]
         recorded = [place_of.get(id(message)) for message in state.recorded]
         origins = [
             place if place is not None or origin is None else recorded[origin]
@@ -222,7 +225,7 @@ class Fitting:
             for message, repaired, place, origin
             in zip(sendable.messages, sendable.repaired, places, origins, strict=True)
         ]  # fmt: skip
-        shown = with_unread(shown, sendable.messages, places, followed)
+        shown = with_unread(shown, sendable.messages, places, of)
         return Fitted(shown, origins, self._result)
 
     def sent(self, history: Sequence[Any], fitted: Fitted) -> list[Any]:
@@ -247,21 +250,24 @@ class Fitting:
         """
         places = [i for i, message in enumerate(history) if id(message) not in self._unread]
         known = [history[place] for place in places]
-        shared, in_view = shared_messages(state.recorded, known), 0
-        gone = len(state.recorded) - shared
-        if gone and shared_messages(state.view, known) == len(state.view):
-            shared, in_view, gone = len(state.view), len(state.view), 0
+        shared, of_view = shared_messages(state.recorded, known), False
+        gone = len(state.recorded) - shared.known
+        if gone and (in_view := self._in_view(state, known)):
+            shared, of_view, gone = in_view, True, 0
         try:
-            new = parse(known[shared:])
+            new = parse(shared.new(known))
         except InvalidConversation:  # one is unknown, or does not show its format alone
             return None
         if new.format is not self._format and not all(map(is_plain_text, new.raw)):
             return None
-        events = end_replaced(state, shared, new.raw) if gone else message_events(new.raw)
+        events = end_replaced(state, shared.known, new.raw) if gone else message_events(new.raw)
         if events is None:
             return None
         self.passed_on.unknown_items(new.unknown_types)
-        return Step(places, events, new, in_view, gone)
+        return Step(places, events, new, shared, of_view, gone)
+
+    def _in_view(self, state: State, known: Sequence[Any]) -> Shared | None:
+        return shared_with_view(state.view, self._conversation.sendable(state.view), known)
 
     def _changed(self, state: State, history: Sequence[Any]) -> Step:
         """The step to a history that was changed, or of which nothing is known yet."""
@@ -269,11 +275,16 @@ class Fitting:
         self._format, self._counted = read.format, None
         self.passed_on.unknown_items(read.unknown_types)
         shared = shared_messages(state.recorded, read.raw)
-        if shared == len(state.recorded):
-            new = Conversation(read.raw[shared:], read.messages[shared:], read.format)
-            return Step(places, message_events(new.raw), new)
+        if shared.known == len(state.recorded) and not shared.rest:
+            new = Conversation(read.raw[shared.read :], read.messages[shared.read :], read.format)
+            return Step(places, message_events(new.raw), new, shared)
         events = new_events(state, read)
-        return Step(places, events, None, 0 if has_rewind(events) else len(state.view))
+        in_view = None if has_rewind(events) else self._in_view(state, read.raw)
+        if has_rewind(events) or (shared.known == len(state.recorded) and not in_view):
+            return Step(places, events, None, shared)
+        known = len(state.view)
+        as_written = Shared(known, known, places=[*range(known)])  # as its host writes it
+        return Step(places, events, None, in_view or as_written, of_view=True)
 
     def _read(self, history: Sequence[Any]) -> tuple[list[int], Conversation]:
         """The messages that we can read, with their indices; the others are noted and told."""

@@ -21,6 +21,8 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
+from context_compression.conversation.validity.growing import Sendable
+from context_compression.session.grouping import Shared, regroup
 from context_compression.session.log_events import timestamp, undo_of
 from context_compression.session.state import State, may_cut
 
@@ -60,16 +62,16 @@ def new_events(
     now = timestamp()
     events: list[dict[str, Any]] = []
     if state.view and begin_with_view(conversation.messages, parse(state.view).messages):
-        shared = len(state.view)
-    else:
-        shared = shared_messages(state.recorded, messages)
-        is_over = len(state.compressions) if from_start else _outdated(state, shared)
-        events += (
-            undo_of(last, now) for last in reversed(state.compressions[-is_over:]) if is_over
-        )
-        if shared < len(state.recorded):
-            events.append(_rewind(state, shared, state.number + len(events)))
-    return [*events, *message_events(messages[shared:])]
+        return message_events(messages[len(state.view) :])
+    of_view = shared_messages(state.view, messages)
+    if state.compressions and of_view.known == len(state.view):
+        return message_events(of_view.new(messages))
+    shared = shared_messages(state.recorded, messages)
+    is_over = len(state.compressions) if from_start else _outdated(state, shared.known)
+    events += (undo_of(last, now) for last in reversed(state.compressions[-is_over:]) if is_over)
+    if shared.known < len(state.recorded):
+        events.append(_rewind(state, shared.known, state.number + len(events)))
+    return [*events, *message_events(shared.new(messages))]
 
 
 def end_replaced(
@@ -98,11 +100,54 @@ def message_events(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return [{"type": "message", "created_at": now, "message": dict(m)} for m in messages]
 
 
-def shared_messages(recorded: Sequence[Mapping[str, Any]], messages: Sequence[Any]) -> int:
-    """How many messages the record and a conversation have in common from the start."""
-    pairs = enumerate(zip(recorded, messages, strict=False))
-    least = min(len(recorded), len(messages))
-    return next((i for i, (ours, theirs) in pairs if not _is_recorded(ours, theirs)), least)
+def shared_messages(recorded: Sequence[Mapping[str, Any]], messages: Sequence[Any]) -> Shared:
+    """What the record and a conversation have in common from the start, wherever borders are."""
+    shared = Shared()
+    while shared.known < len(recorded) and shared.read < len(messages) and not shared.rest:
+        if _is_recorded(recorded[shared.known], messages[shared.read]):
+            shared.places.append(shared.read)
+            shared.known, shared.read = shared.known + 1, shared.read + 1
+        elif not regroup(shared, recorded, messages):
+            break
+    return shared
+
+
+def shared_with_view(
+    view: Sequence[Mapping[str, Any]], sendable: Sendable, messages: Sequence[Any]
+) -> Shared | None:
+    """What a conversation shares with a view, or with what goes out for it; `None` if not all.
+
+    Args:
+        view: the view.
+        sendable: what goes out for it.
+        messages: the conversation.
+    """
+    shared = shared_messages(view, messages)
+    if shared.known == len(view):
+        return shared
+    sent = shared_messages(sendable.messages, messages)
+    if not sendable.repairs or sent.known < len(sendable.messages):
+        return None
+    at_origin: dict[int, int] = {}
+    sent.regrouped = {*range(len(view))}
+    for origin, repaired, place in zip(
+        sendable.origins, sendable.repaired, sent.places, strict=True
+    ):
+        if origin is not None:
+            at_origin[origin] = place
+            sent.regrouped -= set() if repaired else {origin}
+    sent.known, sent.places = len(view), [at_origin.get(0, 0)]
+    for at in range(1, len(view)):
+        sent.places.append(at_origin.get(at, sent.places[-1]))
+    return sent
+
+
+def begin_alike(one: Sequence[Mapping[str, Any]], other: Sequence[Any]) -> bool:
+    """Whether one of two conversations begins with the other."""
+    return any(
+        short and shared_messages(short, long).known == len(short)
+        for short, long in ((one, other), (other, one))
+    )
 
 
 def _is_recorded(ours: Mapping[str, Any], theirs: Any) -> bool:
@@ -144,7 +189,7 @@ def is_another_conversation(state: State, messages: Sequence[Mapping[str, Any]])
         InvalidConversation: the messages are not in a format we know.
     """
     conversation = parse(messages)
-    if not state.recorded or first_messages(conversation.raw) == first_messages(state.recorded):
+    if not state.recorded or begin_alike(state.recorded, first_messages(conversation.raw)):
         return False
     return not begin_with_view(conversation.messages, parse(state.view).messages)
 

@@ -17,6 +17,7 @@ from context_compression.conversation.cache_marks import without_marks
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.session.following import shared_messages
+from context_compression.session.grouping import Shared
 from context_compression.session.growing import is_much_larger, room_of
 from context_compression.session.outgoing import Outgoing, told
 from context_compression.session.recorded import RecordedConversation
@@ -67,11 +68,12 @@ class InMemory:
             room = room_of(self._conversation, self._conversation.given_system)
             gave_up = self._room and is_much_larger(room, self._room)
             if not gave_up and (shared := self._shared(history)):
-                places = {id(message): place for place, message in enumerate(self._history)}
+                placed = enumerate(zip(map(id, self._history), shared.places, strict=True))
+                places = {of: at for n, (of, at) in placed if n not in shared.regrouped}
                 known = ((message, places.get(id(message))) for message in self._view)
                 view = [
                     *(without_marks(m) if place is None else history[place] for m, place in known),
-                    *history[shared:],
+                    *shared.new(history),
                 ]
             view = self._compressed(view)
         except Exception as error:
@@ -124,10 +126,10 @@ class InMemory:
             "settings": conversation.settings,
         }  # fmt: skip
 
-    def _shared(self, history: Sequence[Any]) -> int:
-        """How many messages the last history has, if this one only adds to it; else 0."""
+    def _shared(self, history: Sequence[Any]) -> Shared | None:
+        """What the last history has in common with this one, if this one only adds to it."""
         shared = shared_messages(self._history, history)
-        return shared if shared == len(self._history) else 0
+        return shared if 0 < shared.known == len(self._history) else None
 
     def _compressed(self, view: Sequence[Any]) -> Sequence[Any]:
         about, settings = self._about, self._conversation.settings

@@ -1,12 +1,13 @@
 """The messages of a history that we cannot read, and their places in its view."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Message
 from context_compression.errors import InvalidConversation
+from context_compression.session.grouping import Shared
 
 
 @dataclass(frozen=True)
@@ -16,12 +17,48 @@ class Followed:
     Attributes:
         history: all messages, as the program passed them.
         places: the indices of the messages that we can read.
-        ours: for each of those, the message of the record, or of its view, that it is.
+        same: for each message of the record, or of its view, that is one of those, its index; by
+            its Python id.
+        regrouped: the same for messages whose blocks are in messages with other borders.
     """
 
     history: Sequence[Any] = ()
     places: Sequence[int] = ()
-    ours: Sequence[Mapping[str, Any]] = ()
+    same: Mapping[int, int] = field(default_factory=dict[int, int])
+    regrouped: Mapping[int, int] = field(default_factory=dict[int, int])
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the record, or its view, knows of a history.
+
+    Attributes:
+        shared: what the history has of `before`.
+        before: the messages of the record, or of its view, before the history was followed.
+        new: those that were recorded for what follows in the history.
+    """
+
+    shared: Shared
+    before: Sequence[Mapping[str, Any]]
+    new: Sequence[Mapping[str, Any]]
+
+
+def followed(history: Sequence[Any], places: Sequence[int], known: Known) -> Followed:
+    """A history, with the messages of the record, or of its view, that its messages are.
+
+    Args:
+        history: all messages, as the program passed them.
+        places: the indices of the messages that we can read.
+        known: what is known of them.
+    """
+    shared, rest = known.shared, len(known.shared.rest)
+    same, regrouped = dict[int, int](), dict[int, int]()
+    for at, (message, place) in enumerate(zip(known.before, shared.places, strict=False)):
+        (regrouped if at in shared.regrouped else same)[id(message)] = places[place]
+    for message in known.new[:rest]:
+        regrouped[id(message)] = places[shared.read - 1]
+    same.update(zip(map(id, known.new[rest:]), places[shared.read :], strict=False))
+    return Followed(history, places, same, regrouped)
 
 
 def readable(
