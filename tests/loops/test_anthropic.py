@@ -630,3 +630,21 @@ async def test_a_summary_in_the_system_prompt_goes_out_with_every_request(
         assert used < chat.session.settings.threshold_tokens
         assert refused(body["messages"], "anthropic") == []
     assert summarized
+
+
+@each_way
+async def test_a_turn_that_the_provider_paused_goes_on(folder: Path, both: Any):
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search",
+              "input": {"query": "errors"}}  # fmt: skip
+    found: dict[str, Any] = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1"}
+    found["content"] = []
+    paused = Answer("", stop_reason="pause_turn", content=[search])
+    ends = Answer("", content=[found, {"type": "text", "text": "Found none."}])
+    with MessagesAPI([calling(1), paused, ends]) as api:
+        chat = Conversing(folder, api)
+
+        answer = await both(chat, {"read": read})
+
+    assert answer.content[-1].text == "Found none."
+    assert [*sent(api)][-1][-1] == {"role": "assistant", "content": [search]}
+    assert refused(chat.session.view(), "anthropic") == []

@@ -25,6 +25,11 @@ from context_compression.tokens import window_of
 from context_compression.tokens.usage import for_model
 
 OnChunk: TypeAlias = Callable[[Any], object] | None
+PAUSED = "pause_turn"
+"""The ending of an answer whose server tools have not finished; the same conversation is sent again.
+
+Source: Claude docs, "Server tools".
+"""
 CUT = "context_length_exceeded: the answer tells so, though it came as a success"
 """The error used when an answer came although a part of the request was not read."""
 
@@ -128,10 +133,10 @@ def run_tools(
 ) -> Any:
     """The model's last answer, after requests and tool calls until it calls no tool.
 
-    Calls that an earlier run left unanswered are made first. Once the conversation was compressed,
-    long outputs of programs are shortened as they come in; the model can restore them. Our tool is
-    offered from the first request on, because a later change of the tools empties the prompt cache
-    and invalidates bound thinking.
+    A turn that the provider paused goes on. Calls that an earlier run left unanswered are made
+    first. Once the conversation was compressed, long outputs of programs are shortened as they come
+    in; the model can restore them. Our tool is offered from the first request on, because a later
+    change of the tools empties the prompt cache and invalidates bound thinking.
     """
     request = dialect.offering(request)
 
@@ -145,7 +150,7 @@ def run_tools(
                 done = run(calls, tools)
                 session.record(*dialect.results_of(done))
             answer = create(dialect, session, client, request, on_chunk)
-            if not open_calls(session.state().view):
+            if not (open_calls(session.state().view) or _is_paused(dialect, answer)):
                 return answer
 
 
@@ -172,7 +177,7 @@ async def arun_tools(
                 done = await arun(calls, tools)
                 session.record(*dialect.results_of(done))
             answer = await acreate(dialect, session, client, request, on_chunk)
-            if not open_calls(session.state().view):
+            if not (open_calls(session.state().view) or _is_paused(dialect, answer)):
                 return answer
 
 
@@ -203,6 +208,11 @@ def _call(session: Session, client: Any, body: Body, streamed: Any) -> ModelCall
     """A request, as listeners see it."""
     limit = body.get("max_tokens") or body.get("max_completion_tokens")
     return ModelCall(client, body.get("model"), limit, bool(streamed), session)
+
+
+def _is_paused(dialect: Dialect, answer: Any) -> bool:
+    """Whether the model goes on if it is asked again; an answer without content would not end."""
+    return dialect.ending_of(answer)[0] == PAUSED and dialect.message_of(answer) is not None
 
 
 def _is_cut(dialect: Dialect, session: Session, answer: Any) -> bool:
