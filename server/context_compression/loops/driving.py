@@ -26,7 +26,7 @@ from context_compression.tokens.usage import for_model
 
 OnChunk: TypeAlias = Callable[[Any], object] | None
 PAUSED = "pause_turn"
-"""The ending of an answer whose server tools have not finished; the same conversation is sent again.
+"""The ending of an answer whose server tools go on when the same conversation is sent again.
 
 Source: Claude docs, "Server tools".
 """
