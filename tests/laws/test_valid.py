@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from doors import DOORS, Ask, Door, Request
+from every_door import DOORS, Ask, Door, Request
 from generated import Messages
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -17,7 +17,7 @@ from context_compression import Session
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import ContextCompressionError
-from context_compression.hooks.host_compaction import message_after_compaction
+from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.session import SummaryAssignment
 from context_compression.session.log_events import timestamp
 from context_compression.store import Store
@@ -199,10 +199,12 @@ def hear_all(workspace: Workspace, sessions: Sequence[str]) -> Iterator[tuple[st
     """The hooks' texts about the content of a store, or the errors instead of a text."""
     for session in sessions:
         try:
-            text = message_after_compaction(workspace, session)
+            answer = answer_after_compaction(workspace, session, "Claude Code")
+            told = answer.get("hookSpecificOutput", {}).get("additionalContext", "")
+            text = f"{told}\n{answer.get('systemMessage', '')}"
         except ContextCompressionError as error:
             text = str(error)
-        yield f"told after a compaction, {session}", text or ""
+        yield f"told after a compaction, {session}", text
 
 
 def forged_offloads(store: Store) -> dict[str, str]:

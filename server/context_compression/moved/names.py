@@ -38,7 +38,6 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("formats.foreign", "nothing_seen"): "conversation.formats.checks:no_content_error",
     ("grounding", "Item"): "evidence.grounding:SummaryItem",
     ("hooks.accompanied", "archive"): "hooks.host_compaction:archive_all",
-    ("hooks.accompanied", "told_afterwards"): "hooks.host_compaction:message_after_compaction",
     ("hooks.at_source", "Answered"): "session.tool_results:AnsweredCall",
     ("hooks.at_source", "OURS"): "session.tool_results:OWN_TOOLS",
     ("hooks.at_source", "offloaded"): "session.tool_results:offload_result",

@@ -21,6 +21,9 @@ READABLE = 0.4
 """Share of the target up to which results stay whole that the model has not read, if it can restore
 them; else they stay whole up to the target."""
 
+BELOW_THRESHOLD = 0.9
+"""Share of the threshold that a compression leaves if the unread part is larger than the target."""
+
 
 def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
     """The options of a compression that is due before a request."""
@@ -29,8 +32,11 @@ def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
     unread = _unread(messages)
     kept = counter.messages(messages[unread:])
     most = READABLE if can_restore(conversation) else 1
-    if kept > most * settings.target_tokens:
-        unread, kept = len(messages), 0  # it fits, if at all, only in part
+    if kept > most * settings.target_tokens:  # it fits, if at all, only in part
+        if most == 1 and "target_usage" not in settings.model_fields_set:
+            # what is left out of it now, the model never reads
+            return {"aim": int(BELOW_THRESHOLD * settings.threshold_tokens)}
+        unread, kept = len(messages), 0
     pins = {"pins": tuple(range(unread, len(messages)))}
     if "target_usage" in settings.model_fields_set:  # what was set is what they want
         return pins
