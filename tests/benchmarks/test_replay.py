@@ -80,7 +80,8 @@ class Replay:
         used = self.session.usage()
         if used.over_threshold:  # only because nothing more can go, or hardly anything came
             assert used.used_tokens <= GROWTH * max(self.floor, used.threshold_tokens)
-        shown = {ref_of(message) for message in view}
+        kept = self.session.state().view  # with what repair leaves out of each request
+        shown = {ref_of(message) for message in (*view, *kept)}
         assert self.refs.keys() <= shown | self.archived, "a message is nowhere"
         ours = [message for message in view if ref_of(message) not in self.refs]
         assert {*map(ref_of, ours)} <= self.made_by_compressions()

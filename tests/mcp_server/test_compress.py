@@ -328,7 +328,6 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     assert answer.facts["note"] == note
     assert "tokens that the host adds to each request, in no count here: 22" in answer.text
     assert answer.facts["tokens_after"] <= 50_000 < answer.facts["tokens_before"]
-    assert any("more than the budget of 200,000" in said for said in answer.facts["warnings"])
     assert path.read_bytes() == before
     assert len(Session(workspace.store, "s-1").view()) == answer.facts["messages_after"]
     assert agrees(answer)
@@ -409,8 +408,9 @@ async def test_the_usual_target_is_of_the_conversation_whatever_the_host_adds(
     bare = write_transcript(workspace.cwd / "bare.jsonl", talk, session="s-1")
     full = charged_transcript(workspace, talk, 60_000, session="s-2")
 
-    alone = await ask(client, "context_compress", conversation=str(bare))
-    beside = await ask(client, "context_compress", conversation=str(full))
+    known = {"token_budget": 200_000}  # else the charge would disprove a window of this size
+    alone = await ask(client, "context_compress", conversation=str(bare), settings=known)
+    beside = await ask(client, "context_compress", conversation=str(full), settings=known)
 
     assert alone.facts["target_tokens"] == beside.facts["target_tokens"] == 100_000
     assert alone.facts["tokens_after"] == beside.facts["tokens_after"] <= 100_000

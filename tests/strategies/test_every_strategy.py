@@ -258,7 +258,7 @@ def test_a_store_gives_back_every_byte_from_another_process_and_undo_brings_back
         try:
             result = session.compress(target_tokens=target, strategy=strategy)
         except BudgetTooSmall:
-            assert session.view() == messages
+            assert session.state().view == messages
             return
 
         reopened = Session(folder, "one", settings=SMALL)
@@ -268,7 +268,8 @@ def test_a_store_gives_back_every_byte_from_another_process_and_undo_brings_back
             assert reopened.original(ref) == original
             shown = reopened.restore(ref)
             assert shown == (original if isinstance(original, str) else json_of(original))
-        assert not result.changed or reopened.undo() == messages
+        reopened.undo()  # what is sent may be repaired, but the record has every byte
+        assert not result.changed or reopened.state().view == messages
         assert reopened.store.verify() == []
 
 

@@ -143,6 +143,9 @@ def settings_in(
         changed["token_budget"] = limits.window
     settings = settings.changed(changed)
     share = limits.compacts_at / settings.token_budget
-    if "trigger_threshold" not in given and 0 < limits.compacts_at < settings.threshold_tokens:
+    if (
+        "trigger_threshold" not in given
+        and settings.target_tokens < limits.compacts_at < settings.threshold_tokens
+    ):
         settings = settings.changed({"trigger_threshold": share})
     return settings

@@ -57,7 +57,7 @@ def archived(tmp_path: Path) -> Workspace:
         response = {"stdout": f"{number}: a line of output\n" * 3_000, "stderr": ""}
         told = {
             "hook_event_name": "PostToolUse", "session_id": SESSION, "tool_name": "Bash",
-            "tool_input": {"command": "make"}, "tool_use_id": f"toolu_{number}",
+            "tool_input": {"command": f"make part-{number}"}, "tool_use_id": f"toolu_{number}",
             "tool_response": response, "cwd": str(project),
         }  # fmt: skip
         run(answer, "claude-code", workspace, told)
