@@ -127,7 +127,7 @@ def test_without_an_index_nothing_is_resolved(folder: Path) -> None:
 
 
 OTHERS = {
-    "openai", "opentelemetry", "postgres", "objects", "encryption", "test", "dev", "docs"
+    "openai", "opentelemetry", "postgres", "objects", "encryption", "zstd", "test", "dev", "docs"
 }  # fmt: skip
 """Extras that bring no agent framework."""
 

@@ -82,8 +82,14 @@ class Replay:
             assert used.used_tokens <= GROWTH * max(self.floor, used.threshold_tokens)
         kept = self.session.state().view  # with what repair leaves out of each request
         shown = {ref_of(message) for message in (*view, *kept)}
-        assert self.refs.keys() <= shown | self.archived, "a message is nowhere"
-        ours = [message for message in view if ref_of(message) not in self.refs]
+        previews = {ref_of(m) for m in self.shown_as_previews(shown | self.archived)}
+        assert self.refs.keys() <= shown | self.archived | previews, "a message is nowhere"
+        came_short = {
+            ref_of(event["message"])
+            for event in self.session.log.events().items
+            if event["type"] == "shortened"
+        }
+        ours = [m for m in view if ref_of(m) not in {*self.refs, *came_short}]
         assert {*map(ref_of, ours)} <= self.made_by_compressions()
         said = [user_words(message).strip() for message in parsed.messages]
         assert self.last_words in "\n".join(said)
@@ -92,6 +98,21 @@ class Replay:
         assert len(shown_summaries) <= 1
         assert all(text.count("<summary>\n") == 1 for text in shown_summaries)
         assert not (summaries and self.session.settings.summary_role == "system")
+
+    def shown_as_previews(self, known: set[str]) -> Messages:
+        """Recorded messages that are nowhere else, whose long results are archived themselves."""
+        refs = self.session.state().refs
+        return [
+            message
+            for message in self.recorded
+            if ref_of(message) not in known
+            and any(
+                ref_of(result.text) in refs
+                and self.session.restore(ref_of(result.text)) == result.text
+                for each in parse([message]).messages
+                for result in each.results
+            )
+        ]
 
     def check_the_archive(self) -> None:
         """Everything that left is there, byte for byte."""

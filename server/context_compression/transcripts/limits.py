@@ -53,6 +53,8 @@ def of_claude_code(window: int, environ: Mapping[str, str], home: Path) -> Limit
         window = min(window, max(chosen, SMALLEST_WINDOW))
     if any(map(environ.get, NEVER_COMPACTS)) or any(map(SWITCHED_OFF.search, (config, settings))):
         return Limits(window)
+    if window < SMALLEST_WINDOW:
+        return Limits(window)  # it names none for so small a window
     usable = window - FOR_SUMMARY
     percent = number(environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
     share = usable * percent // 100 if 0 < percent <= 100 else usable

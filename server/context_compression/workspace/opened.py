@@ -143,9 +143,9 @@ def settings_in(
         changed["token_budget"] = limits.window
     settings = settings.changed(changed)
     share = limits.compacts_at / settings.token_budget
-    if (
-        "trigger_threshold" not in given
-        and settings.target_tokens < limits.compacts_at < settings.threshold_tokens
-    ):
-        settings = settings.changed({"trigger_threshold": share})
+    if "trigger_threshold" not in given and 0 < limits.compacts_at < settings.threshold_tokens:
+        usage = settings.target_usage
+        if "target_usage" not in given:  # below the threshold by as much as without the host
+            usage = min(usage, share * usage / settings.trigger_threshold)
+        settings = settings.changed({"trigger_threshold": share, "target_usage": usage})
     return settings
