@@ -268,8 +268,9 @@ def test_a_store_gives_back_every_byte_from_another_process_and_undo_brings_back
             assert reopened.original(ref) == original
             shown = reopened.restore(ref)
             assert shown == (original if isinstance(original, str) else json_of(original))
-        reopened.undo()  # what is sent may be repaired, but the record has every byte
-        assert not result.changed or reopened.state().view == messages
+        if result.changed:  # what is sent may be repaired, but the record has every byte
+            reopened.undo()
+            assert reopened.state().view == messages
         assert reopened.store.verify() == []
 
 
