@@ -118,9 +118,10 @@ def unbound(message: Message) -> Message:
 def _with_reasoning(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     """The edits, extended so that reasoning is in the view only directly before its item.
 
-    An item that lost its reasoning no longer names it; an opaque item is removed with it.
+    An item that lost its reasoning no longer names it; an opaque item is removed with it, and so is
+    what answers that item.
     """
-    shown = _shown(plan, edits)
+    shown, units = _shown(plan, edits), _units(plan.messages)
     gone: set[int] = set()
     detached: set[int] = set()
     for pieces in _reasoning(plan):
@@ -130,8 +131,9 @@ def _with_reasoning(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
             continue
         gone.update(piece for piece in pieces if piece in shown)
         if there:
-            alone = not any(isinstance(b, Opaque) for b in plan.messages[owner].blocks)
-            (detached if alone else gone).add(owner)
+            opaque = [b for b in plan.messages[owner].blocks if isinstance(b, Opaque)]
+            answers = (at for block in opaque for at in units.get(block.unit, ()))
+            (gone if opaque else detached).update({owner, *(at for at in answers if at in shown)})
     if not gone and not detached:
         return edits
 
@@ -152,6 +154,16 @@ def _reasoning(plan: Plan) -> Iterator[range]:
         elif start is not None:
             yield range(start, index)
             start = None
+
+
+def _units(messages: Sequence[Message]) -> dict[str, list[int]]:
+    """The indices of the messages with opaque blocks of each unit, such as an approval."""
+    units: dict[str, list[int]] = {}
+    for index, message in enumerate(messages):
+        for block in message.blocks:
+            if isinstance(block, Opaque) and block.unit:
+                units.setdefault(block.unit, []).append(index)
+    return units
 
 
 def _shown(plan: Plan, edits: Sequence[Edit]) -> set[int]:
