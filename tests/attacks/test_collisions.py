@@ -100,9 +100,12 @@ def test_what_a_compression_takes_out_later_is_not_taken_for_the_first(tmp_path:
 
 def test_what_a_hook_keeps_is_not_taken_for_the_first(tmp_path: Path) -> None:
     session = Session(tmp_path, "s", settings={"offload_min_tokens": 100})
-    call = ToolCall("c", "Bash", {"command": "make"})
+    calls = [ToolCall("c", "Bash", {"command": f"make {part}"}) for part in ("one", "other")]
 
-    shown = [offload_result(session, AnsweredCall(call, text)) for text in (ONE, OTHER)]
+    shown = [
+        offload_result(session, AnsweredCall(call, text))
+        for call, text in zip(calls, (ONE, OTHER), strict=True)
+    ]
 
     assert [SHORT in str(shown[0]), LONG in str(shown[1])] == [True, True]
     assert (session.restore(SHORT), session.restore(LONG)) == (ONE, OTHER)

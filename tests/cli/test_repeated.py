@@ -115,7 +115,7 @@ def test_a_repeated_export_writes_another_session_and_archives_nothing(run: Run,
 
 
 def test_a_summary_is_asked_for_once_however_often(run: Run, tmp_path: Path):
-    command = ("compress", "chat.json", "--summarizer", "caller", "--target-tokens", "5000")
+    command = ("compress", "chat.json", "--summarizer", "caller", "--target-tokens", "3000")
     first = done(run(*command))
     before = everything_in(tmp_path / ".compression")
 
@@ -127,7 +127,7 @@ def test_a_summary_is_asked_for_once_however_often(run: Run, tmp_path: Path):
 
 
 def test_a_summary_that_is_given_twice_counts_once(run: Run, tmp_path: Path):
-    command = ("compress", "chat.json", "--summarizer", "caller", "--target-tokens", "5000")
+    command = ("compress", "chat.json", "--summarizer", "caller", "--target-tokens", "3000")
     plan = json.loads(done(run(*command, "--json")).stdout)["plan_id"]
     answer = (*command, "--plan-id", plan, "--summary", "-", "--json")
     while "messages" not in json.loads(done(run(*answer, stdin=SUMMARY)).stdout):

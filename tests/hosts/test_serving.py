@@ -31,7 +31,8 @@ def printed(text: str, id: object = 1) -> bytes:
     """A request about a command that printed a text."""
     event = {
         "hook_event_name": "tool_result", "session_id": "s1", "toolName": "bash",
-        "toolCallId": f"c{id}", "input": {"command": "make"}, "text": text, "shown": text,
+        "toolCallId": f"c{id}", "input": {"command": f"make part-{id}"},
+        "text": text, "shown": text,
     }  # fmt: skip
     return json.dumps({"id": id, "event": event}).encode() + b"\n"
 

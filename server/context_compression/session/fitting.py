@@ -29,6 +29,7 @@ from context_compression.session.grouping import Shared
 from context_compression.session.growing import Room
 from context_compression.session.in_memory import InMemory
 from context_compression.session.log_events import has_rewind
+from context_compression.session.outgoing import as_it_is
 from context_compression.session.pacing import Pace
 from context_compression.session.passed_on import PassedOn
 from context_compression.session.recorded import RecordedConversation
@@ -217,7 +218,7 @@ class Fitting:
             place if place is not None or origin is None else recorded[origin]
             for place, origin in zip(places, state.origins, strict=True)
         ]
-        sendable = self._conversation.sendable(view)
+        sendable = as_it_is(view) if self._unread else self._conversation.sendable(view)
         places, origins = sendable.indices_of(places), sendable.indices_of(origins)
         shown = [
             marked_as(message, None if origin is None else history[origin])
@@ -225,8 +226,7 @@ class Fitting:
             for message, repaired, place, origin
             in zip(sendable.messages, sendable.repaired, places, origins, strict=True)
         ]  # fmt: skip
-        shown = with_unread(shown, sendable.messages, places, of)
-        return Fitted(shown, origins, self._result)
+        return Fitted(with_unread(shown, sendable.messages, places, of), origins, self._result)
 
     def sent(self, history: Sequence[Any], fitted: Fitted) -> list[Any]:
         """What goes out for a history; from memory if the last compression failed, and none runs.

@@ -45,8 +45,7 @@ class Outgoing:
         try:
             sendable, values = self._growing.sendable(view)
         except InvalidConversation:  # what nobody can read is sent as it is
-            places = range(len(view))
-            return Sendable(list(view), [*places], [False for _ in places])
+            return as_it_is(view)
         if not sendable.repairs:
             self._since = {}
             return sendable
@@ -78,6 +77,15 @@ class Outgoing:
             if name and kind not in self._told:
                 self._told.add(kind)
                 logger.warning("session %s: the request was repaired: %s", name, repair)
+
+
+def as_it_is(view: Sequence[Mapping[str, Any]]) -> Sendable:
+    """What goes out without a repair, as beside messages that nobody can read.
+
+    One of those may stand where a repair would find two messages of one role.
+    """
+    places = range(len(view))
+    return Sendable(list(view), [*places], [False for _ in places])
 
 
 def told(repairs: Sequence[str]) -> list[str]:

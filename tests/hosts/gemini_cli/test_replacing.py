@@ -94,7 +94,7 @@ def test_where_reading_might_fail_the_preview_comes_as_a_denial(
 @pytest.mark.parametrize(
     "more",
     [
-        {"tool_name": "get_internal_docs"},
+        {"tool_name": "run_internal_checks"},
         {"transcript_path": ""},
         {"transcript_path": "/"},
         {"transcript_path": "/x"},
