@@ -31,6 +31,18 @@ def test_what_grows_is_repaired_as_what_is_read_anew(talk: tuple[Any, Messages])
         assert said(sendable.messages) == said(read.render(whole.messages))
 
 
+def test_a_call_without_an_id_stays_one_beside_half_of_a_character() -> None:
+    history: Messages = [{"role": "user", "content": "Look."}]
+    for arguments in ("{}", '{"path": "\ud83d'):
+        call = {"name": "look", "arguments": arguments}
+        history.append({"role": "assistant", "content": None, "function_call": call})
+        history.append({"role": "function", "name": "look", "content": "seen"})
+
+    sendable, _ = GrowingRepair().sendable(history)
+
+    assert sendable.messages[3]["function_call"]["name"] == "look"
+
+
 def said(messages: Any) -> Any:
     """The messages without a type that all messages of OpenAI Responses have, written or not."""
     return [

@@ -102,16 +102,17 @@ class GrowingRepair:
     ) -> tuple[Sendable, Sequence[Message]]:
         """The settled beginning, followed by the rest of the conversation after its repair."""
         cut = _last_turn(conversation.messages)
+        halves = conversation.without_halves  # read with the ids of the whole conversation
         if cut and _is_known_for_sure(settled, conversation):
             more = _settled(settled, conversation, cut)
             if more and not _answers(conversation.messages[cut:], more.unanswered):
                 self._settled = settled = more
                 rest = slice(cut, None)
+                halves = {at - cut: message for at, message in halves.items() if at >= cut}
                 conversation = Conversation(
                     conversation.raw[rest], conversation.messages[rest], conversation.format
                 )
         before = settled.before if settled else NOTHING
-        halves = conversation.without_halves
         repaired = repair(conversation.messages, conversation.format.rules, halves, before)
         end = _written(repaired, conversation, before.messages)
         if settled is None:

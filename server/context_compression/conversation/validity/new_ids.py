@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import count
 
+from context_compression.conversation.formats.ids import kind_of
+
 TAIL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{9,}\Z")
 """The end of an id that is long enough to make another id of the same form."""
 CHANGED = 8
@@ -14,13 +16,15 @@ CHANGED = 8
 def ids_like(call_id: str) -> Iterator[str]:
     """The ids that may be used for `call_id`: first itself, then others of its length and form.
 
-    An id that is too short for that gets a number: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on.
+    An id that is too short for that gets a number: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on; one
+    of this package stays one, so that it is not written: `"@call-1"` -> `"@call-10002"`.
     """
     yield call_id
+    dash = "000" if kind_of(call_id) else "-"
     tail = TAIL.search(call_id)
     for number in count(2):
         if tail is None:
-            yield f"{call_id}-{number}"
+            yield f"{call_id}{dash}{number}"
             continue
         digest = sha256(f"{number} {call_id}".encode("utf-8", "replace")).digest()
         changed = "".join(map(_alike, call_id[-CHANGED:], digest))
