@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from context_compression import compress
 from context_compression.conversation.formats import parse
-from context_compression.hosts.history import history
+from context_compression.hosts import history
 from context_compression.report.building import build_report
 from context_compression.report.html import page
 from context_compression.report.model import Report

@@ -24,6 +24,7 @@ from context_compression.errors import (
     ConversationNotFound,
     StoreUnwritable,
 )
+from context_compression.hosts import Readings
 from context_compression.progress import COMPARING, COUNTING, READING
 from context_compression.store.files import replace_file
 from context_compression.workspace import Opened
@@ -85,11 +86,12 @@ def report(
 
     path = _checked(file, force) if file is not None else None
     conversations = options.conversations(*filter(None, [conversation]))
+    conversations = replace(conversations, readings=Readings(whole=True))
     with working(READING, READING, COUNTING, COMPARING):
         opened = _opened(conversations, conversation, model)
         if path:
             _refuse_to_lose(path, opened)
-        facts = report_of(opened, Prices(input_price, output_price))
+        facts = report_of(opened, Prices(input_price, output_price), conversations.readings.history)
     doubts = conversations.workspace.doubts(opened.session.settings)
     facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))])
     if without_text:

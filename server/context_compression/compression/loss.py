@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from context_compression.conversation.authors import words_of_user
 from context_compression.conversation.messages import Message, texts_of
@@ -15,6 +16,11 @@ from context_compression.progress import COMPARING, counted
 
 NEVER_QUOTED = ("paths", "numbers")
 """Classes whose items may occur in a text by chance, as `10` does in `2101`."""
+
+SEARCHES = 500
+"""How many searches through the texts cost about as much as marking their runs of characters."""
+RUN, MARKS = 6, 1 << 23
+"""The length of such a run, and for how many the marks have room: a window of a million tokens."""
 
 
 @dataclass(frozen=True)
@@ -140,20 +146,49 @@ def user_sentences(
 
 
 class Quotations:
-    """The texts of messages, in which quoted items are looked up."""
+    """The texts of messages, in which quoted items are looked up; joined at the first look."""
 
     def __init__(self, messages: Iterable[Message]) -> None:
-        self._text = "\n".join(
-            text for message in messages for block in message.blocks for text in texts_of(block)
-        )
-        self._words = {*self._text.split()}
+        self._messages = [*messages]
+        self._searches = 0
 
     def __contains__(self, item: str) -> bool:
         """Whether the texts quote `item` word for word.
 
         All words but the first and last are looked up before the text is searched, which is fast.
+        After many searches, so are the runs of characters that the item consists of.
         """
-        return self._words.issuperset(item.split()[1:-1]) and item in self._text
+        if not self._words.issuperset(item.split()[1:-1]):
+            return False
+        self._searches += 1
+        if self._searches > SEARCHES and not self._holds_runs_of(item):
+            return False
+        return item in self._text
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(
+            text
+            for message in self._messages
+            for block in message.blocks
+            for text in texts_of(block)
+        )
+
+    @cached_property
+    def _words(self) -> set[str]:
+        return {*self._text.split()}
+
+    @cached_property
+    def _runs(self) -> bytearray:
+        """Marks at the hashes of all runs of `RUN` characters."""
+        marks = bytearray(MARKS)
+        for at in range(len(self._text) - RUN + 1):
+            marks[hash(self._text[at : at + RUN]) % MARKS] = 1
+        return marks
+
+    def _holds_runs_of(self, item: str) -> bool:
+        runs = (item[at : at + RUN] for at in range(len(item) - RUN + 1))
+        return all(self._runs[hash(run) % MARKS] for run in runs)
 
 
 def no_facts() -> Facts:

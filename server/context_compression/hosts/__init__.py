@@ -15,9 +15,9 @@ To add a host, add a folder, list its modules in the registries below, and add t
 contract "No host knows another" in pyproject.toml. Code that several hosts need is in
 `transcripts`, `hooks` and `setup`.
 
-    reading.py           transcripts of all hosts; a file's content shows which host wrote it
+    reading.py           transcripts of all hosts, and whole conversations with what compactions
+                         took out; a file's content shows which host wrote it
     sessions.py          the sessions of all hosts
-    history.py           whole conversations of all hosts, with what compactions took out
     compaction_words.py  the compactions that led to a conversation, in words
     titles.py            how people call the hosts
     current.py           the live transcript of the host that started us
@@ -28,8 +28,7 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
     installed_hooks.py   whether the hooks in them are those of this package
 """
 
-from context_compression.hosts.history import history
-from context_compression.hosts.reading import MAX_BYTES, Readings, read
+from context_compression.hosts.reading import MAX_BYTES, Readings, history, read
 from context_compression.transcripts.access import Access
 from context_compression.transcripts.transcript import Transcript
 

@@ -6,7 +6,7 @@ from threading import Lock
 
 from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse as parse_messages
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, InvalidConversation
 from context_compression.hosts.claude_code import transcript as claude_code
 from context_compression.hosts.claude_code.transcript import stream
 from context_compression.hosts.codex import transcript as codex
@@ -16,7 +16,9 @@ from context_compression.hosts.opencode import transcript as opencode
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.pi import transcript as pi
 from context_compression.transcripts.ends import Ends, read_ends
+from context_compression.transcripts.history import History
 from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
+from context_compression.transcripts.stages import history_from, led_to
 from context_compression.transcripts.transcript import Transcript
 
 WRITERS = Writers(
@@ -50,9 +52,14 @@ def glance(path: Path) -> Ends | None:
 
 
 class Readings:
-    """Remembers the transcripts read last, and reads only what was added when one is read again."""
+    """Remembers the transcripts read last, and reads only what was added when one is read again.
 
-    def __init__(self) -> None:
+    Args:
+        whole: whether their histories will be asked for; then each is read once for both.
+    """
+
+    def __init__(self, *, whole: bool = False) -> None:
+        self._whole = whole
         self._readings: OrderedDict[Path, Look] = OrderedDict()
         self._lock = Lock()
 
@@ -62,13 +69,33 @@ class Readings:
         Raises:
             TranscriptError: as `read`.
         """
+        return self._looked(path)[1]
+
+    def _looked(self, path: Path) -> tuple[Look, Transcript]:
         with self._lock:
-            reading = self._readings.pop(path, None) or _begun(path)
+            reading = self._readings.pop(path, None) or _begun(path, whole=self._whole)
             transcript = reading.look()
             self._readings[path] = reading  # as the newest; not after an error
             while len(self._readings) > REMEMBERED:
                 self._readings.popitem(last=False)
-            return transcript
+            return reading, transcript
+
+    def history(self, path: Path) -> History:
+        """The whole conversation in a file.
+
+        Args:
+            path: the file; the caller checks whether it may be read.
+
+        Raises:
+            TranscriptError: as `read`.
+        """
+        reading, live = self._looked(path)
+        stages = led_to(live, reading.before_compactions())
+        try:
+            title = first_words(parse_messages(stages[0].messages[:FIRST]).messages)
+        except InvalidConversation:
+            title = ""
+        return history_from(stages, title)
 
     def first_words(self, path: Path) -> str:
         """The user's first words, or the title of the session; empty if it cannot be read."""
@@ -83,8 +110,13 @@ class Readings:
         return first_words(messages)
 
 
-def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:
+def history(path: Path) -> History:
+    """The whole conversation in a file, as `Readings.history`."""
+    return Readings(whole=True).history(path)
+
+
+def _begun(path: Path, max_bytes: int = MAX_BYTES, *, whole: bool = False) -> Look:
     """A new reading of a file, or of a session in a database."""
     if location := database_of(path):
         return SessionReading(*location, max_bytes)
-    return FileReading(path, WRITERS, max_bytes)
+    return FileReading(path, WRITERS, max_bytes, whole=whole)

@@ -1,7 +1,9 @@
 """`build_report`: the facts of one session's report, from its history and our record of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 
 from context_compression import hosts
 from context_compression.conversation.formats import Conversation
@@ -31,17 +33,27 @@ class Prices:
 NO_PRICES = Prices()
 
 
-def report_of(opened: Opened, prices: Prices = NO_PRICES) -> Report:
-    """The report of a conversation that a caller named. Nothing is written."""
+def report_of(
+    opened: Opened,
+    prices: Prices = NO_PRICES,
+    history: Callable[[Path], History] = hosts.history,
+) -> Report:
+    """The report of a conversation that a caller named. Nothing is written.
+
+    Args:
+        opened: the conversation.
+        prices: for amounts in dollars.
+        history: reads the whole conversation in the file of a host.
+    """
     return build_report(
-        whole(opened),
+        whole(opened, history),
         opened.session,
         anchor=opened.anchor,
         prices=prices,
     )
 
 
-def whole(opened: Opened) -> History:
+def whole(opened: Opened, history: Callable[[Path], History] = hosts.history) -> History:
     """The whole conversation: from the file of its host, else from our record.
 
     A file of messages does not say that it was compressed; our record of it does.
@@ -49,7 +61,7 @@ def whole(opened: Opened) -> History:
     transcript = opened.transcript
     if transcript is None or (transcript.host == "messages" and _is_compressed(opened)):
         return history_of(opened.session)
-    return hosts.history(transcript.path)
+    return history(transcript.path)
 
 
 def _is_compressed(opened: Opened) -> bool:

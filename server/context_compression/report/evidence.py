@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from context_compression.compression.loss import Quotations, add_facts, no_facts, sorted_out
 from context_compression.conversation.messages import Message
-from context_compression.evidence.facts import Facts, facts
+from context_compression.evidence.facts import facts
 from context_compression.evidence.lexicon import Lexicon
 from context_compression.progress import COMPARING, counted
 from context_compression.report.measured import MeasuredStage
@@ -21,23 +21,20 @@ def evidence_of(
         archived: the messages whose originals our archive holds.
     """
     lexicon = Lexicon()
-    known: dict[int, Facts] = {}
-
-    def gathered(messages: Iterable[Message]) -> Facts:
-        sums = no_facts()
-        for message in messages:
-            key = id(message.source)  # a message that a compaction left is the same object
-            if message.source is None or key not in known:
-                known[key] = facts(message, lexicon)
-            add_facts(sums, known[key])
-        return sums
-
-    live = stages[-1].messages
+    total, shown, kept = no_facts(), no_facts(), no_facts()
+    live = {id(message.source): message for message in stages[-1].messages}
     added = [message for stage in stages for message in stage.added]
-    total = gathered(counted(COMPARING, added))
-    kept = gathered(archived)
+    for message in counted(COMPARING, added):
+        evidence = facts(message, lexicon)
+        add_facts(total, evidence)
+        if live.pop(id(message.source), None):  # what a compaction left is the same object
+            add_facts(shown, evidence)
+    for message in live.values():
+        add_facts(shown, facts(message, lexicon))
+    for message in archived:
+        add_facts(kept, facts(message, lexicon))
     add_facts(total, kept)  # a hook may have archived a result before it came into the context
-    report = sorted_out(total, gathered(live), kept, Quotations(live))
+    report = sorted_out(total, shown, kept, Quotations(stages[-1].messages))
     return [
         EvidenceClass(name, loss.total, loss.retained, loss.recoverable, loss.lost)
         for name, loss in report.items()

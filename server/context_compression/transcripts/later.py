@@ -13,11 +13,13 @@ class Later(Sequence[T]):
     """A sequence whose items `make` gives, once they are asked for."""
 
     def __init__(self, make: Callable[[], Sequence[T]]) -> None:
-        self._make = make
+        self._make: Callable[[], Sequence[T]] | None = make
 
     @cached_property
     def _items(self) -> Sequence[T]:
-        return self._make()
+        make, self._make = self._make, None  # with all that it needed
+        assert make is not None, "made once"
+        return make()
 
     @overload
     def __getitem__(self, index: int) -> T: ...

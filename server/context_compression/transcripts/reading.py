@@ -73,6 +73,10 @@ class Look(Protocol):
         """The live conversation."""
         ...
 
+    def before_compactions(self) -> Mapping[int | None, Transcript]:
+        """The conversation before each compaction, by the compaction's place."""
+        ...
+
 
 class FileReading:
     """One file, and the state of reading it.
@@ -82,7 +86,7 @@ class FileReading:
         writers: the hosts that may have written it.
         max_bytes: the most bytes that are read.
         rows: how many rows are read; all of them by default.
-        before: takes the conversation before each compaction, by the compaction's place.
+        whole: whether `look` keeps what `before_compactions` gives, which else reads it again.
     """
 
     def __init__(
@@ -92,10 +96,10 @@ class FileReading:
         max_bytes: int = MAX_BYTES,
         *,
         rows: int | None = None,
-        before: dict[int | None, Transcript] | None = None,
+        whole: bool = False,
     ) -> None:
         self.path, self._writers, self.max_bytes, self._rows = path, writers, max_bytes, rows
-        self._before = before
+        self._before: dict[int | None, Transcript] | None = {} if whole else None
         self._state: tuple[int, ...] = ()  # of the file, when it was looked at
         self._transcript: Transcript | None = None
         self._reader: Reader | None = None
@@ -123,6 +127,17 @@ class FileReading:
                     self._transcript = self._from_start(stream)
                 self._state = state
             return self._transcript
+
+    def before_compactions(self) -> Mapping[int | None, Transcript]:
+        """The conversation before each compaction, by the compaction's place.
+
+        Raises:
+            TranscriptError: as `look`.
+        """
+        if self._before is None:
+            self._before, self._transcript, self._reader = {}, None, None
+        self.look()
+        return self._before
 
     def _goes_on(self, stream: BinaryIO) -> bool:
         """Whether the file only grew: the bytes before the end of the last reading are the same."""
@@ -168,6 +183,8 @@ class FileReading:
         """All lines of the file; the state of earlier readings is reset."""
         stream.seek(0)
         self._reader, self._earlier, self._seen = None, None, Seen()
+        if self._before is not None:
+            self._before.clear()
         return Lines(stream, self.path, self.max_bytes)
 
     def _document(self, value: Any, *, damaged: bool) -> Transcript:
@@ -204,7 +221,7 @@ class FileReading:
 
         for row, at in islice(chain(first, rows), self._rows):
             if self._before is not None and (before := reader.before(row, self.path, load)):
-                self._before[at.offset] = before
+                self._before[at.offset] = before.read_to_the_end()
             reader.add(row, at)
         self._last = rows.last
         transcript = reader.transcript(self.path, load)

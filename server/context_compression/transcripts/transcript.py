@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -59,6 +59,10 @@ class Transcript:
     """When each message was written, in seconds since 1970; empty if the host records no times."""
     requests: Sequence[Request] = field(default=(), repr=False)
     """The requests since the last compaction that the model answered."""
+
+    def read_to_the_end(self) -> "Transcript":
+        """The same without rows that only its `times` and `requests` still need."""
+        return replace(self, times=[*self.times], requests=[*self.requests])
 
 
 class Reader(Protocol):

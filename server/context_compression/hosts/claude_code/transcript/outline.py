@@ -34,6 +34,7 @@ class Outline:
         self._side: dict[str, Row] = {}
         self._recent: dict[str, Row] = {}  # from the last compaction on
         self._compactions = Compactions()
+        self._branch: Branch | None = None  # the live one, until a row is added
         self._older: set[str] = set()  # ids of the messages before it
         self._is_rewritten = False  # whether one of those was written again after it
 
@@ -52,6 +53,7 @@ class Outline:
         uuid = row["uuid"]
         if kind == "system" and begins_context(short):
             self._compactions.add({**row, **short}, at, self.branch)
+        self._branch = None
         if row.get("isSidechain"):
             self._side[uuid] = short
             return
@@ -68,6 +70,10 @@ class Outline:
 
     def branch(self) -> Branch:
         """The live branch, made of short rows."""
+        self._branch = self._branch or self._live()
+        return self._branch
+
+    def _live(self) -> Branch:
         rows = self._main or self._side
         boundary = next(iter(self._recent.values()), None)
         if boundary is not None and is_compaction(boundary) and not self._is_rewritten:
