@@ -137,6 +137,8 @@ class SummaryError(ContextCompressionError):
         retryable: whether another attempt may succeed.
         too_long: whether the request was too long for the model.
         attempts: how many calls to the model were made.
+        window: the tokens of the window that the provider named; 0 if it named none.
+        used: the tokens of the request by its count; 0 if it named none.
     """
 
     def __init__(
@@ -146,10 +148,13 @@ class SummaryError(ContextCompressionError):
         retryable: bool = True,
         too_long: bool = False,
         attempts: int = 1,
+        window: int = 0,
+        used: int = 0,
     ) -> None:
         self.retryable = retryable
         self.too_long = too_long
         self.attempts = attempts
+        self.window, self.used = window, used
         super().__init__(message)
 
 

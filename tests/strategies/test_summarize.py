@@ -347,7 +347,7 @@ def test_failures_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert said == [
         ("INFO", "asking again for a summary: overloaded"),
         ("INFO", "asking again for a summary: overloaded"),
-        ("WARNING", "no summary: overloaded"),
+        ("WARNING", "no summary: overloaded (3 attempts)"),
     ]
 
 

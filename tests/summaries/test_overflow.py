@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from context_compression.summaries.overflow import is_foreign_thinking, is_overflow, silent_overflow
+from context_compression.summaries.overflow import (
+    is_foreign_thinking,
+    is_overflow,
+    silent_overflow,
+    window_named,
+)
 from context_compression.testing.messages_api import foreign_thinking, too_long
 
 TOO_LONG = {
@@ -57,9 +62,47 @@ TOO_LONG = {
     "a status line": "HTTP/1.1 413 Payload Too Large",
     "an HTTP client": "Request failed with status code 413",
     "input length": "input length 40000 exceeds the maximum context length",
+    "llama.cpp, with its count": "request (12345 tokens) exceeds the available context size "
+    "(4096 tokens), try increasing it",
+    "llama.cpp in Python": "Requested tokens (5160) exceed context window of 4096",
+    "vLLM, with the answer": "This model's maximum context length is 16384 tokens. However, you "
+    "requested 22946 tokens (12946 in the messages, 10000 in the completion).",
+    "vLLM's scheduler": "Input prompt (35247 tokens) is too long and exceeds limit of 1000",
+    "TGI": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: "
+    "5000 `inputs` tokens and 1000 `max_new_tokens`",
+    "Cohere": "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received "
+    "5000.",
+    "GitHub's models": "Request body too large for gpt-4o-mini model. Max size: 8000 tokens.",
+    "in Chinese": "输入长度超过模型最大上下文长度 8192",
     "generic tokens": "too many tokens",
     "generic limit": "Token limit exceeded",
 }
+WINDOWS = {
+    "Anthropic": (200_000, 213_462),
+    "Anthropic, with the answer": (200_000, 0),
+    "OpenAI chat": (128_000, 130_512),
+    "compatible, in brackets": (131_072, 140_000),
+    "Gemini": (1_048_575, 1_196_265),
+    "xAI": (131_072, 537_812),
+    "OpenRouter": (262_144, 300_001),
+    "Together": (32_769, 40_123),
+    "Copilot, with separators": (128_000, 163_839),
+    "LM Studio, short": (4_096, 0),
+    "Kimi": (262_144, 0),
+    "Mistral": (32_768, 40_961),
+    "DS4": (65_536, 70_021),
+    "DashScope": (98_304, 0),
+    "model maximum": (278_528, 330_095),
+    "llama.cpp, with its count": (4_096, 12_345),
+    "llama.cpp in Python": (4_096, 5_160),
+    "vLLM, with the answer": (16_384, 22_946),
+    "vLLM's scheduler": (1_000, 35_247),
+    "TGI": (4_096, 5_000),
+    "Cohere": (4_081, 5_000),
+    "GitHub's models": (8_000, 0),
+    "in Chinese": (8_192, 0),
+}
+"""The window that an error names, and the tokens of the refused request if it names them."""
 NOT_TOO_LONG = {
     "OpenAI's rate": "Rate limit reached for gpt-5 in organization org-x on tokens per min (TPM): "
     "Limit 30000, Used 28000, Requested 5000. Please try again in 6s.",
@@ -140,6 +183,25 @@ def test_each_provider_is_understood_when_it_says_too_long(text: str) -> None:
     assert is_overflow(text)
     assert is_overflow({"type": "error", "error": {"type": "invalid_request", "message": text}})
     assert is_overflow(ProviderError(text, 400))
+
+
+@pytest.mark.parametrize("provider", WINDOWS)
+def test_the_window_that_an_error_names_is_read(provider: str) -> None:
+    assert window_named(TOO_LONG[provider]) == WINDOWS[provider]
+
+
+@pytest.mark.parametrize(
+    "provider", ["Bedrock", "OpenAI", "Anthropic, bytes", "MiniMax", "Ollama", "z.ai"]
+)
+def test_an_error_that_names_no_window_has_none(provider: str) -> None:
+    assert window_named(TOO_LONG[provider]) is None
+
+
+def test_a_window_in_a_field_of_the_body_is_read() -> None:
+    body = {"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 1407, "n_ctx": 1024}}
+
+    assert window_named(body) == (1024, 1407)
+    assert window_named(ProviderError("the request exceeds it", 400, body)) == (1024, 1407)
 
 
 @pytest.mark.parametrize("text", NOT_TOO_LONG.values(), ids=NOT_TOO_LONG)

@@ -16,7 +16,7 @@ from context_compression.compression.result import Result
 from context_compression.compression.steps import Steps, start
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.listening import ModelCall, heard
-from context_compression.summaries.overflow import is_overflow
+from context_compression.summaries.overflow import is_overflow, window_named
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
 ASK_IN_AN_EVENT_LOOP = (
@@ -110,7 +110,7 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
             reply: Any = await summarizer.summarize(request)
             end(reply)
     except SummaryError as error:
-        return error
+        return _with_window(error)
     except (
         Exception,
         KeyboardInterrupt,
@@ -118,9 +118,20 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
     ) as error:  # a caller's own may fail as it likes
         if not isinstance(error, Exception) and current_thread() is main_thread():
             raise  # it may be a signal
-        return SummaryError(f"{type(error).__name__}: {error}", too_long=is_overflow(error))
+        return _with_window(SummaryError(f"{type(error).__name__}: {error}"), error)
     if isinstance(reply, SummaryReply):
         return reply
     if isinstance(reply, str):
         return SummaryReply(reply)
     return SummaryError(f"The summarizer answered with {type(reply).__name__}, not a SummaryReply.")
+
+
+def _with_window(failed: SummaryError, error: BaseException | None = None) -> SummaryError:
+    """The error of a summarizer, which says whether the request was too long, and for what window.
+
+    A summarizer of the caller's may say that in its provider's words alone.
+    """
+    failed.too_long = failed.too_long or is_overflow(error or failed)
+    if failed.too_long and not failed.window:
+        failed.window, failed.used = window_named(error or failed) or (0, 0)
+    return failed

@@ -246,5 +246,11 @@ SUMMARY_ROUNDS = 3
 RECORD_SHARE, LEAST_RECORD_TOKENS = 0.7, 500
 """The share of the token budget that a prompt with its answer may take, and the fewest tokens of a
 record."""
-RECORD_HALVINGS = 4
-"""How often the parts of a record are halved if the model says that it is too long."""
+LEAST_PART_TOKENS, LEAST_NAMED_PART_TOKENS = 1_000, 200
+"""The fewest tokens of a part of a record, if the model says that it is too long: by itself, and if
+it names its window."""
+ANSWER_OF_WINDOW, MARGIN_OF_WINDOW, MOST_MARGIN = 0.25, 1.1, 2.0
+"""The share of a named window that the answer may take, and the factor by which the provider may
+count more tokens than we do, if it does not name its count; and the largest such factor."""
+SUMMARY_OF_ANSWER = 0.8
+"""The share of the most tokens of an answer at which a summary aims."""

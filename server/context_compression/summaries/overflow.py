@@ -2,11 +2,13 @@
 
 Providers report the first in some thirty wordings; all have a phrase about the input and a limit.
 Errors about rate limits or the length of the answer use the same words, so they are excluded first.
+Many name the limit as well (`window_named`), so that the next request can be as large as it may be.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from context_compression.conversation.messages import is_object, strings_in
 
@@ -36,13 +38,14 @@ OVERFLOW = re.compile(
     "|".join(
         (
             # about the prompt or the request
-            r"(?:prompt|input) (?:is )?too long",  # Anthropic, Bedrock, z.ai, Ollama
+            r"(?:prompt|input) (?:\(\d+ tokens\) )?(?:is )?too long",  # Anthropic, Bedrock, z.ai
             r"prompt exceeds max length",  # z.ai
-            r"request_too_large|request (?:entity )?too large",  # Anthropic, proxies
+            r"request_too_large|request (?:entity |body )?too large",  # Anthropic, proxies
             r"prompt tokens \(\d+\) exceed",
             r"tokens in request more than max tokens allowed",
             r"input token count.{0,40}exceeds the maximum",  # Gemini
             r"prompt has [\d,]+ tokens, but the configured context size",  # DS4
+            r"\binputs\b[^.]{0,60} must (?:be <=|have less than)",  # TGI
             r"range of input length should be",  # DashScope
             r"reduce the length of the messages",  # Groq
             # about a context length, window, size or limit
@@ -55,6 +58,7 @@ OVERFLOW = re.compile(
             r"maximum (?:context|prompt|allowed input) length (?:of|is) [\d,]+",  # OpenRouter, xAI
             r"context length (?:is|of) only [\d,]+",
             r"too large for model with [\d,]+ maximum context length",  # Mistral
+            r"超[过出][^。]{0,30}(?:上下文|长度)|(?:上下文|长度)[^。]{0,10}超[过出]",
             # about a number of tokens
             r"too many tokens|token limit exceeded|exceeded model token limit",  # the last: Kimi
             r"exceeds the limit of [\d,]{4,}\b(?!\s*(?!tokens?\b)\w)",  # Copilot
@@ -62,6 +66,24 @@ OVERFLOW = re.compile(
     ),
     re.I | re.S,
 )
+
+N = r"(\d[\d,_]{2,14})"
+"""A number of tokens, with or without separators. A smaller number is a code, or a part of a text.
+"""
+WINDOW = (
+    rf"> ?{N}\b",  # Anthropic: 213462 tokens > 200000 maximum
+    rf"\bn_ctx\W{{1,5}}{N}\b",  # llama.cpp
+    rf"(?:<=|less than|at most|up to|cannot exceed|no more than) {N}\b",  # TGI, Cohere
+    rf"\b(?:limit|allowed|maximum)(?: is| of| ?[:=(]){{1,3}} ?{N}\b",
+    rf"\b(?:max(?:imum)?|context|model|configured)\b[^.\d]{{0,30}}(?:length|size|window)"
+    rf"(?: is| of| only| ?[:=(]){{0,3}} ?{N}\b",  # most
+    rf"\bshould be \[\d{{1,3}}, ?{N}\b",  # DashScope
+    rf"\b(?:with|your) {N}[- ](?:maximum context|tokens?\b)",  # Mistral
+    rf"(?:长度|上下文|限制)[^\d.]{{0,8}}{N}\b",
+)
+"""How errors name a window, the surest first."""
+WINDOW_NAMED = tuple(re.compile(pattern, re.I) for pattern in WINDOW)
+NUMBER = re.compile(rf"(?<![\w.-]){N}\b(?![.-]?\w)")
 
 FOREIGN_THINKING = re.compile(r"\bbound to (?:a different|another) conversation\b", re.I)
 
@@ -91,6 +113,38 @@ def is_overflow(
     return (provider or "").lower() == "cerebras" and (
         any(NO_BODY.fullmatch(text) for text in texts) or (400 in statuses and not any(texts))
     )
+
+
+class NamedWindow(NamedTuple):
+    """What an error says of the window.
+
+    Attributes:
+        tokens: of the window, or of the input that it may hold.
+        used: the tokens of the refused request; 0 if the error does not name them.
+    """
+
+    tokens: int
+    used: int = 0
+
+
+def window_named(error: BaseException | Mapping[str, Any] | str) -> NamedWindow | None:
+    """The window that an error names; `None` if it names none.
+
+    `window_named("prompt is too long: 213462 tokens > 200000 maximum")` -> `(200000, 213462)`
+
+    Args:
+        error: as `is_overflow`, of which it must be one.
+    """
+    for text in (text[:LONGEST_TEXT] for text in _texts_with_numbers(error)):
+        if found := next(filter(None, (named.search(text) for named in WINDOW_NAMED)), None):
+            tokens = _number(found[1])
+            numbers = map(_number, NUMBER.findall(text))
+            return NamedWindow(tokens, max((n for n in numbers if n > tokens), default=0))
+    return None
+
+
+def _number(digits: str) -> int:
+    return int(digits.replace(",", "").replace("_", ""))
 
 
 def is_foreign_thinking(error: BaseException | Mapping[str, Any] | str) -> bool:
@@ -151,6 +205,16 @@ def _texts(error: BaseException | Mapping[str, Any] | str) -> Iterator[str]:
             yield from strings_in(_answer(link))
     else:
         yield from strings_in(error)
+
+
+def _texts_with_numbers(error: BaseException | Mapping[str, Any] | str) -> Iterator[str]:
+    """The texts, and the objects of a body as JSON: llama.cpp names its window in a field."""
+    yield from _texts(error)
+    bodies = [error] if is_object(error) else []
+    if isinstance(error, BaseException):
+        bodies = [getattr(link, "body", None) for link in _chain(error)]
+    for body in filter(is_object, bodies):
+        yield json.dumps(body, default=str)
 
 
 def _answer(error: BaseException) -> str | None:

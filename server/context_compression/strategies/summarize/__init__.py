@@ -6,6 +6,7 @@ replaced by `[unverified]`.
 
     strategy.py  `propose`: which messages are summarised, and the edits that follow
     requests.py  the requests to the model: instructions, parts of a long record, new attempts
+    sizes.py     how large a request may be, after a model said that one was too long
     note.py      the message with the summary: fenced, with file lists and ledger
 """
 

@@ -120,6 +120,8 @@ class Attempts:
                     retryable=answer.retryable,
                     too_long=answer.too_long,
                     attempts=attempt,
+                    window=answer.window,
+                    used=answer.used,
                 )
             logger.info("asking again in %g s: %s", pause, answer.text)
             await self.sleep(pause)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.summaries.overflow import is_overflow
+from context_compression.summaries.overflow import is_overflow, window_named
 from context_compression.summaries.summarizer import SummaryReply
 
 LONGEST_DETAIL = 200
@@ -49,6 +49,8 @@ class Failure:
         text: what happened and what to do.
         retryable: whether another call may succeed.
         too_long: whether the request was too long for the model.
+        window: the tokens of the window that the provider named; 0 if it named none.
+        used: the tokens of the request by its count; 0 if it named none.
         wait_seconds: how long the provider asks to wait, if it does.
         spent: the tokens of the call, if it was answered.
     """
@@ -56,6 +58,8 @@ class Failure:
     text: str
     retryable: bool = True
     too_long: bool = False
+    window: int = 0
+    used: int = 0
     wait_seconds: float | None = None
     spent: SummaryReply | None = None
 
@@ -142,7 +146,8 @@ def _answered_with(error: Any, client: Any, model: str, provider: Provider) -> F
         return Failure(f"{text} {provider.model_advice}", retryable=False)
     if is_overflow(error):
         text = f"The request is too long for {model}: {detail(error, client)}"
-        return Failure(text, retryable=False, too_long=True)
+        window, used = window_named(error) or (0, 0)
+        return Failure(text, retryable=False, too_long=True, window=window, used=used)
     if codes & FILTERED:
         return refused(model)
     match status:
