@@ -9,8 +9,9 @@ from context_compression.conversation.authors import user_words
 from context_compression.conversation.authors.politeness import is_only_polite
 from context_compression.conversation.authors.reminders import repeated_reminders, with_reminders
 from context_compression.conversation.authors.task import general_spans, task_spans
-from context_compression.conversation.messages import assistant, user
-from context_compression.testing import Run, tool_step
+from context_compression.conversation.messages import Message, Text, ToolResult, assistant, user
+from context_compression.testing import REQUESTS, Run, tool_step
+from context_compression.testing import conversation as talk_with_tools
 
 FORMAT_ERROR = (
     "Your last answer had no call of a tool. You must always end each answer with one call. "
@@ -22,6 +23,7 @@ REMINDERS = {
     "a counter": [f"Step {n} of 50. You must never use more than 50 steps." for n in (7, 9, 12)],
     "a tag": [f"<budget>You have {n} tokens left; always be brief.</budget>" for n in (900, 80, 7)],
     "in German": ["Erinnerung: Du musst jede Antwort mit einem Aufruf beenden."] * 4,
+    "in Chinese": ["提醒：每个回答都必须以一次工具调用结束，不要询问用户，因为用户不在这里。"] * 3,
 }
 TYPED = {
     "parts": [f"Look into part {n}." for n in (1, 2, 3)],
@@ -30,6 +32,11 @@ TYPED = {
     "tickets": [f"Fix the bug in issue {n}, please." for n in (401, 402, 403)],
     "a chapter each": [f"Now translate chapter {n} into French." for n in range(1, 5)],
     "yes": ["yes"] * 5,
+    "a request of one sentence": ["Make sure that `parse` handles a missing field; see CORE-8."]
+    * 5,
+    "a rule again": ["Look once more at the build, and never touch the migrations."] * 3,
+    "in Chinese": ["请修复 src/登录.py 里的错误，不要修改数据库，因为明天要发布这个版本。"] * 4,
+    "a word of harnesses": ["System tests must pass before each commit, please run them."] * 3,
 }
 
 
@@ -97,6 +104,22 @@ def test_a_view_keeps_each_request(said: list[str]) -> None:
     view = str(compress(messages, target_tokens=int(count_tokens(messages) * 0.4)).messages)
 
     assert all(text in view for text in said)
+
+
+def test_a_text_that_always_stands_behind_new_results_is_a_reminder() -> None:
+    said = "Check the result before you go on, and always be brief."
+    results = [Message("tool", (ToolResult(f"c{n}", (Text("ok"),)),)) for n in range(3)]
+    messages = with_reminders([user("Do it."), *(m for r in results for m in (r, user(said)))])
+
+    assert [message.is_reminder for message in messages if message.is_user][1:] == [True] * 3
+
+
+def test_a_conversation_of_repeated_requests_keeps_their_rules() -> None:
+    result = compress(talk_with_tools(40, seed=3), target_tokens=10_000)
+
+    assert result.target_met
+    assert result.loss["constraints"].total > 2
+    assert all(request in str(result.messages) for request in REQUESTS)
 
 
 def test_the_first_request_is_no_reminder_even_if_it_comes_again() -> None:

@@ -1,7 +1,9 @@
 """What a harness repeats with role user: it is not the user's rule, and its last copy is enough.
 
 Format errors, reminders and `continue` are recognised by their repetition in the conversation; the
-numbers in them may differ. That an answer had no command is also recognised by its words.
+numbers in them may differ. A user repeats short requests, too, so a short text also needs a mark of
+a harness: a tag, the word `reminder`, or its place, always behind results that nobody answered yet.
+That an answer had no command is also recognised by its words.
 """
 
 import re
@@ -34,19 +36,22 @@ REFUSAL = re.compile(
 REFUSAL_CHARS = 120
 NUMBER = re.compile(r"(?<!\w)\d+")
 """A number that may count; one within a name tells names apart: `file_3.py`."""
-NUMBERED = re.compile(
-    r"\W*(?:reminder|note|notice|warning|error|system|step|turn|iteration|time|budget|tokens?)\b"
-    r"|[<\[]",
+MARKED = re.compile(
+    r"[<\[]|\W*(?:(?:friendly |system )?(?:reminder|erinnerung|rappel|recordatorio|promemoria"
+    r"|lembrete|herinnering|напоминание|przypomnienie)\b|提醒|リマインダー|알림"
+    r"|(?:note|notice|warning|error|system|step|turn|iteration|time|budget|tokens?"
+    r"|hinweis|warnung|schritt|avertissement|attention|nota|aviso|paso|étape|внимание|шаг)\b"
+    r"(?: \w+){0,3} ?(?:[:：]|#?\d)|(?:注意|警告|システム|系统)[:：])",
     re.IGNORECASE,
 )
-"""How a short text begins in which a harness puts another number each time. A person may ask for
-`part 1` and `part 2` in the same words."""
+"""How a short text of a harness begins, in which it may put another number each time. A person asks
+for `part 1` and `part 2` in the same words, and begins with `System tests must pass`."""
 
 
 def shape_of(text: str) -> str:
     """A text with one blank for all white space; 0 for each number if a harness may count there."""
     shape = " ".join(text.split())
-    counts = len(shape) >= LONG_CHARS or NUMBERED.match(shape)
+    counts = len(shape) >= LONG_CHARS or MARKED.match(shape)
     return NUMBER.sub("0", shape) if counts else shape
 
 
@@ -64,13 +69,14 @@ def with_reminders(messages: Sequence[Message]) -> tuple[Message, ...]:
         if isinstance(block, Text)
     }
     times = Counter(shapes.values())
+    answered = {s for (index, _), s in shapes.items() if not _behind_results(messages, index)}
     asked = {next(iter(shapes.values()), "")}
     if shapes and times[last := shapes[max(shapes)]] < REPEATED:
         asked.add(last)
     reminders = {
         place
         for place, shape in shapes.items()
-        if (shape not in asked and _recurs(shape, times))
+        if (shape not in asked and _recurs(shape, times, by_place=shape not in answered))
         or _refuses(shape, messages[max(0, place[0] - 1)])
     }
     holding = {index for index, _ in reminders}
@@ -101,10 +107,22 @@ def repeated_reminders(messages: Sequence[Message]) -> set[int]:
     return earlier
 
 
-def _recurs(shape: str, times: Counter[str]) -> bool:
-    """Whether a text is repeated as only a harness repeats it."""
-    often = REPEATED if len(shape) < LONG_CHARS else LONG_REPEATED
-    return times[shape] >= often and (len(shape) >= SHORT_CHARS or bool(GO_ON.fullmatch(shape)))
+def _recurs(shape: str, times: Counter[str], *, by_place: bool) -> bool:
+    """Whether a text is repeated as only a harness repeats it.
+
+    `by_place` says that each time it stands where a harness puts it.
+    """
+    if len(shape) >= LONG_CHARS:
+        return times[shape] >= LONG_REPEATED
+    marked = by_place or MARKED.match(shape) is not None
+    is_harness = len(shape) >= SHORT_CHARS and marked
+    return times[shape] >= REPEATED and (is_harness or bool(GO_ON.fullmatch(shape)))
+
+
+def _behind_results(messages: Sequence[Message], index: int) -> bool:
+    """Whether a message holds results, or follows some before the model has answered them."""
+    before = messages[index - 1] if index else messages[index]
+    return bool(messages[index].results or before.results)
 
 
 def _refuses(shape: str, before: Message) -> bool:
