@@ -67,7 +67,7 @@ def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(
 
     result = compress(conversation(turns), target_tokens=target, counter=uneven)
 
-    assert result.tokens_after >= 0.985 * target
+    assert result.tokens_after >= 0.95 * target
 
 
 @pytest.mark.parametrize("target", [2_000, 3_000, 4_400])
