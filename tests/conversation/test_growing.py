@@ -43,6 +43,17 @@ def test_a_call_without_an_id_stays_one_beside_half_of_a_character() -> None:
     assert sendable.messages[3]["function_call"]["name"] == "look"
 
 
+def test_a_beginning_of_system_messages_only_is_no_beginning_of_the_talk() -> None:
+    step = tool_step([Run("c1", "Bash", {}, "ok")], "vercel")
+    history: Messages = [{"role": "system", "content": "Be short."}, *step]
+    growing = GrowingRepair()
+    growing.sendable(history)
+
+    sendable, _ = growing.sendable([*history, {"role": "assistant", "content": "Done."}])
+
+    assert sendable.origins == [0, None, 1, 2, 3]  # a note comes before the first call
+
+
 def said(messages: Any) -> Any:
     """The messages without a type that all messages of OpenAI Responses have, written or not."""
     return [

@@ -103,6 +103,25 @@ def test_a_result_that_came_late_is_moved_to_its_call(dialect: Any) -> None:
     assert all(message in (HELLO, call, result, DONE) for message in view)
 
 
+def test_results_that_are_paired_by_order_are_put_in_order_and_it_is_told() -> None:
+    def of(id: str, kind: str, more: Any) -> Any:
+        return {kind: {"id": id, "name": "look", **more}}
+
+    calls = [of(id, "functionCall", {"args": {}}) for id in "ab"]
+    results = [of(id, "functionResponse", {"response": {"output": id}}) for id in "ba"]
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": calls},
+        {"role": "user", "parts": results},
+        {"role": "model", "parts": [{"text": "Seen."}]},
+    ]
+
+    view, repairs = mended(contents, "gemini")
+
+    assert repairs == ("results in message 2 are now in their calls' order",)
+    assert view[2]["parts"] == results[::-1]
+
+
 def test_results_behind_the_users_words_in_one_message_are_put_first() -> None:
     call, result = step("anthropic", LS)
     words = {"type": "text", "text": "and then?"}

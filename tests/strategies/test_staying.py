@@ -201,3 +201,15 @@ def test_a_view_of_which_only_an_unknown_item_and_texts_are_left_can_be_compress
 
     assert call not in view
     assert HOLOGRAM in view and HOLOGRAM in again
+
+
+def test_a_short_result_behind_an_unknown_item_leaves_with_its_call() -> None:
+    call = {"type": "function_call", "call_id": "c9", "name": "build", "arguments": words(50)}
+    output = {"type": "function_call_output", "call_id": "c9", "output": "ok"}
+    messages = [*talk(3), call, HOLOGRAM, output, {"role": "assistant", "content": "Built."}]
+    messages += talk()
+
+    result = compress(messages, target_tokens=2_000)
+
+    assert HOLOGRAM in result.messages
+    assert refused(result.messages, "responses") == []

@@ -18,7 +18,7 @@ from context_compression.hosts.pi import transcript as pi
 from context_compression.transcripts.ends import Ends, read_ends
 from context_compression.transcripts.history import History
 from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
-from context_compression.transcripts.stages import history_from, led_to
+from context_compression.transcripts.stages import contexts_of, history_from
 from context_compression.transcripts.transcript import Transcript
 
 WRITERS = Writers(
@@ -89,8 +89,7 @@ class Readings:
         Raises:
             TranscriptError: as `read`.
         """
-        reading, live = self._looked(path)
-        stages = led_to(live, reading.before_compactions())
+        stages = contexts_of(self._looked(path)[0])
         try:
             title = first_words(parse_messages(stages[0].messages[:FIRST]).messages)
         except InvalidConversation:

@@ -47,7 +47,10 @@ def keep_only(
             spoken = given[-1] if given else spoken
             reasons = {i: why[i] for i in range(start, index) if i in why}
             nobody = (None,) * len(given)
-            edits.append(Edit(start, index, tuple(given), reason, reasons, origins=nobody))
+            needed = _parts_a_step(plan, start, index)
+            edits.append(
+                Edit(start, index, tuple(given), reason, reasons, origins=nobody, needed=needed)
+            )
         start = index + 1
         if index == len(plan.messages):
             break
@@ -59,6 +62,15 @@ def keep_only(
     if plan.bound and not plan.drops_thinking:
         edits = [*_with_uniform_loops(plan, [edit for edit in edits if shrinks(plan, edit)])]
     return with_consequences(plan, edits)
+
+
+def _parts_a_step(plan: Plan, start: int, stop: int) -> bool:
+    """Whether only a part of a tool step is in a range, as beside an item that always stays.
+
+    Then its other parts are gone, so this one goes, too, even if a note in its place is longer.
+    """
+    ends = (plan.step_of(start), plan.step_of(stop - 1))
+    return any(step and (step.start < start or stop < step.stop) for step in ends)
 
 
 def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) -> int:

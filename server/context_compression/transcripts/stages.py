@@ -11,16 +11,17 @@ from typing import Any
 from context_compression.conversation.messages import is_by_model
 from context_compression.transcripts import message_files
 from context_compression.transcripts.history import Compaction, History, Request, Stage
+from context_compression.transcripts.reading import Look
 from context_compression.transcripts.transcript import Transcript
 
 
-def led_to(live: Transcript, before: Mapping[int | None, Transcript]) -> list[Transcript]:
-    """The live conversation, after those before the compactions that led to it.
+def contexts_of(reading: Look) -> list[Transcript]:
+    """The live conversation, after those before the compactions that led to it, the oldest first.
 
-    Args:
-        live: the conversation at its end.
-        before: the conversation before each compaction, by the compaction's place.
+    Raises:
+        TranscriptError: as `Look.look`.
     """
+    live, before = reading.look(), reading.before_compactions()
     return [*(before[compaction.place] for compaction in live.compactions), live]
 
 

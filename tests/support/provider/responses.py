@@ -86,12 +86,13 @@ def _pairs(items: Messages) -> Iterator[str]:
 def _last_response(items: Messages) -> int:
     """Where the calls begin that may still be answered: nothing but outputs came after them.
 
-    What the model says between its calls is of the same response.
+    What the model says between its calls is of the same response, and what it says behind them, if
+    the first outputs came after that.
     """
     begins = len(items)
     while begins and _is_output(items[begins - 1]):
         begins -= 1
-    called = False
+    called = begins < len(items)
     while begins and (
         _may_be_of_model(items[begins - 1]) or (called and _is_of_model(items[begins - 1]))
     ):

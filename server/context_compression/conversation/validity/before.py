@@ -16,7 +16,7 @@ class Before:
         call_ids: the ids of its calls.
         item_ids: the ids of its items.
         units: the ids of its units.
-        is_there: whether there is such a beginning.
+        is_there: whether it has a message other than system messages.
     """
 
     messages: int = 0
@@ -33,7 +33,7 @@ class Before:
             self.call_ids | {call.id for message in repaired for call in message.calls},
             self.item_ids | {*filter(None, map(item_id_of, repaired))},
             self.units | {b.unit for m in given for b in m.blocks if isinstance(b, Opaque)},
-            is_there=True,
+            is_there=self.is_there or not all(message.is_system for message in repaired),
         )
 
 

@@ -227,6 +227,9 @@ class Pairing:
     ) -> None:
         """Keep results, notes for missing results and the rest, in the order the provider needs."""
         order = {call_id: place for place, call_id in enumerate(self._call_by_id)}
+        came = [order[result.call_id] for _, answer in answers for result in answer.results]
+        if self._by_order and came != sorted(came):
+            self.repairs.append(f"results in message {answers[0][0]} are now in their calls' order")
         notes = [(None, note) for note in added]
         if self._rules.join == "turns with calls" and (answers or added):
             results = [r for _, m in (*answers, *notes) for r in m.results]

@@ -19,8 +19,8 @@ from context_compression.session.threads import in_thread
 from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.reading import FileReading, Writers
-from context_compression.transcripts.stages import led_to
-from context_compression.transcripts.transcript import Transcript, folder_name
+from context_compression.transcripts.stages import contexts_of
+from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
 
@@ -55,9 +55,8 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, An
     """Archive the conversation while the transcript still has it. Codex takes no instructions."""
     sessions = sessions_folder(workspace.environ, workspace.home)
     if path := workspace.access.named_by_hook(string(event, "transcript_path"), sessions):
-        before: dict[int | None, Transcript] = {}
-        transcript = FileReading(path, Writers((rollouts,)), before=before).look()
-        archive_all(workspace.of(transcript).session, led_to(transcript, before))
+        contexts = contexts_of(FileReading(path, Writers((rollouts,)), whole=True))
+        archive_all(workspace.of(contexts[-1]).session, contexts)
     return {}
 
 

@@ -35,7 +35,7 @@ from context_compression.session.threads import in_thread
 from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.portable_messages import arguments, as_user, url_of
-from context_compression.transcripts.stages import led_to
+from context_compression.transcripts.stages import contexts_of
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
@@ -72,10 +72,8 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
     if workspace.access.read_host_transcripts:
         session = folder_name(string(event, "session_id"))
         database = database_file(workspace.environ, workspace.home)
-        reading = SessionReading(database, session)
-        transcript = reading.look()
-        contexts = led_to(transcript, reading.before_compactions())
-        archive_all(workspace.of(transcript).session, contexts)
+        contexts = contexts_of(SessionReading(database, session))
+        archive_all(workspace.of(contexts[-1]).session, contexts)
     return INSTRUCTIONS
 
 

@@ -23,14 +23,14 @@ from context_compression.hosts.claude_code.hooks.outputs import saved_text
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.stored_sessions import subagent
-from context_compression.hosts.claude_code.transcript import read_own
+from context_compression.hosts.claude_code.transcript import reading_of
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import count_tokens
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.stages import led_to
+from context_compression.transcripts.stages import contexts_of
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
 from context_compression.workspace.opened import Opened
@@ -179,8 +179,7 @@ def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
 
 def _archived(workspace: Workspace, path: Path) -> None:
     """Archive all of a conversation: before each compaction, now, and outputs saved to files."""
-    before: dict[int | None, Transcript] = {}
-    contexts = led_to(read_own(path, before), before)
+    contexts = contexts_of(reading_of(path, whole=True))
     session = workspace.of(contexts[-1]).session
     archive_all(session, contexts)
     folder = path.with_suffix("") / "tool-results"
@@ -194,8 +193,8 @@ def _archived(workspace: Workspace, path: Path) -> None:
 def _written(path: Path, newest: str) -> Transcript:
     """The conversation, as soon as the newest row is in the transcript, or after `PATIENCE`."""
     for _ in range(round(PATIENCE / STEP)):
-        transcript = read_own(path)
+        transcript = reading_of(path).look()
         if any(newest in uuids for uuids in transcript.rows):
             return transcript
         time.sleep(STEP)
-    return read_own(path)
+    return reading_of(path).look()

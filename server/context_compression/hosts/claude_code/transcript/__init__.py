@@ -27,20 +27,11 @@ from context_compression.hosts.claude_code.transcript.reader import (
     recognises,
 )
 from context_compression.transcripts.reading import FileReading, Writers
-from context_compression.transcripts.transcript import Transcript
 
-__all__ = ["GENERATIONS", "NAME", "ClaudeCodeReader", "read_own", "reader", "recognises"]
+__all__ = ["GENERATIONS", "NAME", "ClaudeCodeReader", "reader", "reading_of", "recognises"]
 
 
-def read_own(path: Path, before: dict[int | None, Transcript] | None = None) -> Transcript:
-    """The conversation in a file that Claude Code wrote: a transcript, or the log of a run.
-
-    Args:
-        path: the file.
-        before: takes the conversation before each compaction.
-
-    Raises:
-        TranscriptError: the file does not exist, cannot be read, or is not a conversation.
-    """
+def reading_of(path: Path, *, whole: bool = False) -> FileReading:
+    """A reading of a file that Claude Code wrote: a transcript, or the log of a run."""
     writers = Writers((stream, sessions), ((stream.is_log, stream),))
-    return FileReading(path, writers, before=before).look()
+    return FileReading(path, writers, whole=whole)
