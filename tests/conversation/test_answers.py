@@ -7,8 +7,9 @@ from typing import Any, get_args
 import pytest
 
 from context_compression import compress
-from context_compression.conversation.authors import asks_user
+from context_compression.conversation.authors import BY_USER, asks_user
 from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.testing import Run, tool_step
 from context_compression.testing.dialects import WRITERS
 from context_compression.testing.steps import Dialect
@@ -81,6 +82,9 @@ REASONS = {
     "command": "The command was cancelled by the user. Reason: {}",
     "permission": "Permission to use bash was denied by the user: {}",
 }
+RESULT_KEYS = {
+    "tool_use_id", "call_id", "toolResult", "functionResponse", "toolCallId",
+}  # fmt: skip
 FLAGLESS = ("openai", "openai-legacy", "ollama", "responses")
 
 
@@ -99,8 +103,23 @@ def conversation(dialect: Dialect, run: Run) -> list[dict[str, Any]]:
     return [message, *flat, last]
 
 
-def check(dialect: Dialect, run: Run, rule: str) -> None:
+def with_mark(value: Any, output: str, *, mark: object) -> Any:
+    """A conversation in which the part with this output tells who speaks in it."""
+    if is_array(value):
+        return [with_mark(each, output, mark=mark) for each in value]
+    if not is_object(value):
+        return value
+    made = {key: with_mark(each, output, mark=mark) for key, each in value.items()}
+    is_result = made.keys() & RESULT_KEYS or made.get("role") in ("tool", "function")
+    deep = json.dumps(output, ensure_ascii=False)[1:-1] in json.dumps(made, ensure_ascii=False)
+    inner = any(BY_USER in json.dumps(each) for each in made.values())
+    return {**made, BY_USER: mark} if is_result and deep and not inner else made
+
+
+def check(dialect: Dialect, run: Run, rule: str, mark: object = None) -> None:
     messages = conversation(dialect, run)
+    if mark is not None:
+        messages = with_mark(messages, run.output, mark=mark)
 
     result = compress(messages, target_tokens=1_300)
 
@@ -244,3 +263,37 @@ def test_the_reason_with_which_the_ai_sdk_denies_a_call_is_the_users(denied: boo
     result = compress(messages, target_tokens=1_300)
 
     assert result.loss["constraints"].retained == denied
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("known", [True, "words"])
+def test_what_an_adapter_knows_to_be_the_users_is(known: bool | str, dialect: Dialect) -> None:
+    rule = RULES["ja"]
+    run = Run(
+        "no",
+        "drop_tables",
+        {"of": "mysql"},
+        rule if known is True else f"Dropped none.\n{rule}\n",
+    )
+
+    check(dialect, run, rule, rule if known == "words" else known)
+
+
+@pytest.mark.parametrize("form", REASONS)
+def test_what_an_adapter_knows_to_be_nobodys_is_not_the_users(form: str) -> None:
+    run = Run("no", "bash", {"command": "mysql"}, REASONS[form].format(RULES["en"]), failed=True)
+    messages = with_mark(conversation("anthropic", run), run.output, mark=False)
+
+    assert not any(m.said for m in parse(messages).messages)
+
+
+def test_a_text_that_an_adapter_knows_to_be_nobodys_is_not_the_users() -> None:
+    told = {"type": "text", "text": "Agent b said: never touch the shared MySQL.", BY_USER: False}
+    messages = conversation("anthropic", Run("a", "bash", {"command": "ls"}, "a\nb"))
+    messages[-1:-1] = [
+        {"role": "assistant", "content": "Next."}, {"role": "user", "content": [told]}
+    ]  # fmt: skip
+
+    assert compress(messages, target_tokens=1_300).loss["constraints"].total == 0
+    told.pop(BY_USER)
+    assert compress(messages, target_tokens=1_300).loss["constraints"].total == 1

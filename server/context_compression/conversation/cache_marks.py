@@ -1,15 +1,20 @@
-"""Marks that tell a provider where its cache ends. They move from message to message.
+"""Marks on messages that are no part of what is said: messages are the same with and without them.
 
-Programs put one on the newest message of each request and take it off the one before. It is no part
-of what is said: `cache_control` of Anthropic's API and of those that take its form, `cacheControl`
-in the options of the AI SDK, a block `cachePoint` of Bedrock.
+Some tell a provider where its cache ends. Programs put one on the newest message of each request
+and take it off the one before: `cache_control` of Anthropic's API and of those that take its form,
+`cacheControl` in the options of the AI SDK, a block `cachePoint` of Bedrock. The mark of an adapter
+tells who speaks (`BY_USER`); a later process may not know that any more.
 """
 
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
 
-MARKS = frozenset({"cache_control", "cacheControl", "cachePoint"})
+BY_USER = "said_by_user"
+"""The key of a result or text with which an adapter passes on who speaks in it, as far as its
+framework knows. `True`: the content is the user's, as in the answer to a question. A string: those
+of its words are. `False`: nothing is, whatever its role or wording."""
+MARKS = frozenset({"cache_control", "cacheControl", "cachePoint", BY_USER})
 MADE = frozenset({"args", "arguments", "input", "json", "output", "response", "result"})
 """Fields with values that a model or a tool made. What is named like a mark there is none."""
 

@@ -17,6 +17,7 @@ from uuid import uuid4
 from context_compression.errors import InvalidSettings
 from context_compression.extras import extra
 from context_compression.integrations.langchain_messages import translation
+from context_compression.integrations.langchain_speakers import said_in
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import afit, arecovering, fit, recovering
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
@@ -26,14 +27,18 @@ with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain.tools import ToolRuntime
-    from langchain_core.messages import BaseMessage, SystemMessage
+    from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.config import get_config
+    from langgraph.prebuilt.tool_node import ToolCallRequest
     from langgraph.runtime import Runtime
+    from langgraph.types import Command
 
 RUN = "context_compression_run"
 """The key of the state that names a run without a thread."""
+SCRATCHPAD = "__pregel_scratchpad"
+"""The key of a configuration under which LangGraph keeps the answers to a task's interrupts."""
 MOST_DEFINITIONS = 500
 """How many definitions of tools stay in memory."""
 
@@ -122,6 +127,22 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
 
         return await arecovering(session, asked)
 
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """Note in a tool's message what a person answered to an interrupt of the tool."""
+        return _with_answers(handler(request))
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """`wrap_tool_call` for an event loop."""
+        return _with_answers(await handler(request))
+
     def fit(
         self,
         messages: Sequence[BaseMessage],
@@ -187,6 +208,12 @@ class ContextCompression(AgentMiddleware[RunState, Any, Any]):
         """The answer to a call of `context_restore`."""
         session = self.sessions[session_id(runtime.config, runtime.state)]
         return restore_tool(session).answer(arguments)
+
+
+def _with_answers(result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
+    scratchpad = get_config().get("configurable", {}).get(SCRATCHPAD)
+    answers = getattr(scratchpad, "resume", None)
+    return said_in(result, answers) if answers and isinstance(result, ToolMessage) else result
 
 
 def session_id(config: Mapping[str, Any], state: Any = None) -> str:

@@ -16,9 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.formats import ROLES
 from context_compression.conversation.messages import as_object, objects, strings_in
 from context_compression.extras import extra
+from context_compression.integrations.langchain_speakers import is_by_user, said_by_user
 from context_compression.integrations.translation import Translation, parts_of
 
 with extra("langchain"):
@@ -57,7 +59,10 @@ def read(message: BaseMessage) -> dict[str, Any] | None:
     if isinstance(message, ToolMessage):
         return {"role": "tool", "content": [_result(message)]}
     if isinstance(message, HumanMessage):
-        return _dict("user", _parts(message), message.name)
+        parts = _parts(message)
+        if not is_by_user(message):
+            parts = [p | {BY_USER: False} if p["type"] == "text" else p for p in parts]
+        return _dict("user", parts, message.name)
     if isinstance(message, SystemMessage):
         return _dict("system", _parts(message))
     if isinstance(message, ChatMessage) and message.role in ROLES:
@@ -71,7 +76,7 @@ def _dict(role: str, parts: Sequence[Part], name: str | None = None) -> dict[str
     match parts:
         case []:
             content: Any = ""
-        case [{"type": "text", "text": content}]:
+        case [{"type": "text", "text": content, **others}] if not others:
             pass
         case _:
             return {"role": role, "content": parts, "providerOptions": options}
@@ -236,7 +241,7 @@ def _block(part: Part) -> Any:
         case {"type": "tool-result", "output": block}:
             return block
         case _:
-            return part
+            return {key: value for key, value in part.items() if key != BY_USER}
 
 
 def _blocks(content: Any, original: BaseMessage) -> Any:
@@ -321,7 +326,9 @@ def _result(message: ToolMessage) -> Part:
         output: Part = {"type": kind, "value": "\n".join(part["text"] for part in parts)}
     else:
         output = {"type": "content", "value": [*map(_piece, parts)]}
-    named = {"toolName": message.name} if message.name else {}
+    named: Part = {"toolName": message.name} if message.name else {}
+    if (said := said_by_user(message)) is not None:
+        named[BY_USER] = said
     return {"type": "tool-result", "toolCallId": message.tool_call_id, **named, "output": output}
 
 

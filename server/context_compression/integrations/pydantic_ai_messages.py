@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
+from context_compression.conversation.authors import BY_USER
 from context_compression.extras import extra
 from context_compression.integrations.translation import parts_of
 
@@ -42,6 +43,8 @@ UNSEEN = {
 }  # fmt: skip
 """Parts for the framework alone. It adds them to a message when we have seen it already."""
 FAILED = {"failed", "retried"}
+UNSAID = ("The tool call was denied.", "No decision on this tool call arrived")
+"""How the texts begin with which the framework itself denies a call, where no person gave words."""
 PAIRED = {"tool_use", "tool_result"}
 """Blocks with an id of their own, by which we know them when they were edited."""
 NEW_TEXT = {"system": SystemPromptPart, "user": UserPromptPart, "assistant": TextPart}
@@ -182,13 +185,14 @@ def _block(item: Any) -> Block:
             id, name = item.tool_call_id, item.tool_name
             return {"type": "tool_use", "id": id, "name": name, "input": item.args_as_dict()}
         case "tool-return":
-            return _result(item, item.outcome in FAILED)
+            return _result(item, item.outcome in FAILED) | _said(item)
         case "retry-prompt" if item.tool_name:
             text = item.model_response()
             id = item.tool_call_id
-            return {"type": "tool_result", "tool_use_id": id, "content": text, "is_error": True}
+            result = {"type": "tool_result", "tool_use_id": id, "content": text, "is_error": True}
+            return {**result, BY_USER: False}
         case "retry-prompt" | "retry-feedback":
-            return _text(item.model_response())
+            return {**_text(item.model_response()), BY_USER: False}
         case "builtin-tool-call":
             id, name = item.tool_call_id, item.tool_name
             return {"type": "server_tool_use", "id": id, "name": name, "input": item.args_as_dict()}
@@ -210,6 +214,15 @@ def _result(part: Any, failed: bool) -> Block:
         content = [_text(content), *others]
     result = {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": content}
     return result | ({"is_error": True} if failed else {})
+
+
+def _said(part: Any) -> Block:
+    """The mark of a result in which a person speaks, or certainly none does."""
+    if part.outcome == "success":
+        return {}  # known by the name of the tool alone
+    reason = part.content if part.outcome == "denied" else None
+    said = isinstance(reason, str) and not reason.startswith(UNSAID)
+    return {BY_USER: reason if said else False}
 
 
 def _found_tools(part: Any) -> list[Block]:

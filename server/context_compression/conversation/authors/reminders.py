@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from context_compression.conversation.messages import Message, Text
+from context_compression.conversation.cache_marks import BY_USER
+from context_compression.conversation.messages import Message, Text, as_object
 
 REPEATED, LONG_REPEATED, LONG_CHARS = 3, 2, 200
 """How often a text stands with role user if a harness wrote it; the same for texts of at least
@@ -100,11 +101,16 @@ def repeated_reminders(messages: Sequence[Message]) -> set[int]:
     earlier: set[int] = set()
     for index, message in enumerate(messages):
         if message.is_reminder:
-            shape = shape_of(message.text)
+            shape = message.text if _is_known(message) else shape_of(message.text)
             if shape in last:
                 earlier.add(last[shape])
             last[shape] = index
     return earlier
+
+
+def _is_known(message: Message) -> bool:
+    """Whether a framework says that the user wrote none of it; then its numbers may be results."""
+    return any(as_object(getattr(b, "source", None)).get(BY_USER) is False for b in message.blocks)
 
 
 def _recurs(shape: str, times: Counter[str], *, by_place: bool) -> bool:
