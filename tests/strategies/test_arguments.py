@@ -177,6 +177,28 @@ def test_arguments_that_are_a_string_of_json_stay_json_or_as_they_came(
 
 
 @both
+@pytest.mark.parametrize("text", [FILE, "print(1) " * 30])
+def test_json_in_the_texts_of_a_harness_stays_json_and_its_refs_bring_back_the_text(
+    strategy: str, text: str
+) -> None:
+    asked = "Now.\n\n" + json.dumps({"tool": "write", "input": text})
+    messages: Messages = [{"role": "user", "content": "Go."}]
+    for _ in range(4):
+        messages.append({"role": "assistant", "content": asked})
+        messages.append({"role": "user", "content": f"Tool result:\n{FILE}"})
+    messages.append({"role": "assistant", "content": "Done."})
+
+    result = compress(
+        messages, strategy=strategy, target_tokens=1, settings={"max_tool_output": 200}
+    )
+
+    shown = json.loads(result.messages[1]["content"].removeprefix("Now.\n\n"))
+    assert shown["tool"] == "write"
+    assert shown["input"] == text or result.originals[REF.findall(shown["input"])[0]] == text
+    assert strategy == "offload" or shown["input"] != text
+
+
+@both
 def test_a_signed_call_of_the_current_turn_stays(strategy: str) -> None:
     messages = writes(3, "gemini")
     for message in messages[1:-1:2]:

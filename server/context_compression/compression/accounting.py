@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from context_compression.compression.result import Ref
+from context_compression.conversation import arguments
 from context_compression.conversation.authors import title_of
 from context_compression.conversation.messages import (
     Edited,
     Message,
     Text,
     ToolResult,
-    named_strings,
     strings_in,
 )
 from context_compression.conversation.refs import REF, Refs
@@ -126,8 +126,8 @@ class Accounting:
                 continue
             self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
             for call in message.calls if named else ():
-                for name, text in named_strings(call.arguments, "input"):
-                    if len(text) > TEXT_WITH_REF_CHARS and self._ref_of(text) in named:
+                for name, text in arguments.texts_of(call):
+                    if self._ref_of(text) in named:
                         self.add(text, Ref(f"{name} of {call.name}", ()))
             came = written(message)
             for slot, text, what in texts_with_ref(message, names):

@@ -6,7 +6,7 @@ part of it would be no JSON either. The input of a custom tool is text of any fo
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -28,17 +28,35 @@ def with_texts(call: ToolCall, change: ChangeText) -> ToolCall:
 
     `{"path": "a.py", "content": "…"}` keeps its keys, in their order, and its numbers.
     """
-    arguments = call.arguments
-    if not isinstance(arguments, str) or not _is_json(call):
-        changed = _changed(arguments, "input", change)
-    else:
+    custom = is_object(call.source) and "custom" in call.source
+    free = custom or call.kind in FREE_TEXT
+    begins = JSON_IN_FREE_TEXT if free else JSON
+
+    def settle(name: str, text: str) -> str:
+        if not begins.match(text):
+            return change(name, text)
         try:
-            value = json.loads(arguments)
-            within = _changed(value, "input", change)
+            value = json.loads(text)
+            within = _changed(value, name, change)
         except (ValueError, RecursionError):
-            return call
-        changed = arguments if within == value else json.dumps(within, ensure_ascii=False)
-    return call if changed == arguments else replace(call, arguments=changed)
+            return text
+        return text if within == value else json.dumps(within, ensure_ascii=False)
+
+    all_text = isinstance(call.arguments, str) or call.kind == text_protocol.KIND
+    changed = _changed(call.arguments, "input", settle if all_text else change)
+    return call if changed == call.arguments else replace(call, arguments=changed)
+
+
+def texts_of(call: ToolCall) -> Iterator[tuple[str, str]]:
+    """The name and text of each argument that `with_texts` may change."""
+    found: list[tuple[str, str]] = []
+
+    def seen(name: str, text: str) -> str:
+        found.append((name, text))
+        return text
+
+    with_texts(call, seen)
+    yield from found
 
 
 def _changed(value: Any, name: str, change: ChangeText) -> Any:
@@ -50,10 +68,3 @@ def _changed(value: Any, name: str, change: ChangeText) -> Any:
     if is_array(value):
         return [_changed(item, name, change) for item in value]
     return value
-
-
-def _is_json(call: ToolCall) -> bool:
-    """Whether arguments that are one string are JSON, or are meant as JSON."""
-    custom = is_object(call.source) and "custom" in call.source
-    begins = JSON_IN_FREE_TEXT if custom or call.kind in FREE_TEXT else JSON
-    return begins.match(call.arguments) is not None

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from context_compression.conversation.arguments import with_texts
+from context_compression.conversation import arguments
 from context_compression.conversation.messages import (
     Block,
     Message,
     ToolCall,
     ToolResult,
-    strings_in,
 )
 from context_compression.conversation.rendering import Span
 from context_compression.evidence.constraints import constraints_in
@@ -99,7 +98,7 @@ def _tokens_to_shorten(block: Block, index: int, plan: Plan) -> Iterator[int]:
         long = len(block.text) > settings.max_tool_output
         yield tokens if long or tokens >= settings.offload_min_tokens else 0
     elif isinstance(block, ToolCall) and not must_stay(block, index, plan):
-        for text in strings_in(block.arguments):
+        for _, text in arguments.texts_of(block):
             if len(text) > longest_argument(plan) or (
                 len(text) >= settings.offload_min_tokens  # no token is less than a character
                 and plan.counter.text(text) >= settings.offload_min_tokens
@@ -133,7 +132,7 @@ def with_short_arguments(
             restored = kept != text and archive.ref_of(text) in archive.restored
             return text if restored or len(kept) >= len(text) else kept
 
-        return call if must_stay(call, index, plan) else with_texts(call, shorter)
+        return call if must_stay(call, index, plan) else arguments.with_texts(call, shorter)
 
     if not message.calls:
         return message
