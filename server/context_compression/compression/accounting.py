@@ -1,7 +1,7 @@
 """`Accounting`: which messages a view keeps, edits or drops, and the refs of their originals."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +9,11 @@ from context_compression.compression.result import Ref
 from context_compression.conversation import arguments
 from context_compression.conversation.authors import title_of
 from context_compression.conversation.messages import (
+    Block,
     Edited,
     Message,
     Text,
+    ToolCall,
     ToolResult,
     strings_in,
 )
@@ -107,8 +109,9 @@ class Accounting:
     def archive(self, repaired: Repaired, sent: Sequence[Message]) -> None:
         """Give refs to each message that is gone from the view, and to each long text in it.
 
-        A long argument of a call gets a ref if a call of the view names it; a store keeps it beside
-        the messages, because it is only a part of a block.
+        A short text gets one if the view names it all the same. A long argument of a call gets a
+        ref if a call of the view names it; a store keeps it beside the messages, because it is only
+        a part of a block.
         In a text protocol, a part of a text of the input belongs to no message, so that a store
         keeps it beside them. A text that a repair wrote gets a ref too if its block is not in the
         view, because the view may quote it.
@@ -118,7 +121,7 @@ class Accounting:
             sent: the messages of the view as they are sent.
         """
         repaired_names = {call.id: call.name for m in repaired.messages for call in m.calls}
-        named = refs_in_calls(sent)
+        named = self._named(sent)
         gone, names = {*self.gone}, dict(repaired_names)
         for index, message in enumerate(self._messages):
             names |= {call.id: call.name for call in message.calls}  # an id may occur twice
@@ -130,15 +133,51 @@ class Accounting:
                     if self._ref_of(text) in named:
                         self.add(text, Ref(f"{name} of {call.name}", ()))
             came = written(message)
-            for slot, text, what in texts_with_ref(message, names):
+            for slot, text, what in self._with_ref(message, names, named):
                 is_block = came is message or text_of_block(came, slot) == text
                 self.add(text, Ref(what, (index,), slot) if is_block else Ref(what, ()))
         shown = {id(block) for message in sent for block in message.blocks}
         for message, origin in zip(repaired.messages, repaired.origins, strict=True):
             if origin is None or isinstance(message, Edited):
-                for slot, text, what in texts_with_ref(message, repaired_names):
+                for slot, text, what in self._with_ref(message, repaired_names, named):
                     if id(message.blocks[slot]) not in shown:
                         self.add(text, Ref(f"{what}, repaired", ()))
+
+    def _named(self, sent: Sequence[Message]) -> frozenset[str]:
+        """The refs that messages of the view name and those of the input do not have to."""
+        came = {*map(id, self._messages)}
+        texts = (
+            text
+            for message in sent
+            if id(message) not in came
+            for block in message.blocks
+            for text in _texts_of(block)
+        )
+        return frozenset(ref for text in texts for ref in NAMED_REF.findall(text))
+
+    def _with_ref(
+        self, message: Message, names: Mapping[str, str], named: Set[str]
+    ) -> Iterator[tuple[int, str, str]]:
+        """The texts of a message that get a ref: tool results, long texts, and those named.
+
+        Args:
+            message: the message.
+            names: the names of the tools, by call id.
+            named: the refs that the view names.
+
+        Yields:
+            The index of the block, its text, and a description: `(1, "…", "Bash result")`.
+        """
+        for slot, block in enumerate(message.blocks):
+            if isinstance(block, ToolResult) and block.text:
+                cut = cut_by_host(block.text)
+                what = f"{names.get(block.call_id, 'tool')} result{f', {cut}' if cut else ''}"
+                yield slot, block.text, what
+            elif isinstance(block, Text) and (
+                len(block.text) > TEXT_WITH_REF_CHARS
+                or (named and self._ref_of(block.text) in named)
+            ):
+                yield slot, block.text, title_of(message, block.text)
 
     def add(self, original: Any, meaning: Ref) -> None:
         """Give a ref to an original; an original that already has a ref keeps its meaning."""
@@ -147,35 +186,15 @@ class Accounting:
         self.originals.setdefault(ref, original)
 
 
-def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """The texts of a message that get a ref of their own: tool results and long texts.
-
-    Args:
-        message: the message.
-        names: the names of the tools, by call id.
-
-    Yields:
-        The index of the block, its text, and a description: `(1, "…", "Bash result")`.
-    """
-    for slot, block in enumerate(message.blocks):
-        if isinstance(block, ToolResult) and block.text:
-            cut = cut_by_host(block.text)
-            what = f"{names.get(block.call_id, 'tool')} result{f', {cut}' if cut else ''}"
-            yield slot, block.text, what
-        elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF_CHARS:
-            yield slot, block.text, title_of(message, block.text)
-
-
-def refs_in_calls(view: Sequence[Message]) -> frozenset[str]:
-    """The refs that edited calls of a view name in place of their arguments."""
-    texts = (
-        text
-        for message in view
-        if isinstance(message, Edited)
-        for call in message.calls
-        for text in strings_in(call.arguments)
-    )
-    return frozenset(ref for text in texts for ref in NAMED_REF.findall(text))
+def _texts_of(block: Block) -> Iterator[str]:
+    """The texts in a block that a note or an edit may have written."""
+    match block:
+        case Text() | ToolResult():
+            yield block.text
+        case ToolCall():
+            yield from strings_in(block.arguments)
+        case _:
+            pass
 
 
 def text_of_block(message: Message, slot: int) -> str:

@@ -1,6 +1,6 @@
 """Our work before and after a compaction that a host does itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -50,11 +50,16 @@ def archive_all(session: Session, contexts: Sequence[Transcript]) -> None:
         contexts: the conversation before each earlier compaction, and as it is now.
     """
     for context in contexts:
-        with session.log.locked():
-            _archive(session, context.messages)
+        archive_messages(session, context.messages)
 
 
-def _archive(session: Session, messages: Sequence[dict[str, Any]]) -> None:
+def archive_messages(session: Session, messages: Sequence[Mapping[str, Any]]) -> None:
+    """Archive every message of a conversation; the view stays."""
+    with session.log.locked():
+        _archive(session, messages)
+
+
+def _archive(session: Session, messages: Sequence[Mapping[str, Any]]) -> None:
     state = session.state()
     known = {about.get("sha256") for about in state.refs.values()}
     if known.issuperset(map(digest_of, messages)):

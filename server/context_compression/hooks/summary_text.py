@@ -13,6 +13,7 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
+from context_compression.hooks.host_compaction import archive_messages
 from context_compression.session import Session
 
 HEAD = f"""{COMPRESSED} What was said before, shortened. context_restore(ref=…) brings back whole \
@@ -24,7 +25,8 @@ def compressed_text(
 ) -> str:
     """The messages as one text of about `summary_target_tokens` tokens.
 
-    Every original is archived when this returns. The newest messages are compressed as well, so the
+    Every original is archived when this returns, also of what stays whole, because a text holds no
+    images. The newest messages are compressed as well, so the
     caller passes only messages that leave the context.
     """
     arguments: dict[str, Any] = {
@@ -32,6 +34,7 @@ def compressed_text(
         "focus": focus,
         "settings": {"keep_recent_tokens": 0, "min_recent_messages": 0, "preserve_messages": 0},
     }
+    archive_messages(session, messages)
     result = session.compress(
         target_tokens=session.settings.summary_tokens, must_answer=True, **arguments
     )

@@ -191,8 +191,9 @@ class Compressor:
         if planned.loop is not None:
             options["pins"] = tuple(range(len(state.view))[planned.loop :])
         return request_that_archives(
-            self.conversation, state, pending, planned.before_writing, state.view, **options
-        )
+            self.conversation, state, pending, planned.before_writing,
+            _as_passed(planned.messages, state.view), **options,
+        )  # fmt: skip
 
     @contextmanager
     def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
@@ -244,3 +245,13 @@ def end_event(start: Event, result: Result) -> Event:
         cost=summary.cost if summary else None,
         usage=summary.usage if summary else None,
     )
+
+
+def _as_passed(
+    messages: Sequence[Mapping[str, Any]] | None, view: list[dict[str, Any]]
+) -> Sequence[Mapping[str, Any]]:
+    """A view that is read from the record, as the very objects that the caller passed."""
+    if messages is None or len(messages) != len(view):
+        return view
+    both = zip(messages, view, strict=True)
+    return [passed if passed == read else read for passed, read in both]

@@ -1,0 +1,199 @@
+"""What a law may ask of every door: its requests, what they told, and what a ref brings back."""
+
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from generated import DIALECTS, Messages
+from talks import Talk
+
+from context_compression import Session, count_tokens
+from context_compression.conversation.messages import is_by_model
+from context_compression.conversation.refs import canonical
+from context_compression.errors import ContextCompressionError, UnknownRef
+from context_compression.session.outgoing import Outgoing
+from context_compression.store import Store
+from context_compression.testing import Dialect
+
+REQUESTS = 4
+"""How many requests a door that grows makes at most."""
+BLOCKED = "no folder can be here"
+STORE = "store"
+"""The name of the store in the folder of a door."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a caller asks for.
+
+    Attributes:
+        share: of the history's tokens, for doors that take a target.
+        settings: of the call or session.
+        crowded: the system prompt of one request more behind the last, and of none after it.
+    """
+
+    share: float = 0.5
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    crowded: str = ""
+
+    def target(self, messages: Messages) -> int:
+        """The target in tokens."""
+        return max(1, int(count_tokens(messages) * self.share))
+
+    def growing(self, messages: Messages) -> Iterator[tuple[Messages, str]]:
+        """The histories of some requests, with the system prompt of each; the last is all.
+
+        They follow the user's words or results.
+        """
+        behind = range(1, len(messages))
+        ends = [end for end in behind if not is_by_model(messages[end - 1])]
+        for end in (*ends[:: max(1, len(ends) // REQUESTS)], len(messages)):
+            yield messages[:end], ""
+        if self.crowded:
+            yield messages, self.crowded
+            yield messages, ""
+
+
+def nothing(ref: str) -> str:
+    """What a ref brings back where nothing was archived."""
+    raise UnknownRef(f"Nothing is archived under {ref}.")
+
+
+@dataclass(frozen=True)
+class About:
+    """What a caller can learn about a request.
+
+    Attributes:
+        told: what it can read: repairs, notes, warnings.
+        restore: brings back the original under a ref as a text, in a process of its own.
+        recorded: what else is kept of the history, as it came.
+        limit: the tokens that the view was to have at most.
+    """
+
+    told: Sequence[str] = ()
+    restore: Callable[[str], str] = nothing
+    recorded: Callable[[], Messages] = list
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What one request sends.
+
+    Attributes:
+        history: what the caller had.
+        view: what goes out for it.
+        about: what the caller can learn about it.
+        objects: what the caller passed, and what it got, where they are no dicts.
+    """
+
+    history: Messages
+    view: Messages
+    about: About = field(default_factory=About)
+    objects: tuple[Sequence[Any], Sequence[Any]] | None = None
+
+
+Send: TypeAlias = Callable[[Dialect, Messages, Ask, Path], Iterator[Request]]
+
+
+@dataclass(frozen=True)
+class Door:
+    """One way into the package.
+
+    Attributes:
+        name: of the door.
+        send: makes its requests; the folder is empty and belongs to them.
+        grows: whether it is given a growing history.
+        dialects: those that it takes.
+        is_slow: whether a request of it takes long, so that a law should try fewer examples.
+        makes_own: whether it makes the messages anew, so that nothing is the very object.
+        replaces: whether one text or notice takes the place of all, however small.
+        tells: whether its caller can read what was repaired.
+        answers: whether a request goes out whatever happens, as nobody can take a refusal.
+        takes_system: whether a system prompt is part of its requests.
+    """
+
+    name: str
+    send: Send
+    grows: bool = False
+    dialects: Sequence[Dialect] = DIALECTS
+    is_slow: bool = False
+    makes_own: bool = False
+    replaces: bool = False
+    tells: bool = True
+    answers: bool = False
+    takes_system: bool = False
+
+    @contextmanager
+    def opened(self, talk: Talk, asked: Ask, *, blocked: bool = False) -> Generator[list[Request]]:
+        """The requests for a conversation, while their store is there.
+
+        Args:
+            talk: the conversation.
+            asked: what the caller asks for.
+            blocked: whether the store cannot be written.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            if blocked:
+                (Path(folder) / STORE).write_text(BLOCKED)
+            yield [*self.send(*talk, asked, Path(folder))]
+
+    def requests(self, talk: Talk, asked: Ask) -> list[Request]:
+        """The requests for a conversation, whose store is gone."""
+        with self.opened(talk, asked) as requests:
+            return requests
+
+
+def session_in(folder: Path, asked: Ask) -> Session:
+    """A new object for the session of a door."""
+    return Session(folder / STORE, "one", settings=asked.settings, summarizer=None)
+
+
+def of_session(session: Session, kept: Messages | None = None, *, in_memory: bool = False) -> About:
+    """What a request of a session has beside history and view.
+
+    Args:
+        session: the session.
+        kept: what its program keeps, if not the session.
+        in_memory: whether its refs end with it.
+    """
+    place, id = session.store, session.id
+
+    def restore(ref: str) -> str:
+        again = session if in_memory else Session(Store(place.folder), id)
+        return again.restore(ref, note=False)
+
+    def recorded() -> Messages:
+        own = [] if in_memory else Session(Store(place.folder), id).state().recorded
+        return own if kept is None else [*own, *only_repaired(kept)]
+
+    warnings, window = session.status().warnings, session.settings.token_budget
+    return About(warnings, restore, recorded, window)
+
+
+def only_repaired(history: Messages) -> Messages:
+    """The messages that a repair changes by itself; a program that keeps its history has them."""
+    sent = {*map(canonical, Outgoing().of(history, drops_thinking=True).messages)}
+    return [message for message in history if canonical(message) not in sent]
+
+
+def in_store(folder: Path, told: Sequence[str], limit: int | None = None) -> About:
+    """The same for a store in which the session has a name that nobody knows."""
+
+    def restore(ref: str) -> str:
+        log = Store(folder).locate(ref)
+        return nothing(ref) if log is None else Session(folder, log.id).restore(ref, note=False)
+
+    def recorded() -> Messages:
+        ids = Store(folder).sessions()
+        return [each for id in ids for each in Session(folder, id).state().recorded]
+
+    return About(told, restore, recorded, limit)
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether an error is a refusal in our words."""
+    return isinstance(error, ContextCompressionError) and "Traceback" not in str(error)
