@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from agent_runs import assert_kept
 from frameworks import ROOT, Framework
+from spoken import KEPT, is_unsaid
 
 OPENAI_AGENTS = Framework("openai-agents")
 
@@ -121,3 +122,37 @@ def test_the_example_runs_as_it_stands(tmp_path: Path):
 
     assert "Done." in ran["printed"]
     assert max(ran["sizes"]) < 100_000  # 20 logs have 200,000 characters
+
+
+@pytest.fixture(scope="module")
+def speakers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What is left of what a person says beside the prompts, by the way to say it."""
+    folder = tmp_path_factory.mktemp("speakers")
+    return OPENAI_AGENTS.run("openai_agents_speakers.py", folder=folder)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "rejected", "rejected, restored", "rejected, then another process", "answered",
+        "a server's tool rejected",
+    ],
+)  # fmt: skip
+def test_a_rule_in_a_rejection_or_an_answer_is_kept_and_counted(
+    speakers: dict[str, Any], way: str
+) -> None:
+    assert speakers[way] == KEPT | {"marked": False}
+
+
+@pytest.mark.parametrize("way", ["rejected without a word", "a program's words", "approved"])
+def test_what_a_tool_or_a_program_says_is_not_the_users(speakers: dict[str, Any], way: str) -> None:
+    assert is_unsaid(speakers[way])
+
+
+def test_approvals_of_servers_tools_pair_in_every_request(speakers: dict[str, Any]) -> None:
+    approvals = speakers["approvals"]
+
+    assert approvals["requests"] == 41
+    assert approvals["compressions"] >= 2
+    assert approvals["with some"] == 39
+    assert (approvals["orphans"], approvals["refused"]) == (0, 0)

@@ -10,10 +10,13 @@ app = App(name="builds", root_agent=agent, plugins=[ContextCompression()])
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Unpack
 
+from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.formats import plain
 from context_compression.extras import extra
+from context_compression.integrations.google_adk_speakers import OTHER_AGENT, Speakers
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
@@ -26,10 +29,6 @@ with extra("google-adk"):
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
     from google.genai.types import Content, FunctionDeclaration, GenerateContentConfig
-
-
-OTHER_AGENT = "For context:"
-"""ADK begins a content that quotes another agent with this text (seen in `flows/llm_flows`)."""
 
 
 class ContextCompression(BasePlugin):
@@ -65,8 +64,9 @@ class ContextCompression(BasePlugin):
         if _takes_functions(config):
             llm_request.append_tools([RestoreTool(session)])
         history, added = _without_added(llm_request.contents)
+        speakers = Speakers(callback_context.session.events)
         view = await afit(
-            session, history, CONTENTS,
+            session, history, Translation(partial(_read, speakers=speakers), _write),
             system=[config.system_instruction, *map(_read, added)], tools=plain(config.tools),
         )  # fmt: skip
         llm_request.contents = [*view, *added]
@@ -135,14 +135,16 @@ def _takes_functions(config: GenerateContentConfig) -> bool:
     return not tools or any(getattr(tool, "function_declarations", None) for tool in tools)
 
 
-def _read(content: Content) -> dict[str, Any]:
-    """A content as the JSON of Gemini's API."""
-    return content.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
+def _read(content: Content, speakers: Speakers | None = None) -> dict[str, Any]:
+    """A content as the JSON of Gemini's API, with marks of who speaks."""
+    read = content.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
+    return speakers.marked(read) if speakers else read
 
 
 def _write(content: Mapping[str, Any]) -> Content:
     """The JSON as a content; bytes, such as signatures, are base64 only in JSON."""
-    return Content.model_validate_json(json.dumps(content))
+    parts = [{k: v for k, v in part.items() if k != BY_USER} for part in content.get("parts") or ()]
+    return Content.model_validate_json(json.dumps({**content, "parts": parts}))
 
 
 CONTENTS = Translation(_read, _write)

@@ -19,12 +19,14 @@ from typing import Any, Unpack
 
 from context_compression.extras import extra
 from context_compression.integrations.openai_agents_history import HistoryFile
+from context_compression.integrations.openai_agents_speakers import Rejections
 from context_compression.integrations.sessions import (
     MOST_OPEN,
     SessionOptions,
     Sessions,
     session_name,
 )
+from context_compression.integrations.translation import afit
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
@@ -73,6 +75,7 @@ class ContextCompression:
     def __init__(self, **options: Unpack[SessionOptions]) -> None:
         self.sessions = Sessions.of(self, FRAMEWORK, options)
         self._given: OrderedDict[str, Given] = OrderedDict()
+        self._rejections = Rejections()
 
     def filter(self, id: str) -> "InputFilter":
         """The `call_model_input_filter` for the runs of one conversation.
@@ -80,7 +83,7 @@ class ContextCompression:
         Args:
             id: of the conversation: any text, such as the id of the SDK's session.
         """
-        return InputFilter(self.sessions, id, self._given)
+        return InputFilter(self.sessions, id, self._given, self._rejections)
 
     def session(self, id: str, history: AgentsSession | None = None) -> "CompressedSession":
         """The `session` for the runs of one conversation, instead of a session of the SDK.
@@ -104,7 +107,10 @@ class ContextCompression:
     @cached_property
     def tool(self) -> FunctionTool:
         """The tool `context_restore`, for the tools of every agent."""
-        return FunctionTool(RESTORE, DESCRIPTION, SCHEMA, _restore, strict_json_schema=False)
+        return FunctionTool(
+            RESTORE, DESCRIPTION, SCHEMA, _restore, strict_json_schema=False,
+            is_enabled=self._rejections.listen,
+        )  # fmt: skip
 
 
 class InputFilter:
@@ -117,9 +123,15 @@ class InputFilter:
         id: of the conversation.
     """
 
-    def __init__(self, sessions: Sessions, id: str, given: OrderedDict[str, Given]) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        id: str,
+        given: OrderedDict[str, Given],
+        rejections: Rejections,
+    ) -> None:
         self.id = id
-        self._sessions, self._given = sessions, given
+        self._sessions, self._given, self._rejections = sessions, given, rejections
         self._of_agent: dict[str, Session] = {}
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
@@ -133,7 +145,8 @@ class InputFilter:
         if given := self._given.get(session.id):
             items = given.completed(items)
         prompt = data.model_data.instructions
-        view = await session.afit(items, system=prompt, tools=_definitions(agent))
+        translation = self._rejections.passing(items, data.context)
+        view = await afit(session, items, translation, system=prompt, tools=_definitions(agent))
         return replace(data.model_data, input=view)
 
     async def shortened(self, items: list[Any]) -> list[Any]:
