@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from context_compression import Session, restore_tool
+from context_compression.conversation.authors import BY_USER
 from context_compression.display import lists
 from context_compression.testing import Run, said_by_user, tool_step
 
@@ -71,6 +72,27 @@ def test_a_tool_whose_previews_are_restored_is_shortened_no_more(tmp_path: Path)
 
     assert loop.ask("bash", {"command": "make more"}, log(30)) == log(30)
     assert loop.ask("ci", {"command": "make more"}, log(31)) != log(31)
+
+
+@pytest.mark.parametrize("tool", ["ask_user", "mcp__desk__AskUserQuestion", "human_input"])
+def test_an_answer_of_the_users_is_whole_whatever_the_settings_say(
+    tmp_path: Path, tool: str
+) -> None:
+    loop = Loop(tmp_path, offload_at_source=f"{tool}=500")
+
+    assert loop.ask(tool, {"question": "What does it print?"}, log(50)) == log(50)
+    assert loop.ask("bash", {"command": "make"}, log(50)) != log(50)
+
+
+def test_an_output_is_not_shortened_where_the_users_words_would_leave(tmp_path: Path) -> None:
+    loop, words = Loop(tmp_path), "The blue one, on Tuesday."
+    text = f"{log(60)}\nThe operator: {words}\n{log(61)}"
+    loop.history += tool_step([Run("said", "deploy", {"command": "all"}, text)], "openai")
+    loop.history[-1] |= {BY_USER: words}
+
+    shown = loop.session.fit(loop.history, tools=[loop.tool.openai])[-1]["content"]
+
+    assert words in shown
 
 
 def test_limits_of_the_user_hold_from_the_first_result_on(tmp_path: Path) -> None:

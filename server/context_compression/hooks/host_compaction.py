@@ -1,6 +1,6 @@
 """Our work before and after a compaction that a host does itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -75,7 +75,12 @@ def _archive(session: Session, messages: Sequence[Mapping[str, Any]]) -> None:
     session.log.append(undo_of(session.state().compressions[-1], timestamp()))
 
 
-def answer_after_compaction(workspace: Workspace, id: str, host: str) -> dict[str, Any]:
+def answer_after_compaction(
+    workspace: Workspace,
+    id: str,
+    host: str,
+    elsewhere: Callable[[], Sequence[str]] = tuple,
+) -> dict[str, Any]:
     """The answer to a `SessionStart` event after a compaction, with a line that the user sees.
 
     After a summary of the host, there is a message for the model, too. `{}` if nothing is archived.
@@ -85,6 +90,8 @@ def answer_after_compaction(workspace: Workspace, id: str, host: str) -> dict[st
         workspace: the workspace with the store.
         id: the id of our session for this conversation.
         host: what people call the host.
+        elsewhere: gives the sentences on what of the conversation is in no file (see
+            `Transcript.missing`).
     """
     session = Session(workspace.store, id)
     state = session.state()
@@ -92,13 +99,16 @@ def answer_after_compaction(workspace: Workspace, id: str, host: str) -> dict[st
         return {}
     if _is_ours(state):
         return {"systemMessage": _line(state, host)}
-    missing = _missing(session, state)
-    output = {"hookEventName": "SessionStart", "additionalContext": _notice(session, missing)}
+    missing, lacks = _missing(session, state), [*elsewhere()]
+    told = _notice(session, missing, lacks)
+    output = {"hookEventName": "SessionStart", "additionalContext": told}
     restorable = f"{how_many(len(state.refs), 'item')} restorable"
     archived = "what this summary replaces is archived"
     if missing:
         messages = how_many(len(state.recorded), "message")
         archived = f"{missing:,} of {messages} could not be archived"
+    if lacks:
+        archived = f"{archived}, as far as the transcript has it: {lacks[0]}"
     return {"systemMessage": f"{archived}, {restorable}", "hookSpecificOutput": output}
 
 
@@ -134,12 +144,13 @@ def _why_not(asked: int, after: int, beside: int, host: str) -> str:
     return f"{exact_number(asked)} could not be reached: {why}"
 
 
-def _notice(session: Session, missing: int) -> str:
+def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
     """What the model is told after a summary of its host: goal, rules, newest result, and refs.
 
     Args:
         session: our record of the conversation, in which all of it is archived.
         missing: how many messages of it are not.
+        lacks: what of it is in no file, in sentences.
     """
     state = session.state()
     known = archive_of(session.store, session.log, state).ledger
@@ -150,6 +161,8 @@ def _notice(session: Session, missing: int) -> str:
     if missing:
         messages = how_many(missing, "message")
         removed = f"What this compaction removed is archived ({refs}), except {messages}."
+    elif lacks:
+        removed = f"What the transcript has of it is archived ({refs}). {' '.join(lacks)}"
     return "\n".join(
         [
             f"{removed} context_restore(ref=…) brings an original back; context_restore(query=…) "

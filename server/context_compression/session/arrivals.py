@@ -63,10 +63,11 @@ def shortened(
         if not isinstance(block, ToolResult):
             return block
         call = calls.get(block.call_id, ToolCall(block.call_id, block.name or "tool", {}))
-        preview = offload_result(
-            conversation,
-            AnsweredCall(call, block.text, recent=talk, by_setting=by_setting, complete=complete),
-        )
+        answered = AnsweredCall(
+            call, block.text, recent=talk, by_setting=by_setting, complete=complete,
+            said="" if block.claim else block.said,
+        )  # fmt: skip
+        preview = offload_result(conversation, answered)
         return block if preview is None else block.with_text(preview)
 
     events: list[dict[str, Any]] = []

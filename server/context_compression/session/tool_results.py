@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from context_compression.conversation.authors import asks_user
 from context_compression.conversation.messages import (
     Message,
     Text,
@@ -58,6 +59,7 @@ class AnsweredCall:
         text: the full answer.
         shown: the text that the model would see, if the host has already shortened the answer.
         recent: the last messages; the preview prefers lines with names from them.
+        said: what of the answer the user said; it is never shortened.
         is_final: whether the answer stays in every later request as it is now.
         room: how many tokens are left below the threshold, if that is known.
         by_setting: whether it is only shortened if `offload_at_source` names its tool.
@@ -68,6 +70,7 @@ class AnsweredCall:
     text: str
     shown: str | None = None
     recent: Sequence[Message] = ()
+    said: str = ""
     is_final: bool = False
     room: int | None = None
     by_setting: bool = False
@@ -85,6 +88,8 @@ def offload_result(session: RecordedConversation, answered: AnsweredCall) -> str
     limit = limit_of(call.name, settings)
     least = settings.offload_min_tokens if limit is None else limit
     if not least or size < least or call.name.endswith(OWN_TOOLS):  # no token is less than a byte
+        return None
+    if asks_user(call.name):
         return None
     if limit is None and (answered.by_setting or size < _least(answered, settings)):
         return None
@@ -111,7 +116,7 @@ def offload_result(session: RecordedConversation, answered: AnsweredCall) -> str
         counter = Counter(session.model, session.counter)
         make = _with_patterns if answered.complete else _preview
         kept, what, freed = make(answered, settings, counter, archive)
-        if freed <= 0:
+        if freed <= 0 or not all(line in kept for line in answered.said.splitlines()):
             return None
         more: dict[str, Any] = {"call": call.id, "tokens_freed": freed}
         if not answered.complete:

@@ -12,6 +12,8 @@ from mcp import Client, MCPError
 from mcp_door import answer_of, everything_in, workspace_in, write_transcript
 
 from context_compression import Session
+from context_compression.conversation.authors import user_words
+from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import is_object
 from context_compression.conversation.refs import ref_of
 from context_compression.hooks.host_compaction import INSTRUCTIONS
@@ -472,6 +474,35 @@ async def test_a_compaction_is_answered_with_our_view(client: Client, workspace:
             assert {result["tool_use_id"] for result in results} == ids_in(ours, "tool_use_id")
 
 
+@pytest.mark.parametrize("content", ["text", "blocks"])
+async def test_what_a_command_of_the_host_printed_last_is_nobodys_prompt(
+    client: Client, workspace: Workspace, content: str
+) -> None:
+    path, printed = (
+        transcript_in(workspace),
+        "## Context Usage\n" + "| tools | 9.9k | 5 % |\n" * 400,
+    )
+    messages = conversation(40, seed=3)
+    write_transcript(path, messages, session=SESSION)
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    blocks = [{"type": "text", "text": printed}]
+    shown = {"role": "user", "content": printed if content == "text" else blocks}
+    local = {**rows[-1], "type": "user", "uuid": "l-1", "parentUuid": rows[-1]["uuid"],
+             "isMeta": True, "rowSource": "local", "message": shown}  # fmt: skip
+    path.write_text(path.read_text("utf-8") + f"{json.dumps(local)}\n", "utf-8")
+    handles = [row["uuid"] for row in rows]  # the host has no handle for such a row
+
+    given = await compacted(client, {**compaction(workspace), "handles": handles})
+
+    read_messages = parse(read(path).messages).messages
+    assert user_words(read_messages[-1]) == ""
+    assert given
+    text = json.dumps([messages[row] if isinstance(row, int) else row for row in given])
+    asked = [words for m in read_messages if (words := user_words(m).strip())]
+    assert json.dumps(asked[-1])[1:60] in text
+    assert "Context Usage" not in text
+
+
 def ids_in(message: dict[str, Any], key: str) -> set[str]:
     return {block[key] for block in message["content"] if isinstance(block, dict) and key in block}
 
@@ -653,6 +684,26 @@ async def test_what_cannot_be_read_back_is_not_called_archived(
 
     assert "could not be archived" in answer["systemMessage"]
     assert "All that" not in answer["hookSpecificOutput"]["additionalContext"]
+
+
+async def test_all_is_not_said_where_the_transcript_lacks_a_part(
+    client: Client, workspace: Workspace
+) -> None:
+    path = transcript_in(workspace)
+    write_transcript(path, conversation(4, seed=3), session=SESSION)
+    row = {"type": "fork-context-ref", "uuid": "h-1", "sessionId": SESSION}
+    path.write_text(path.read_text("utf-8") + f"{json.dumps(row)}\n", "utf-8")
+    [lacks] = read(path).missing
+    event = {"session_id": SESSION, "transcript_path": str(path)}
+    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+
+    after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
+    answer = json.loads(answer_of(await client.call_tool("context_hook", after)).text)
+
+    notice = answer["hookSpecificOutput"]["additionalContext"]
+    assert "All that" not in notice
+    assert lacks in notice
+    assert lacks in answer["systemMessage"]
 
 
 async def test_what_the_host_cleared_earlier_is_archived_with_the_rest(

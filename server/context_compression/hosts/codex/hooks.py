@@ -6,7 +6,7 @@ SessionStart   after a compaction: the ledger, and how to restore originals
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,14 +48,26 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    return answer_after_compaction(workspace, folder_name(string(event, "session_id")), TITLE)
+    id = folder_name(string(event, "session_id"))
+
+    def elsewhere() -> Sequence[str]:
+        reading = _reading(workspace, event)
+        return reading.look().missing if reading else ()
+
+    return answer_after_compaction(workspace, id, TITLE, elsewhere)
+
+
+def _reading(workspace: Workspace, event: Mapping[str, Any]) -> FileReading | None:
+    """The reading of the transcript that an event names, if it is Codex's own."""
+    sessions = sessions_folder(workspace.environ, workspace.home)
+    path = workspace.access.named_by_hook(string(event, "transcript_path"), sessions)
+    return FileReading(path, Writers((rollouts,)), whole=True) if path else None
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Archive the conversation while the transcript still has it. Codex takes no instructions."""
-    sessions = sessions_folder(workspace.environ, workspace.home)
-    if path := workspace.access.named_by_hook(string(event, "transcript_path"), sessions):
-        contexts = contexts_of(FileReading(path, Writers((rollouts,)), whole=True))
+    if reading := _reading(workspace, event):
+        contexts = contexts_of(reading)
         archive_all(workspace.of(contexts[-1]).session, contexts)
     return {}
 

@@ -174,7 +174,10 @@ def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     about = where(workspace, event)
     if about.transcript and not Session(workspace.store, about.id).state().compressions:
         _archived(workspace, about.transcript)
-    return answer_after_compaction(workspace, about.id, TITLE)
+    path = about.transcript
+    return answer_after_compaction(
+        workspace, about.id, TITLE, lambda: reading_of(path).look().missing if path else ()
+    )
 
 
 def _archived(workspace: Workspace, path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from context_compression.conversation.authors import is_host_note
 from context_compression.conversation.messages import as_object, is_array
 from context_compression.hosts.claude_code.transcript.branch import Branch
 from context_compression.hosts.claude_code.transcript.compactions import begins_context
@@ -23,6 +24,9 @@ from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.times import seconds
 
+LOCAL = "local"
+"""The source of rows with what a command of the host itself printed, such as the table of
+`/context`, which has no tags (2.1.329). Nobody asks for anything in them."""
 CLEARED = "[Old tool result content cleared]"  # the model sees this instead of the result
 
 
@@ -109,6 +113,8 @@ class Context:
         owner = next((self._calls[call] for call in calls if call in self._calls), None)
         if owner is None:
             own = content if isinstance(content, str) else [*content]  # a copy: blocks may be added
+            if row.get("rowSource") == LOCAL:
+                own = _printed(own)
             self._add({"role": "user", "content": own}, row)
             return
         for block in content:
@@ -216,6 +222,17 @@ def _cleared(rows: Sequence[Row]) -> set[str]:
             named = about.get(key)
             ids.update(map(str, named) if is_array(named) else ())
     return ids
+
+
+def _printed(content: Any) -> list[Any]:
+    """What a command of the host printed, in the tags in which the host puts most of it."""
+    given = blocks_of(content)
+    return [
+        block | {"text": f"<local-command-stdout>{block['text']}</local-command-stdout>"}
+        if isinstance(block.get("text"), str) and not is_host_note(block["text"])
+        else block
+        for block in given
+    ]
 
 
 def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
