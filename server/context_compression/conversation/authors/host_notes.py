@@ -16,6 +16,7 @@ HOST_NOTES = (
 HOST_SUMMARIES = (
     "This session is being continued from a previous conversation",  # Claude Code
     "Another language model started to solve this",  # Codex
+    "<conversation-checkpoint",  # opencode 2
 )
 """The beginnings of the summaries that hosts add with role user after a compaction."""
 SKILLS = ("Base directory for this skill:", "<skill>")

@@ -14,6 +14,14 @@ from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts.opencode.about import TITLE
 from context_compression.hosts.opencode.compactions import compactions_among
 from context_compression.hosts.opencode.live import Object, StoredMessage, not_reverted
+from context_compression.hosts.opencode.second_messages import as_stored
+from context_compression.hosts.opencode.second_rows import (
+    MESSAGES,
+    SESSIONS,
+    Lineage,
+    is_known,
+    lineage_of,
+)
 from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
 from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
@@ -30,16 +38,28 @@ if TYPE_CHECKING:
 SQLITE = b"SQLite format 3\0"
 ALL = -1
 """No limit of an SQL query."""
+FIRST = "session"  # opencode 1's table of sessions
 PAGE = 50  # messages loaded together, the newest first
 
-NEWER = "session_v2"
-"""The table of sessions of opencode 2, which keeps their messages in `session_message` and leaves
-the tables of 1.x as they were when it took a session over (reported; not seen)."""
 GENERATIONS = Generations(
-    TITLE, "version", frozenset({"0", "1"}), lambda row: major(row.get("version"))
+    TITLE, "version", frozenset({"0", "1", "2"}), lambda row: major(row.get("version"))
 )
 
 T = TypeVar("T")
+
+
+class Held(NamedTuple):
+    """A session in the database.
+
+    Attributes:
+        info: its record.
+        newest_first: its messages without reverted ones.
+        lineage: the rows that make it, if opencode 2 keeps it.
+    """
+
+    info: dict[str, Any]
+    newest_first: Iterator[StoredMessage]
+    lineage: Lineage | None
 
 
 class Known(NamedTuple):
@@ -100,37 +120,57 @@ class SessionReading:
         return looking(self.database, self._before_each)
 
     def _before_each(self, db: "sqlite3.Connection") -> dict[int | None, Transcript]:
-        info, latest_first = self._session(db, {})
-        return before_each(self.database / info["id"], info, [*latest_first][::-1])
+        info, newest_first, _ = self._session(db, {})
+        return before_each(self.database / info["id"], info, [*newest_first][::-1])
 
     def _look(self, db: "sqlite3.Connection") -> Transcript:
         used: dict[str, Known] = {}
-        info, latest_first = self._session(db, used)
-        around = not_reverted(self._summaries.around(db, info["id"]), as_object(info["revert"]))
-        compactions = compactions_among([*around][::-1])
+        info, newest_first, lineage = self._session(db, used)
+        if lineage is not None:
+            around = lineage.around(db)
+        else:
+            summaries = self._summaries.around(db, info["id"])
+            around = [*not_reverted(summaries, as_object(info["revert"]))]
         path = self.database / info["id"]
-        transcript = transcript_of(path, info, latest_first, compactions)
-        if newer := GENERATIONS.warnings([info]):
-            transcript = replace(transcript, warnings=[*newer, *transcript.warnings], missing=newer)
+        transcript = transcript_of(path, info, newest_first, compactions_among(around[::-1]))
+        missing = [*GENERATIONS.warnings([info]), *(lineage.missing if lineage else ())]
+        warnings = [*missing, *(lineage.warnings if lineage else ()), *transcript.warnings]
         self._known = used
-        return transcript
+        return replace(transcript, warnings=warnings, missing=missing)
 
-    def _session(
-        self, db: "sqlite3.Connection", used: dict[str, Known]
-    ) -> tuple[dict[str, Any], Iterator[StoredMessage]]:
-        """The session's record, and its messages without reverted ones, the newest first."""
+    def _session(self, db: "sqlite3.Connection", used: dict[str, Known]) -> Held:
         id = self.session or _only_session(self.database, db)
-        _refuse_newer(self.database, id, db)
-        session = db.execute("SELECT * FROM session WHERE id = ?", (id,)).fetchone()
-        if session is None:
-            raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
-        info = dict(session)
-        info["revert"] = parse(str(info.get("revert")).encode())
-        return info, not_reverted(self._newest_first(db, id, used), as_object(info["revert"]))
+        for table, live in _tables(db):
+            query = f"SELECT * FROM {table} WHERE id = ? AND {live}"
+            if (session := db.execute(query, (id,)).fetchone()) is None:
+                continue
+            info = dict(session)
+            if table == SESSIONS:
+                _refuse_unknown(self.database / id, db)
+                lineage = lineage_of(db, info)
+                return Held(info, self._second(db, lineage, used), lineage)
+            info["revert"] = parse(str(info.get("revert")).encode())
+            messages = self._first(db, id, used)
+            return Held(info, not_reverted(messages, as_object(info["revert"])), None)
+        raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
 
-    def _newest_first(
+    def _second(
+        self, db: "sqlite3.Connection", lineage: Lineage, used: dict[str, Known]
+    ) -> Iterator[StoredMessage]:
+        """The messages of a session of opencode 2, the newest first."""
+        for span in lineage.spans:
+            about = span.select(db, "id, type, time_updated| ORDER BY seq DESC")
+            while page := about.fetchmany(PAGE):
+                self._learn(db, MESSAGES, page, used)
+                self._refuse_large(span.session, used)
+                for row in page:
+                    if stored := as_stored(row["id"], row["type"], used[row["id"]].data):
+                        yield stored
+
+    def _first(
         self, db: "sqlite3.Connection", session: str, used: dict[str, Known]
     ) -> Iterator[StoredMessage]:
+        """The messages of a session of opencode 1, the newest first."""
         about = db.execute(
             "SELECT id, time_updated FROM message WHERE session_id = ? "
             "ORDER BY time_created DESC, id DESC",
@@ -146,11 +186,14 @@ class SessionReading:
             ).fetchall()
             self._learn(db, "message", page, used)
             self._learn(db, "part", parts, used)
-            if sum(known.size for known in used.values()) > self.max_bytes:
-                raise too_large(self.database / session, "more than is allowed", self.max_bytes)
+            self._refuse_large(session, used)
             for row in page:
                 own = [used[p["id"]].data for p in parts if p["message_id"] == row["id"]]
                 yield StoredMessage(row["id"], used[row["id"]].data, own)
+
+    def _refuse_large(self, session: str, used: dict[str, Known]) -> None:
+        if sum(known.size for known in used.values()) > self.max_bytes:
+            raise too_large(self.database / session, "more than is allowed", self.max_bytes)
 
     def _learn(
         self,
@@ -210,21 +253,24 @@ def _refuse_views(database: Path, db: "sqlite3.Connection") -> None:
         )
 
 
-def _refuse_newer(database: Path, session: str, db: "sqlite3.Connection") -> None:
-    """Refuse a session that goes on in tables not known here: what 1.x kept of it is outdated."""
-    if not _has_newer(db):
-        return
-    if db.execute(f"SELECT 1 FROM {NEWER} WHERE id = ?", (session,)).fetchone() is not None:
+def _refuse_unknown(session: Path, db: "sqlite3.Connection") -> None:
+    """Refuse a session whose messages are in a table of a shape that is not known."""
+    if not is_known(db):
         raise TranscriptError(
-            f"{database / session} goes on in the tables of opencode 2 ({NEWER}, session_message), "
-            "which are not read yet; what version 1 kept of it is outdated. Pass an export of it "
-            "as messages."
+            f"{session} goes on in the tables of opencode 2 ({SESSIONS}, {MESSAGES}), which have a "
+            "shape that is not known here; what version 1 kept of it is outdated. Pass an export "
+            "of it as messages."
         )
 
 
-def _has_newer(db: "sqlite3.Connection") -> bool:
-    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-    return db.execute(query, (NEWER,)).fetchone() is not None
+def _tables(db: "sqlite3.Connection") -> list[tuple[str, str]]:
+    """The tables of sessions, the newer first, and the condition for rows that are not outdated."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?)"
+    names = {row["name"] for row in db.execute(query, (SESSIONS, FIRST))}
+    if SESSIONS not in names:
+        return [(FIRST, "1")]
+    taken_over = f"id NOT IN (SELECT id FROM {SESSIONS})"
+    return [(SESSIONS, "1"), *([(FIRST, taken_over)] if FIRST in names else [])]
 
 
 def title_of(database: Path, session: str | None) -> str:
@@ -233,13 +279,27 @@ def title_of(database: Path, session: str | None) -> str:
     Raises:
         TranscriptError: the database cannot be read.
     """
-    query = "SELECT title FROM session WHERE id = ?"
-    row = looking(database, lambda db: db.execute(query, (session,)).fetchone())
-    return string(dict(row), "title") if row else ""
+    found = looking(database, lambda db: _rows(db, "title", "id = ?", (session,), 1))
+    return string(found[0], "title") if found else ""
+
+
+def _rows(
+    db: "sqlite3.Connection", columns: str, where: str, values: Sequence[str | None], most: int
+) -> list[dict[str, Any]]:
+    """The newest sessions of each table that meet an SQL condition."""
+    return [
+        dict(row)
+        for table, live in _tables(db)
+        for row in db.execute(
+            f"SELECT {columns} FROM {table} WHERE ({where}) AND {live} "  # our words
+            f"ORDER BY time_updated DESC LIMIT {most}",
+            values,
+        )
+    ]
 
 
 def _only_session(database: Path, db: "sqlite3.Connection") -> str:
-    ids = db.execute("SELECT id FROM session WHERE parent_id IS NULL LIMIT 2").fetchall()
+    ids = _rows(db, "id", "parent_id IS NULL", (), 2)
     if len(ids) == 1:
         return ids[0]["id"]
     raise _which(f"{database} holds many sessions, or none.", database, db)
@@ -263,15 +323,6 @@ def sessions_where(
     SQLite keeps values of any type in any column. A session whose id could not be the last part of
     a path, or that has no time, is left out.
     """
-    tables = ("session", NEWER) if _has_newer(db) else ("session",)
-    found: dict[Any, dict[str, Any]] = {}
-    for table in tables:  # a session in both goes on in the newer one
-        rows = db.execute(
-            f"SELECT id, title, directory, time_updated FROM {table} WHERE {where} "  # our words
-            f"ORDER BY time_updated DESC LIMIT {most}",
-            values,
-        )
-        found |= {row["id"]: dict(row) for row in rows}
     candidates = [
         CandidateConversation(
             database / row["id"],
@@ -280,7 +331,7 @@ def sessions_where(
             id=row["id"],
             project=string(row, "directory"),
         )
-        for row in found.values()
+        for row in _rows(db, "id, title, directory, time_updated", where, values, most)
         if is_file_name(row["id"]) and (written_at := seconds(row["time_updated"])) is not None
     ]
     return newest_first(candidates)[: None if most == ALL else most]

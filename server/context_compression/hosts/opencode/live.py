@@ -38,6 +38,11 @@ class StoredMessage:
         return seconds(times.get("completed") or times.get("created"))
 
     @property
+    def is_checkpoint(self) -> bool:
+        """Whether it takes the place of all messages before it (opencode 2)."""
+        return "checkpoint" in self.about
+
+    @property
     def is_summary(self) -> bool:
         """Whether it is a complete summary."""
         about = self.about
@@ -66,6 +71,8 @@ def live_messages(newest_first: Iterable[StoredMessage]) -> tuple[list[StoredMes
     until = ""
     for message in newest_first:
         taken.append(message)
+        if message.is_checkpoint:
+            break
         if until:
             if message.id == until:
                 break
@@ -78,7 +85,11 @@ def live_messages(newest_first: Iterable[StoredMessage]) -> tuple[list[StoredMes
         elif message.is_summary:
             answered.add(message.parent)
     taken.reverse()
-    summaries = [n for n, m in enumerate(taken, 1) if m.is_summary and m.parent in answered]
+    summaries = [
+        n
+        for n, m in enumerate(taken, 1)
+        if m.is_checkpoint or (m.is_summary and m.parent in answered)
+    ]
     new = taken[max(summaries, default=0) :]
     return _with_kept_behind(taken), {message.id for message in new}
 

@@ -4,8 +4,9 @@ session   id, directory, title, parent_id (of a subagent), revert {messageID, pa
 message   id, session_id, time_created, time_updated, data: {role, parentID, modelID, tokens, …}
 part      id, message_id, session_id, time_updated, data: {type, …}
 
-An export is `{"info": session, "messages": [{"info": …, "parts": […]}, …]}`. The path of a session
-is the path of the database, followed by the session's id: `…/opencode.db/ses_1fe1…`.
+An export is `{"info": session, "messages": [{"info": …, "parts": […]}, …]}`; that of opencode 2 has
+messages as `second_messages.py` tells. The path of a session is the path of the database, followed
+by the session's id: `…/opencode.db/ses_1fe1…`.
 
 Parts: text, reasoning, tool {tool, callID, state {status, input, output, time.compacted}}, file
 {mime, url}, compaction {tail_start_id}, subtask, step-start, step-finish, patch, snapshot, agent.
@@ -32,6 +33,7 @@ from context_compression.hosts.opencode.live import (
     live_messages,
     not_reverted,
 )
+from context_compression.hosts.opencode.second_messages import as_stored
 from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import (
@@ -63,13 +65,22 @@ def _held(document: Any) -> tuple[Object, list[StoredMessage]]:
     """The session's record, and its messages without reverted ones."""
     about = as_object(document)
     session = as_object(about.get("info"))
-    messages = [
-        StoredMessage(string(info, "id"), info, objects(message.get("parts")))
-        for message in objects(about.get("messages"))
-        if (info := as_object(message.get("info")))
-    ]
-    left = not_reverted(reversed(messages), as_object(session.get("revert")))
-    return session, [*left][::-1]
+    revert = as_object(session.get("revert"))
+    held = objects(about.get("messages"))
+    if any("info" in message for message in held):
+        messages = [
+            StoredMessage(string(info, "id"), info, objects(message.get("parts")))
+            for message in held
+            if (info := as_object(message.get("info")))
+        ]
+        left = not_reverted(reversed(messages), revert)
+        return session, [*left][::-1]
+    ids = [string(message, "id") for message in held]
+    first = string(revert, "messageID")
+    kept = held[: ids.index(first)] if first in ids else held
+    read = (as_stored(string(m, "id"), string(m, "type"), m) for m in kept)
+    place = as_object(session.get("location"))
+    return {**place, **session}, [message for message in read if message is not None]
 
 
 def before_each(
