@@ -395,6 +395,37 @@ def test_rows_that_describe_a_session_are_no_reason_for_a_warning(tmp_path: Path
     assert transcript.project == "/work/moved"
 
 
+def test_a_result_that_the_host_replaced_is_what_the_model_saw(tmp_path: Path):
+    rows = rows_of("session")
+    call = next(
+        block["tool_use_id"]
+        for row in rows
+        if row.get("type") == "user" and isinstance(row["message"]["content"], list)
+        for block in row["message"]["content"]
+        if block["type"] == "tool_result"
+    )
+    told = {"type": "content-replacement", "sessionId": "s", "replacements": [
+        {"kind": "tool-result", "toolUseId": call, "replacement": "<persisted-output>\nThe start."},
+        {"kind": "user-text", "messageUuid": "u", "replacement": "x"},
+        {"kind": "tool-result", "toolUseId": call},
+    ]}  # fmt: skip
+
+    transcript = hosts.read(written(tmp_path / "s.jsonl", [*rows, told]))
+
+    [result] = [
+        block
+        for message in transcript.messages
+        if isinstance(message["content"], list)
+        for block in message["content"]
+        if block.get("tool_use_id") == call
+    ]
+    assert result["content"] == "<persisted-output>\nThe start."
+    assert (
+        "Contents that the host replaced in ways we do not know are given as they were: "
+        "2 (user-text 1, tool-result 1)." in transcript.warnings
+    )
+
+
 def test_a_part_in_another_session_is_said(tmp_path: Path):
     for kind, word in (("continued-in", "goes on"), ("fork-context-ref", "begins")):
         rows = [*rows_of("session")]

@@ -53,7 +53,7 @@ class Context:
     the next message, in the order of the calls.
     """
 
-    def __init__(self, branch: Branch) -> None:
+    def __init__(self, branch: Branch, replaced: Mapping[str, str]) -> None:
         self.messages: list[dict[str, Any]] = []
         self.rows: list[list[str]] = []
         """The uuids of the rows that each message was made of."""
@@ -65,7 +65,8 @@ class Context:
         self._made_of: dict[int, list[Row]] = {}  # by the `id()` of a message
         self._steps: dict[str, AnsweredMessage] = {}  # by message id
         self._calls: dict[str, AnsweredMessage] = {}  # by call id, in the order of the calls
-        self._cleared = _cleared(branch.rows)
+        cleared = _cleared(branch.rows)
+        self._shown = {**replaced, **dict.fromkeys(cleared, CLEARED)}
         self._words_them = False  # whether the host writes the text of attachments (`rendered`)
         for row in branch.rows:
             match row["type"]:
@@ -73,7 +74,7 @@ class Context:
                     self._add_user(row)
                 case "assistant" if not row.get("isApiErrorMessage"):  # by the host, never sent
                     self._add_assistant(row)
-                case "attachment" if row["uuid"] not in self._cleared:
+                case "attachment" if row["uuid"] not in cleared:
                     self._add_attachment(row)
                 case _:
                     pass
@@ -121,7 +122,8 @@ class Context:
             call = string(block, "tool_use_id")
             results = self._calls.get(call, owner).results
             if not call or all(call != result.get("tool_use_id") for result in results):
-                results.append({**block, "content": CLEARED} if call in self._cleared else block)
+                shown = self._shown.get(call)
+                results.append(block if shown is None else {**block, "content": shown})
         self._note(owner.answer, row)
 
     def _add(self, message: dict[str, Any], row: Row) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.hosts.claude_code.about import NAME, TITLE
 from context_compression.hosts.claude_code.transcript.compactions import begins_context
 from context_compression.hosts.claude_code.transcript.context import Context
@@ -75,6 +75,8 @@ class ClaudeCodeReader:
         self._titles: dict[str, str] = {}  # by who gave them: the kind of their row
         self._project = ""
         self._unknown: Counter[str] = Counter()
+        self._replaced: dict[str, str] = {}  # by call: what the model saw in place of its result
+        self._replacements: Counter[str] = Counter()  # of kinds that are not known
         self._elsewhere: dict[str, str] = {}  # by kind of a row: what it says of other files
         self._cache = RowCache()
 
@@ -93,10 +95,21 @@ class ClaudeCodeReader:
             self._titles[kind] = string(row, TITLES[kind]) or self._titles.get(kind, "")
         elif kind in ELSEWHERE:
             self._elsewhere[kind] = ELSEWHERE[kind]
+        elif kind == "content-replacement":
+            self._replace(row)
         elif kind == "api-request-shape":
             self._shapes[string(row, "shapeHash")] = as_object(row.get("shape"))
         elif kind == "api-request":
             self._shape = self._shapes.get(string(row, "shapeHash"), self._shape)
+
+    def _replace(self, row: Row) -> None:
+        """Learn what the model saw in place of results that are too large for one message."""
+        for about in objects(row.get("replacements")):
+            match about:
+                case {"kind": "tool-result", "toolUseId": str(call), "replacement": str(shown)}:
+                    self._replaced[call] = shown
+                case _:
+                    self._replacements[string(about, "kind") or "none"] += 1
 
     def before(self, row: dict[str, Any], path: Path, load: Load) -> Transcript | None:
         """The conversation before a compaction, or before old tool results are removed."""
@@ -110,7 +123,7 @@ class ClaudeCodeReader:
         # a row is empty if it is no longer there: the host rewrote the file while we read it
         branch = replace(outline, rows=[row for row in rows if row])
         self._cache.only(row["at"] for row in outline.rows)
-        context = Context(branch)
+        context = Context(branch, self._replaced)
         shape = self._shape
         return Transcript(
             path=path,
@@ -134,6 +147,10 @@ class ClaudeCodeReader:
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(
                     "Attachments whose text is not in the file were left out", context.textless
+                ),
+                *counted(
+                    "Contents that the host replaced in ways we do not know are given as they were",
+                    self._replacements,
                 ),
                 *counted("Rows of subagents were left out", {"rows": self._outline.subagents}),
                 *counted(
