@@ -6,6 +6,7 @@ from inline_snapshot import snapshot
 from transcripts import FIXTURES, Row, shown, written
 
 from context_compression import hosts
+from context_compression.conversation import formats
 from context_compression.hosts.claude_code.stored_sessions import SESSIONS, subagent
 from context_compression.hosts.claude_code.transcript.context import CLEARED
 from context_compression.transcripts.candidates import CandidateConversation
@@ -397,13 +398,14 @@ def test_rows_that_describe_a_session_are_no_reason_for_a_warning(tmp_path: Path
 
 def test_a_result_that_the_host_replaced_is_what_the_model_saw(tmp_path: Path):
     rows = rows_of("session")
-    call = next(
-        block["tool_use_id"]
-        for row in rows
-        if row.get("type") == "user" and isinstance(row["message"]["content"], list)
-        for block in row["message"]["content"]
-        if block["type"] == "tool_result"
+    first = next(
+        result
+        for message in formats.parse(
+            hosts.read(FIXTURES / "claude_code" / "session.jsonl").messages
+        ).messages
+        for result in message.results
     )
+    call = first.call_id
     told = {"type": "content-replacement", "sessionId": "s", "replacements": [
         {"kind": "tool-result", "toolUseId": call, "replacement": "<persisted-output>\nThe start."},
         {"kind": "user-text", "messageUuid": "u", "replacement": "x"},
@@ -412,14 +414,9 @@ def test_a_result_that_the_host_replaced_is_what_the_model_saw(tmp_path: Path):
 
     transcript = hosts.read(written(tmp_path / "s.jsonl", [*rows, told]))
 
-    [result] = [
-        block
-        for message in transcript.messages
-        if isinstance(message["content"], list)
-        for block in message["content"]
-        if block.get("tool_use_id") == call
-    ]
-    assert result["content"] == "<persisted-output>\nThe start."
+    seen = [result for message in formats.parse(transcript.messages).messages
+            for result in message.results if result.call_id == call]  # fmt: skip
+    assert [result.text for result in seen] == ["<persisted-output>\nThe start."] != [first.text]
     assert (
         "Contents that the host replaced in ways we do not know are given as they were: "
         "2 (user-text 1, tool-result 1)." in transcript.warnings
