@@ -115,6 +115,8 @@ def compress(
         if undo:
             done = _undone(requested.opened.session)
         else:
+            if not dry_run:
+                requested.opened.archive_cleared()
             outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
             if isinstance(outcome, SummaryAssignment):
                 id = requested.opened.session.id

@@ -24,6 +24,7 @@ from context_compression.store.originals import original_of
 from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
+from context_compression.workspace.opened import archive_cleared
 
 LEDGER_TOKENS = 1_500  # tokens of the ledger in the message after a compaction
 CLIPPED = 1_500  # characters of a request or a result in that message
@@ -51,6 +52,7 @@ def archive_all(session: Session, contexts: Sequence[Transcript]) -> None:
     """
     for context in contexts:
         archive_messages(session, context.messages)
+        archive_cleared(session, context)
 
 
 def archive_messages(session: Session, messages: Sequence[Mapping[str, Any]]) -> None:

@@ -80,6 +80,7 @@ async def compress_conversation(
             return reported(*_preview(session, view, writer, options))
 
         return await call.in_thread("counting", work)
+    await call.in_thread("archiving what the host cleared", opened.archive_cleared)
     if writer.model:
         session.summarizer = writer.model
         await call.report_progress("Compacting …")

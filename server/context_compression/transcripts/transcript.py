@@ -1,5 +1,6 @@
 """`Transcript`, and the interface of a host's module that reads transcripts."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,14 +9,28 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from context_compression.conversation.formats import Conversation
+from context_compression.conversation.messages import objects
 from context_compression.transcripts.history import Compaction, Request
-from context_compression.transcripts.lines import At
+from context_compression.transcripts.lines import At, string
 
 LONGEST_NAME = 120  # characters; most file systems end at 255 bytes
 
 Row: TypeAlias = dict[str, Any]
 Load: TypeAlias = Callable[[At], Row]
 """Reads a row that was passed before from the file again; empty if it is no longer there."""
+
+
+@dataclass(frozen=True)
+class ClearedResult:
+    """A tool's result that the host took out of the context, but not out of its file.
+
+    Attributes:
+        tool: the name of the tool.
+        text: all of it; a result with pictures is the JSON of its blocks.
+    """
+
+    tool: str
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,8 @@ class Transcript:
     """When each message was written, in seconds since 1970; empty if the host records no times."""
     requests: Sequence[Request] = field(default=(), repr=False)
     """The requests since the last compaction that the model answered."""
+    cleared: Sequence[ClearedResult] = field(default=(), repr=False)
+    """The results that the host cleared; `messages` only say so in their places."""
 
     def read_to_the_end(self) -> "Transcript":
         """The same without rows that only its `times` and `requests` still need."""
@@ -156,6 +173,15 @@ def folder_name(name: str) -> str:
 def id_from_name(path: Path) -> str:
     """A session id from a file's name: `chat.jsonl.gz` -> `chat`."""
     return folder_name(re.sub(r"(\.jsonl?)?(\.gz|\.zst)?$", "", path.name))
+
+
+def whole_text(content: Any) -> str:
+    """The content of a result as one text: the JSON of its blocks if they are not only text."""
+    blocks = objects(content)
+    if blocks and any(block.get("type") != "text" for block in blocks):
+        return json.dumps(content, ensure_ascii=False)
+    texts = [content] if isinstance(content, str) else [string(block, "text") for block in blocks]
+    return "\n".join(filter(None, texts))
 
 
 def counted(what: str, counts: Mapping[str, int]) -> list[str]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from context_compression.conversation.refs import digest_of
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.tokens import Anchor, Counter, window_of
@@ -92,6 +93,11 @@ class Opened:
             )
         )  # fmt: skip
 
+    def archive_cleared(self) -> None:
+        """Archive the results that the host has cleared already, as far as its file has them."""
+        if self.transcript is not None:
+            archive_cleared(self.session, self.transcript)
+
     def origin(self) -> dict[str, Any]:
         """Where the conversation comes from, as a compression records it."""
         transcript, session = self.transcript, self.session
@@ -105,6 +111,14 @@ class Opened:
             "window": transcript.window,
             "beside": handed_in + self.tokens_beside,
         }
+
+
+def archive_cleared(session: Session, transcript: Transcript) -> None:
+    """Archive the results that a host has cleared, each once."""
+    known = {about.get("sha256") for about in session.state().refs.values()}
+    for cleared in transcript.cleared:
+        if digest_of(cleared.text) not in known:
+            session.offload(cleared.text, what=f"output of {cleared.tool}, which the host cleared")
 
 
 def settings_in(

@@ -4,14 +4,19 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from inline_snapshot import snapshot
+from mcp_door import workspace_in
 from opencode_database import Host, export
 from transcripts import FIXTURES, shown
 
-from context_compression import hosts
+from context_compression import Session, Store, hosts
+from context_compression.cli import main
 from context_compression.errors import ConversationNotFound, TranscriptError
+from context_compression.hooks.host_compaction import archive_all
 from context_compression.hosts import Readings
 
 FOLDER = FIXTURES / "opencode"
@@ -276,3 +281,63 @@ def test_the_limit_of_a_file_holds_for_one_session_in_the_database(host: Host):
     with pytest.raises(TranscriptError, match=r"ses_cafe is too large: .* at most 100,000 bytes"):
         hosts.read(path, max_bytes=100_000)
     assert len(hosts.read(path).messages) == len(whole.messages)
+
+
+def pruned(output: str = "") -> dict[str, Any]:
+    """A session from which the host cleared a result, whose text it may not have any more."""
+    document = export("session")
+    state = document["messages"][1]["parts"][3]["state"]
+    state["time"]["compacted"] = 10_000
+    state["output"] = output
+    return document
+
+
+@pytest.mark.parametrize("command", [["compress"], ["compress", "--dry-run"], ["report"]])
+def test_what_the_host_cleared_is_archived_by_a_command_that_keeps_something(
+    tmp_path: Path, command: list[str]
+):
+    text = "a.py\n" * 9
+    path = written(tmp_path, pruned(text))
+    runner = CliRunner(
+        env={"CONTEXT_COMPRESSION_DIR": str(tmp_path / "store"), "HOME": str(tmp_path)}
+    )
+
+    ended = runner.invoke(main, [command[0], str(path), *command[1:]])
+
+    assert ended.exit_code == 0, ended.output
+    archived = [
+        session.original(ref)
+        for id in Store(tmp_path / "store").sessions()
+        for session in [Session(tmp_path / "store", id)]
+        for ref in session.state().refs
+    ]
+    assert (text in archived) == (command == ["compress"])
+
+
+def test_before_a_summary_of_the_host_what_it_cleared_is_archived_once(tmp_path: Path):
+    text = "a.py\n" * 9
+    workspace = workspace_in(tmp_path)
+    contexts = [hosts.read(written(tmp_path, pruned(text)))]
+    session = workspace.of(contexts[0]).session
+
+    for _ in range(2):
+        archive_all(session, contexts)
+
+    refs = session.state().refs.items()
+    assert [about["what"] for ref, about in refs if session.original(ref) == text] == [
+        "output of bash, which the host cleared"
+    ]
+
+
+def written(folder: Path, document: dict[str, Any]) -> Path:
+    path = folder / "s.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_what_the_host_cleared_and_does_not_have_any_more_is_named(tmp_path: Path):
+    transcript = hosts.read(written(tmp_path, pruned()))
+
+    [told] = transcript.missing
+    assert "cleared are not stored any more: 1" in told
+    assert told in transcript.warnings

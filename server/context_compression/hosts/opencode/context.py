@@ -9,6 +9,7 @@ from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.transcript import ClearedResult, whole_text
 
 CLEARED = "[Old tool result content cleared]"  # the model sees this instead of the result
 INTERRUPTED = "[Tool execution was interrupted]"
@@ -29,6 +30,10 @@ class Context:
         """By message id: the number of messages up to it, without the results of its calls."""
         self.cleared_at: float = 0
         """When results were last removed from the context, in milliseconds."""
+        self.cleared: list[ClearedResult] = []
+        """The results that were removed from the context, as far as they are still stored."""
+        self.gone: Counter[str] = Counter()
+        """By tool: how many removed results are not stored any more."""
         self.unknown: Counter[str] = Counter()
         self._time: float | None = None  # of the newest message
 
@@ -102,14 +107,10 @@ class Context:
             case "completed":
                 if cleared := _time(state, "compacted"):
                     self.cleared_at = max(self.cleared_at, cleared)
+                    self._note_cleared(string(part, "tool"), _output(state))
                     yield result(id, CLEARED)
                 else:
-                    media = [
-                        linked(string(a, "url"), string(a, "mime"))
-                        for a in objects(state.get("attachments"))
-                    ]
-                    output = string(state, "output")
-                    yield result(id, [text(output), *media] if media else output)
+                    yield result(id, _output(state))
             case "error":
                 about = as_object(state.get("metadata"))
                 if about.get("interrupted") is True and isinstance(about.get("output"), str):
@@ -121,11 +122,24 @@ class Context:
             case _:
                 return
 
+    def _note_cleared(self, tool: str, output: Any) -> None:
+        if output in ("", CLEARED):
+            self.gone[tool] += 1
+        else:
+            self.cleared.append(ClearedResult(tool, whole_text(output)))
+
     def _strange(self, part: Object) -> Iterator[Any]:
         kind = string(part, "type") or "none"
         if kind not in SILENT:
             self.unknown[kind] += 1
             yield part
+
+
+def _output(state: Object) -> Any:
+    """The output of a call: a text, or blocks if it has attachments."""
+    output, attached = string(state, "output"), objects(state.get("attachments"))
+    media = [linked(string(each, "url"), string(each, "mime")) for each in attached]
+    return [text(output), *media] if media else output
 
 
 def charged(

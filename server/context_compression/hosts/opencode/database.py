@@ -136,6 +136,7 @@ class SessionReading:
         missing = [*GENERATIONS.warnings([info]), *(lineage.missing if lineage else ())]
         warnings = [*missing, *(lineage.warnings if lineage else ()), *transcript.warnings]
         self._known = used
+        missing += transcript.missing
         return replace(transcript, warnings=warnings, missing=missing)
 
     def _session(self, db: "sqlite3.Connection", used: dict[str, Known]) -> Held:

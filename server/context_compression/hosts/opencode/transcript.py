@@ -126,6 +126,7 @@ def transcript_of(
             carried = len(context.messages)
     usage, model = charged([message for message in live if message.id in new], context)
     id = string(session, "id")
+    gone = counted("Results that opencode cleared are not stored any more", context.gone)
     return Transcript(
         path=path,
         host=NAME,
@@ -139,7 +140,12 @@ def transcript_of(
         carried=carried,
         times=context.times,
         requests=[request for request in context.requests if request.messages >= carried],
+        cleared=context.cleared,
+        missing=gone,
         warnings=[
-            *counted("Parts of types we do not know are carried along as they are", context.unknown)
+            *gone,
+            *counted(
+                "Parts of types we do not know are carried along as they are", context.unknown
+            ),
         ],
     )

@@ -67,6 +67,7 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
         transcript = replace(transcript, window=window)
     settings = _settings(workspace, by_user=by_user)
     opened = workspace.of(transcript, settings=settings)
+    await in_thread(opened.archive_cleared)
     answer = None
     if event.get("trigger") != "auto" or settings.auto_compress:
         asked = named_size(words) if by_user else NamedSize(focus=words)

@@ -23,6 +23,7 @@ from context_compression.hosts.claude_code.transcript.row import (
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.times import seconds
+from context_compression.transcripts.transcript import ClearedResult, whole_text
 
 LOCAL = "local"
 """The source of rows with what a command of the host itself printed, such as the table of
@@ -61,6 +62,8 @@ class Context:
         """Text blocks of system messages in the course of the conversation."""
         self.textless: Counter[str] = Counter()
         """How many attachments have no text in the file, by their type."""
+        self.cleared: list[ClearedResult] = []
+        """The results that the host cleared."""
         self._branch = branch
         self._made_of: dict[int, list[Row]] = {}  # by the `id()` of a message
         self._steps: dict[str, AnsweredMessage] = {}  # by message id
@@ -123,8 +126,16 @@ class Context:
             results = self._calls.get(call, owner).results
             if not call or all(call != result.get("tool_use_id") for result in results):
                 shown = self._shown.get(call)
+                if shown is not None:
+                    self._note_cleared(block, owner)
                 results.append(block if shown is None else {**block, "content": shown})
         self._note(owner.answer, row)
+
+    def _note_cleared(self, result: Mapping[str, Any], step: AnsweredMessage) -> None:
+        calls = blocks_of(step.message["content"])
+        tools = (string(call, "name") for call in calls if call.get("id") == result["tool_use_id"])
+        if text := whole_text(result.get("content")):
+            self.cleared.append(ClearedResult(next(tools, ""), text))
 
     def _add(self, message: dict[str, Any], row: Row) -> None:
         self.messages.append(message)
@@ -226,14 +237,13 @@ def _cleared(rows: Sequence[Row]) -> set[str]:
     return ids
 
 
-def _printed(content: Any) -> list[Any]:
+def _printed(content: Any) -> list[Mapping[str, Any]]:
     """What a command of the host printed, in the tags in which the host puts most of it."""
-    given = blocks_of(content)
     return [
-        block | {"text": f"<local-command-stdout>{block['text']}</local-command-stdout>"}
+        {**block, "text": f"<local-command-stdout>{block['text']}</local-command-stdout>"}
         if isinstance(block.get("text"), str) and not is_host_note(block["text"])
         else block
-        for block in given
+        for block in blocks_of(content)
     ]
 
 

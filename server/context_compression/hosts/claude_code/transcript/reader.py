@@ -139,6 +139,7 @@ class ClaudeCodeReader:
             title=next(filter(None, map(self._titles.get, TITLES)), ""),
             compactions=self._outline.compactions(outline),
             carried=context.carried,
+            cleared=context.cleared,
             times=Later(lambda: context.times),
             requests=Later(lambda: context.requests),
             missing=[*self._elsewhere.values()],
