@@ -266,6 +266,7 @@ def test_files_of_earlier_compressions_are_named_again(session: Session) -> None
     lost = {name for name in names if name not in str(session.prepare())}
 
     session.record(*long_session(40, first=200, lines=60)[1:])
+    session.record({"role": "assistant", "content": "All of it was read."})
     session.compress(target_tokens=3_000)
 
     assert any(name in line_in(session.prepare()) for name in lost)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,16 @@ def talk(turns: int, answer: str = CHATTER) -> Messages:
             {"role": "assistant", "content": f"Answer {n}. {answer}"},
         )
     ]
+
+
+def with_steps(turns: int, answer: str = CHATTER) -> Messages:
+    """The same, and in each turn a tool step before the answer."""
+    messages: Messages = []
+    for n in range(turns):
+        step = tool_step([Run(f"call{n}", "Ls", {}, CHATTER)], "anthropic")
+        question, told = talk(n + 1, answer)[-2:]
+        messages += [question, *step, told]
+    return messages
 
 
 def shown(messages: Messages, view: Messages) -> list[int]:
@@ -125,16 +136,16 @@ def test_a_long_remark_beside_a_call_and_a_long_request_are_no_answers() -> None
 
 def test_the_keywords_are_a_setting() -> None:
     messages = talk(25)
-    messages[5] = {"role": "assistant", "content": f"The harbour is closed. {CHATTER}"}
+    messages[4] = {"role": "user", "content": f"The harbour is closed. {CHATTER}"}
 
     result = compress(
         messages,
         strategy="window",
-        settings={"importance_threshold": 0.3, "important_keywords": ["harbour"]},
+        settings={"importance_threshold": 0.5, "important_keywords": ["harbour"]},
     )
 
-    assert 5 in shown(messages, result.messages)
-    assert 7 not in shown(messages, result.messages)
+    assert {4, 5} <= {*shown(messages, result.messages)}
+    assert 6 not in shown(messages, result.messages)
 
 
 @pytest.mark.parametrize(("turns", "due"), [(20, False), (21, True)])
@@ -192,35 +203,41 @@ def test_keep_recent_is_a_setting() -> None:
 
 
 def test_older_messages_at_or_above_the_threshold_stay_and_the_others_go() -> None:
-    messages = talk(30)
+    messages = with_steps(30)
 
     result = compress(messages, strategy="window", settings={"importance_threshold": 0.3})
 
-    kept = shown(messages, result.messages)
-    assert kept == [*range(0, 40, 2), *range(40, 60)]  # each question scores 0.3, each answer 0.1
+    of_steps = {n for n in range(80) if n % 4 in (1, 2)}  # each scores 0.2, each question 0.3
+    assert shown(messages, result.messages) == [n for n in range(120) if n not in of_steps]
 
 
 def test_the_digest_stands_where_it_is_shorter_than_what_went() -> None:
-    messages = talk(30, "All is well here, thanks.")
-    messages[7] = {"role": "assistant", "content": CHATTER * 60}
-
-    result = compress(messages, strategy="window", settings={"importance_threshold": 0.3})
-
-    assert result.messages[:4] == [messages[0], messages[2], messages[4], messages[6]]
-    assert str(result.messages[4]["content"]).startswith(f"{COMPRESSED} 20 earlier messages")
-    assert result.messages[5] is messages[8]
-
-
-def test_at_the_default_threshold_ordinary_answers_and_tool_steps_go() -> None:
     messages = talk(30)
-    messages[4:4] = tool_step([Run("a", "Ls", {}, "ok")], "anthropic")
-    messages[1] = {"role": "assistant", "content": f"The bug is in the parser. {CHATTER}"}
+    for n in range(0, 60, 2):
+        messages[n] = {"role": "user", "content": f"Question {n} about the harbour, if I may?"}
+    messages[2:4] = [{"role": "user", "content": "Hm?"}, {"role": "assistant", "content": "Hm."}]
+    messages[10:12] = talk(1, CHATTER * 60)
+
+    important = {"importance_threshold": 0.5, "important_keywords": ["harbour"]}
+    view = compress(messages, strategy="window", settings=important).messages
+
+    assert view[:8] == [*messages[:2], *messages[4:10]]
+    assert str(view[8]["content"]).startswith(f"{COMPRESSED} 4 earlier messages")
+    assert view[9] is messages[12]
+
+
+def test_at_the_default_threshold_tool_steps_go_and_ordinary_answers_become_short() -> None:
+    messages = with_steps(30, CHATTER * 20)
+    messages[3] = {"role": "assistant", "content": f"The bug is in the parser. {CHATTER * 20}"}
 
     result = compress(messages, strategy="window")
 
     kept = shown(messages, result.messages)
-    assert kept == [0, 1, 2, *range(6, 42, 2), *range(42, 62)]
-    assert result.tokens_after < 0.8 * result.tokens_before
+    assert kept[:4] == [0, 3, 4, 8]
+    assert [str(m["content"])[:9] for m in result.messages if m["role"] == "assistant"][1:20] == [
+        f"Answer {n}."[:9] for n in range(1, 20)
+    ]
+    assert result.tokens_after < 0.6 * result.tokens_before
 
 
 @pytest.mark.parametrize(
@@ -269,7 +286,7 @@ def test_max_turns_is_a_setting() -> None:
         messages, strategy="window", settings={"maxTurns": 12, "importance_threshold": 0.3}
     )
 
-    assert shown(messages, result.messages) == [96, 98, *range(100, 120)]
+    assert shown(messages, result.messages) == [*range(96, 120)]
 
 
 def test_each_dropped_message_has_its_importance_and_the_rules_as_a_reason() -> None:
@@ -291,7 +308,8 @@ def test_a_digest_stands_in_the_place_of_what_went_and_says_how_much() -> None:
 
     first = str(result.messages[0]["content"])
     assert first.startswith(f"{COMPRESSED} 40 earlier messages are not shown")
-    assert "User asked: Question 0, if I may?; Question 19, if I may?" in first
+    asked = first.split("\n")[1]
+    assert asked.startswith(f"User asked: Question 0, if I may? → Answer 0. {CHATTER}; Question 1")
 
 
 def test_a_digest_has_at_most_summary_max_chars_its_first_line_included() -> None:
@@ -346,7 +364,7 @@ def test_a_digest_names_requests_constraints_decisions_files_commands_and_errors
     ).messages
 
     assert digest(messages, 500).split("\n") == [
-        "User asked: Please fix src/a.py. Never touch main.",
+        "User asked: Please fix src/a.py. Never touch main. → I decided to add the table.",
         "Constraints: Never touch main.",
         "Decisions: I decided to add the table.",
         "Files: src/a.py",
@@ -468,7 +486,7 @@ def test_a_message_with_a_rule_of_the_user_stays_however_unimportant_it_is() -> 
 
     result = compress(messages, strategy="window", settings=OLD)
 
-    assert shown(messages, result.messages) == [2, *range(40, 60)]
+    assert shown(messages, result.messages) == [2, 3, *range(40, 60)]
     assert result.loss["constraints"].retained == result.loss["constraints"].total == 1
 
 
@@ -578,7 +596,7 @@ def test_a_second_digest_takes_the_first_one_over() -> None:
     first, asked = note(again.messages).split("\n")[:2]
     assert first == f"{COMPRESSED} 90 earlier messages are not shown:"
     assert asked.startswith(
-        "User asked: Please mend src/harbour.py for me.; Question 14, if I may?"
+        f"User asked: Please mend src/harbour.py for me. → Answer 0. {CHATTER}; Question 1"
     )
     assert "Files: src/harbour.py" in note(again.messages)
     assert again.reasons[0] == "window: its items are in the new digest"
@@ -679,3 +697,40 @@ def test_a_summary_inside_a_tool_step_is_not_kept_without_its_step() -> None:
 
     assert "Go on." in str(view)
     assert ("srvtoolu_6" in str(view)) is ("server_tool_use" in str(view))
+
+
+ANSWERS = ("Done.", "已完成。", "It is sent, and the price is set.", f"Handled. {CHATTER * 30}")
+every_answer = pytest.mark.parametrize("answer", ANSWERS, ids=["en", "zh", "both", "long"])
+
+
+@every_answer
+@pytest.mark.parametrize("target", [None, 9_000, 4_000, 2_000, 1_000])
+@pytest.mark.parametrize("repeated", [1, 2])
+def test_no_request_that_was_answered_stands_as_if_it_was_not(
+    answer: str, target: int | None, repeated: int
+) -> None:
+    messages: Messages = []
+    for n in range(40):
+        asks = {"role": "user", "content": f"Set the price of article {n:03} to {n}.99, if I may."}
+        more = {"role": "user", "content": f"And mail the supplier of {n:03} about it, always."}
+        step = tool_step([Run(f"call{n}", "Set", {"article": n}, CHATTER * 20)], "anthropic")
+        told = {"role": "assistant", "content": f"{answer.split()[0]} {n:03}: {answer}"}
+        messages += [asks, *[more][: repeated - 1], *step, told]
+
+    view = compress(messages, strategy="window", target_tokens=target, force=True).messages
+
+    told = "\n".join(str(message["content"]) for message in view)
+    for n in range(40):
+        if (at := told.find(f"article {n:03} to")) >= 0:
+            following = re.compile(r"article \d{3} to").search(told, at + 1)
+            assert f"{answer.split()[0]} {n:03}: " in told[at : following and following.start()]
+
+
+def test_a_request_that_nobody_answered_goes_with_the_next_answer() -> None:
+    messages = [{"role": "user", "content": "Stop that, if I may."}, *talk(30)]
+
+    result = compress(messages, strategy="window", settings=OLD)
+    most = compress(messages, strategy="window", settings={"importance_threshold": 0.3}, force=True)
+
+    assert "Stop that, if I may. → Answer 0." in note(result.messages)
+    assert shown(messages, most.messages)[:3] == [0, 1, 2]

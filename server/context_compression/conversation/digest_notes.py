@@ -1,7 +1,7 @@
 """Digests, which `window` puts in place of older messages: their wording, and their parts.
 
     [Compressed History] 40 earlier messages are not shown:
-    User asked: Why is the build red?; Go on.
+    User asked: Why is the build red? → A test fails.; Go on. → It is green.
     Files: src/a.py
     [User] Never touch main.
 
@@ -19,6 +19,8 @@ TITLES = ("User asked", "Constraints", "Decisions", "Files", "Commands", "Errors
 """The titles of the sections, in their order."""
 BETWEEN = "; "
 """Stands between the items of a section."""
+ANSWERED = " → "
+"""Stands between a request and the answer to it."""
 DIGEST = re.compile(
     rf"{re.escape(COMPRESSED)} ([\d,]{{1,20}}) earlier messages? (?:is|are) not shown(?=[;:.])"
 )

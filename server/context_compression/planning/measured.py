@@ -82,5 +82,6 @@ CHARS_PER_TOKEN = 3.3
 """Used only to choose; chosen texts are counted exactly afterwards."""
 DIGEST_ITEMS = 8
 """The most items in a section of a digest."""
-REQUEST_CHARS, COMMAND_CHARS, ERROR_CHARS = 160, 100, 120
-"""The most characters of a user's request, a command and an error line in a digest."""
+REQUEST_CHARS, ANSWER_CHARS, COMMAND_CHARS, ERROR_CHARS = 160, 80, 100, 120
+"""The most characters of a user's request, the answer to it, a command and an error line in a
+digest."""

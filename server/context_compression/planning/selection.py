@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from context_compression.conversation import authors
+from context_compression.conversation.digest_notes import ANSWERED, BETWEEN
 from context_compression.conversation.messages import (
     COMPRESSED,
     Block,
@@ -203,8 +204,9 @@ def digest(
 ) -> str:
     """A digest of some messages, made by code, of at most `max_chars` characters.
 
-    The user's requests come first, followed by constraints, decisions, files, commands and errors.
-    Earlier sections take their room before later ones.
+    The user's requests come first, each with its answer, because it would seem open without one.
+    Constraints, decisions, files, commands and errors follow. Earlier sections take their room
+    before later ones.
 
     Args:
         messages: the messages.
@@ -213,18 +215,15 @@ def digest(
             those of the messages. The first request stays the first.
         besides: items that are left out, because they are quoted beside the digest.
     """
-    words, lexicon = map(authors.words_of_user, messages), Lexicon()
-    requests = [text for each in words if (text := " ".join(each.split()))]
+    lexicon = Lexicon()
+    requests = [item for text, item in _asked(messages) if text not in besides]
     earlier = dict(earlier or {})
     if first := earlier.get("User asked", ())[:1]:
         requests = [*first, *requests]
     facts = [evidence.facts(message, lexicon) for message in messages]
     paths = _by_frequency([each["paths"] for each in facts])
     sections = (
-        (
-            "User asked",
-            [shortened(text, measured.REQUEST_CHARS) for text in (*requests[:1], *requests[:0:-1])],
-        ),
+        ("User asked", [*requests[:1], *requests[:0:-1]]),
         ("Constraints", _newest([each["constraints"] for each in facts])),
         ("Decisions", _newest([each["decisions"] for each in facts])),
         ("Files", paths),
@@ -249,13 +248,29 @@ def digest(
     return "\n".join(_lines(merged, max_chars))
 
 
+def _asked(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    """The user's requests, each as its text and as an item of a digest (`Mend it. → Done.`)."""
+    asked: list[tuple[str, str]] = []
+    answer, following = "", ""
+    for message in reversed(messages):
+        if message.role == "assistant" and not message.calls:
+            answer = answer or " ".join(message.text.split())
+        elif text := shortened(
+            " ".join(authors.words_of_user(message).split()), measured.REQUEST_CHARS
+        ):
+            following, answer = answer or following, ""
+            done = shortened(following, measured.ANSWER_CHARS).replace(BETWEEN, ", ")
+            asked.append((text, f"{text}{ANSWERED}{done}" if done else text))
+    return asked[::-1]
+
+
 def _lines(sections: Mapping[str, Sequence[str]], max_chars: int) -> Iterator[str]:
     """A line for each section, with as many of its items as there is room for."""
     room = max_chars
     for title, items in sections.items():
         line, taken = f"{title}: ", 0
         for item in items:
-            joined = item if not taken else "; " + item
+            joined = item if not taken else BETWEEN + item
             if len(line) + len(joined) + 1 > room or taken == measured.DIGEST_ITEMS:
                 break
             line += joined

@@ -20,9 +20,9 @@ LASTING = 30
 READABLE = 0.4
 """Share of the target up to which results stay whole that the model has not read, if it can restore
 them; else they stay whole up to the target."""
-
 BELOW_THRESHOLD = 0.9
-"""Share of the threshold that a compression leaves if the unread part is larger than the target."""
+"""Share of the room below the threshold that a compression may leave if results are larger, and the
+model could not restore what it would not read."""
 
 
 def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
@@ -32,14 +32,15 @@ def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
     unread = _unread(messages)
     kept = counter.messages(messages[unread:])
     most = READABLE if can_restore(conversation) else 1
-    if kept > most * settings.target_tokens:  # it fits, if at all, only in part
-        if most == 1 and "target_usage" not in settings.model_fields_set:
-            # what is left out of it now, the model never reads
-            return {"aim": int(BELOW_THRESHOLD * settings.threshold_tokens)}
-        unread, kept = len(messages), 0
-    pins = {"pins": tuple(range(unread, len(messages)))}
+    largest = int(most * settings.target_tokens)
+    fits = kept <= largest
+    pins = {"pins": tuple(range(unread, len(messages))) if fits else ()}
     if "target_usage" in settings.model_fields_set:  # what was set is what they want
         return pins
+    if not fits and most == 1:  # what is left out, the model would never read
+        below = counter.count(int(BELOW_THRESHOLD * settings.threshold_tokens))
+        return {"aim": below * below // max(1, below.upper)}  # the upper bound is what is due
+    kept = min(kept, largest)
     new = messages[len(messages) - state.behind :]
     growth = counter.total(new).upper / max(1, sum(m.role == "assistant" for m in new))
     wanted = settings.threshold_tokens - LASTING * growth

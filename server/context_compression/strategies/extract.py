@@ -13,7 +13,8 @@ from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
-from context_compression.strategies.forms import Forms, is_users
+from context_compression.strategies.floor import leaves_half
+from context_compression.strategies.forms import Forms, is_users, unread_in
 from context_compression.strategies.must_keep import (
     Level,
     is_record,
@@ -21,6 +22,7 @@ from context_compression.strategies.must_keep import (
     loaded_again,
     must_keep,
 )
+from context_compression.strategies.unread import Unread, with_room
 
 
 def propose(plan: Plan) -> Proposal:
@@ -50,11 +52,12 @@ class Views:
 
     def __init__(self, plan: Plan, room: int) -> None:
         self._plan, self._room = plan, room
-        self._forms = Forms(plan)
+        self._unread = Unread(Forms(plan), {})
         records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
         users = {i for i, message in enumerate(plan.messages) if is_users(message)}
         self._always = records if plan.users_compete else records | users
         self._again = loaded_again(plan)
+        self._unread = self._with_unread()
 
     def in_order(self) -> Iterator[tuple[Level, Filling]]:
         """The levels whose must-keep set leaves enough room, with their views.
@@ -65,16 +68,32 @@ class Views:
         (*generous, least), tight = levels(self._plan)
         last = self._of(least)  # if it does not fit, the levels before it hardly ever do
         with_skeletons = chain(self._of_all(generous), [(least, last)]) if last else ()
-        return chain(with_skeletons, self._of_all(tight))
+        return chain(with_skeletons, self._of_all(tight), self._without_unread(tight[-1]))
+
+    def _with_unread(self) -> Unread:
+        """The room of the results that the model has not read; the smallest view must fit, too."""
+        if not unread_in(self._plan):
+            return self._unread
+        smallest = self._of(levels(self._plan)[1][-1])
+        assert smallest is not None  # it fits any room
+        share = 0.5 if leaves_half(self._plan, self._room) else measured.UNREAD_SHARE
+        return with_room(self._unread.forms, int(share * self._room), smallest.left - smallest.owed)
+
+    def _without_unread(self, smallest: Level) -> Iterator[tuple[Level, Filling]]:
+        """The smallest view, if results that the model has not read took the room of rules."""
+        if self._unread.kept:
+            self._unread = Unread(self._unread.forms, {})
+            yield from self._of_all([smallest])
 
     def _of_all(self, some: Iterable[Level]) -> Iterator[tuple[Level, Filling]]:
         return ((level, view) for level in some if (view := self._of(level)))
 
     def _of(self, level: Level) -> Filling | None:
         """The view of a level; `None` if its must-keep set takes too much of the room."""
-        kept = must_keep(self._plan, level, self._room, self._always, self._again)
-        view = Filling(self._forms, kept, self._room, level.first)
-        if view.left < level.spare * self._room:
+        unread = self._unread
+        kept = must_keep(self._plan, level, self._room, self._always, self._again, unread.kept)
+        view = Filling(unread.forms, kept, self._room, level.first)
+        if view.left < level.spare * (self._room - unread.tokens):
             return None
         return view if level.spare < 0 or view.left >= view.owed else None
 

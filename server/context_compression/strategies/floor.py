@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from context_compression.conversation.messages import Message
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
+from context_compression.strategies import measured
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.unread import with_room
 
 
 @dataclass(frozen=True)
@@ -38,18 +40,27 @@ def floor(plan: Plan) -> Floor:
     return Floor(keep_only(plan, kept, {}, "floor"), total, parts)
 
 
-def anchored(plan: Plan, room: int) -> dict[int, Message]:
+def anchored(plan: Plan, room: int, owed: int = 0) -> dict[int, Message]:
     """The anchored messages: unshortened if that leaves half of the room, else with previews.
 
-    If not all previews fit, the newest messages have them as far as they fit. The other messages
-    are as small as possible.
+    Results that the model has not read have their share of the room. If not all previews fit, the
+    newest messages have them as far as they fit. The other messages are as small as possible.
+
+    Args:
+        plan: the plan of the conversation.
+        room: the tokens that the view may take.
+        owed: the tokens of it that unread results must leave, in addition to the smallest view.
     """
     if leaves_half(plan, room):
         return _shaped(plan, Form.FULL)
-    previews = _shaped(plan, Form.PREVIEW)
+    kept = smallest(plan)
+    spare = room - owed - cost(plan, kept, {})
+    unread = with_room(Forms(plan), int(measured.UNREAD_SHARE * room), spare).shown
+    room -= owed if unread else 0
+    previews = {**_shaped(plan, Form.PREVIEW), **unread}
     if cost(plan, previews, {}) <= room:
         return previews
-    kept = smallest(plan)
+    kept |= unread
     for index in reversed(kept):
         larger = {**kept, index: previews[index]}
         if larger != kept and cost(plan, larger, {}) <= room:

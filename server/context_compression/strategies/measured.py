@@ -27,9 +27,9 @@ PREVIEWS_SPARE = 0.4
 """The share of the room that an open tool step with previews and all words of the user must leave
 free, because pieces of the full conversation may be worth more (measured on recorded sessions: 0.3
 to 0.5 do equally well)."""
-UNSEEN_SHARE = 0.2
-"""The share of the room up to which the open tool step stays unshortened at every level except the
-smallest view. The model requested its results, has not seen them, and needs them next."""
+UNREAD_SHARE = 0.4
+"""The share of the room that results may take that the model has not read: it requested them, and
+needs them next. They are whole up to this share, and show their ends and errors beyond."""
 SHORT_RECORD_CHARS = 2_000
 """The most characters of a text that is a record if it holds a record marker anywhere."""
 RIVAL_ROOM_TOKENS, RIVAL_TOTAL_TOKENS, RIVAL_GAIN = 8_000, 190_000, 1.05
@@ -180,6 +180,15 @@ many characters at their end."""
 ENDING_CHARS = 160
 """About how many characters of a shortened result tell how it ended."""
 
+UNREAD_FALL, UNREAD_LEAST = 3, 0.25
+"""Results larger than this room together take a smaller part of it: the share of them that fits, to
+this power, but not less than this share (measured on recorded sessions)."""
+UNREAD_ERRORS_SHARE = 0.25
+"""The share of a result that the model has not read, and that is shown in part, for its first and
+last lines and those with errors; its beginning and end take the rest."""
+UNREAD_ROUNDS, UNREAD_FILLED = 4, 0.9
+"""How often these parts are fitted to the room, and the share of it that is enough."""
+
 # Labels and texts of quotes
 
 ARGUMENT_CHARS = 240
@@ -228,6 +237,9 @@ removes most of the user's messages."""
 LONG_ANSWER_CHARS = 600
 """From how many characters on an answer of the model is long, and so has rich content. The longest
 tenth of the answers in recorded sessions is."""
+ANSWER_CHARS, ANSWER_FACTOR = 160, 2
+"""About how many characters of an unimportant answer `window` shows beside its request, if it is
+this many times longer."""
 VERY_SHORT_CHARS = 20
 """A message of fewer characters is very short for `window`."""
 

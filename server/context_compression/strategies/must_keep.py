@@ -7,7 +7,7 @@ tool steps are only quoted, fewer of the newest messages stay, the open step bec
 possible, only the last turns stay, and finally only the smallest view.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from context_compression.conversation.authors import is_bare_command, is_skill
@@ -97,7 +97,12 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
 
 
 def must_keep(
-    plan: Plan, level: Level, room: int, always: Container[int], again: Container[int]
+    plan: Plan,
+    level: Level,
+    room: int,
+    always: Container[int],
+    again: Container[int],
+    unread: Mapping[int, Form],
 ) -> dict[int, Form]:
     """The form of each message that stays at a level, by index.
 
@@ -107,14 +112,12 @@ def must_keep(
         room: the tokens that the view may take.
         always: the indices of records and of the user's messages.
         again: the indices of messages that a later message repeats.
+        unread: the forms of the messages with results that the model has not read.
     """
     fits = level.newest is Form.FULL and leaves_half(plan, room)
     least = level.newest in (Form.LEAST, Form.ENDING)
     kept = anchored_forms(plan, level.newest if fits or least else Form.PREVIEW)
-    unseen = plan.open_step or ()
-    unseen_tokens = sum(plan.tokens[index] for index in unseen)
-    if level.spare >= 0 and unseen_tokens <= measured.UNSEEN_SHARE * room:
-        kept |= dict.fromkeys(unseen, Form.FULL)
+    kept |= unread
     first_turn = plan.turns[0].stop if plan.turns else plan.head
     older = Form.CLIPPED if least or level.newest is Form.CLIPPED else Form.PREVIEW
     for index in range(max(min(level.first, level.recent), plan.head), len(plan.messages)):

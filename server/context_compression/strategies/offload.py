@@ -3,7 +3,7 @@
 So is a long argument of a call, such as the text of a file that it writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from context_compression.conversation.messages import (
@@ -44,15 +44,26 @@ def propose(plan: Plan) -> Proposal:
     return without_model(shorten_steps(plan, shortening, "offload"))
 
 
-def to_preview(plan: Plan, least: int) -> Shorten:
-    """A function that replaces a result of at least `least` tokens by its preview."""
+def to_preview(
+    plan: Plan,
+    least: int,
+    spans_of: Callable[[ToolResult, int, Plan], Sequence[Span]] | None = None,
+) -> Shorten:
+    """A function that replaces a result of at least `least` tokens by its preview.
+
+    Args:
+        plan: the plan of the conversation.
+        least: the fewest tokens of a result that is replaced.
+        spans_of: the spans of a result to show, by default those of `preview`.
+    """
+    spans_of = spans_of or preview
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
         tokens = tokens_of_text(result, plan.counter)  # pictures are kept
         text = result.text
         if tokens < least or not text:
             return result
-        spans = [*preview(result, index, plan), *shown]
+        spans = [*spans_of(result, index, plan), *shown]
         if earlier := receipt_of(text, plan.archive):  # already a preview, which names its ref
             kept = result.with_text(render(text, [earlier.span(), *spans]))
         else:

@@ -2,8 +2,8 @@
 
 The last `keep_recent` turns stay in full if they fit. Otherwise fewer of them stay, or only part of
 the last one. Older messages within the last `max_turns` turns stay if their importance is at least
-`importance_threshold`. Earlier summaries and rules of the user stay, and earlier digests become
-part of the new digest.
+`importance_threshold`. A request stays or leaves together with the answer to it. Earlier summaries
+and rules of the user stay, and earlier digests become part of the new digest.
 """
 
 import re
@@ -18,9 +18,11 @@ from context_compression.conversation.messages import (
     Text,
     user,
 )
+from context_compression.conversation.rendering import render
 from context_compression.planning.archive import Archive
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
+from context_compression.planning.selection import own_ref
 from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
@@ -32,7 +34,7 @@ from context_compression.strategies.digests import (
     rules_of_user,
 )
 from context_compression.strategies.floor import anchored
-from context_compression.strategies.forms import Form, Forms
+from context_compression.strategies.forms import Form, Forms, outer_parts, unread_in
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.tokens import Counter
 
@@ -137,16 +139,18 @@ class _Choice:
 
     def __init__(self, plan: Plan, room: int) -> None:
         self.plan, self.room = plan, room
-        self.kept = anchored(plan, room)
+        rules = rules_of_user(plan, room) if unread_in(plan) else ()
+        self.kept = anchored(plan, room, sum(rule.tokens for rule in rules))
         self.digests: list[int] = [i for i in digests_in(plan) if i not in self.kept]
         self._left: int = room - cost(plan, self.kept, {})
         if plan.room is not None:
             chars = plan.settings.summary_max_chars
             self._left -= plan.counter.message(user("x" * chars + COMPRESSED * 4))
         self._rules: list[RuleOf] = rules_of_user(plan, self._left)
+        self._exchanges = exchanges(plan)
         self._reserved: dict[int, int] = {}
 
-    def take_protected(self) -> list[range]:
+    def take_protected(self) -> list[Sequence[int]]:
         """Take earlier summaries and messages with rules of the user; returns what was taken.
 
         They have `PROTECTED_SHARE` of the room. First there is room for the words of all rules,
@@ -164,15 +168,15 @@ class _Choice:
         first = plan.turns[-settings.max_turns :][0].start if plan.turns else plan.head
         summaries = [i for i in range(plan.head, len(plan.messages)) if i not in self.kept
                      and not plan.step_of(i) and is_earlier_summary(plan.messages[i])]  # fmt: skip
-        taken: list[range] = []
+        taken: list[Sequence[int]] = []
         for index in reversed(summaries):
             budget -= self._take_summary(index, budget)
             taken += [range(index, index + 1)] if index in self.kept else []
         for index in sorted({rule.message for rule in self._rules}, reverse=True):
-            unit = plan.step_of(index) or range(index, index + 1)
+            unit = self._exchanges.get(index) or plan.step_of(index) or range(index, index + 1)
             tokens = sum(plan.tokens[i] for i in unit if i not in self.kept)
-            more = tokens - self._reserved.get(index, 0)
-            short = plan.tokens[index] <= measured.TYPED_TOKENS and unit.start >= first
+            more = tokens - sum(self._reserved.get(i, 0) for i in unit)
+            short = plan.tokens[index] <= measured.TYPED_TOKENS and unit[0] >= first
             if tokens and short and more <= budget and self._take(unit):
                 budget -= more
                 taken.append(unit)
@@ -190,17 +194,30 @@ class _Choice:
         self._left -= tokens
         return tokens
 
-    def _take(self, span: Iterable[int]) -> bool:
-        """Take messages if they fit; the room reserved for quotes of their rules is free then."""
+    def _take(self, span: Iterable[int], shown: Mapping[int, Message] | None = None) -> bool:
+        """Take messages if they fit; the room reserved for quotes of their rules is free then.
+
+        Args:
+            span: their indices.
+            shown: those of them that are shortened, by index.
+        """
         added = [index for index in span if index not in self.kept and index not in self.digests]
-        tokens = sum(self.plan.tokens[index] - self._reserved.get(index, 0) for index in added)
+        shown = {index: (shown or {}).get(index, self.plan.messages[index]) for index in added}
+        tokens = sum(
+            self._tokens(index, message) - self._reserved.get(index, 0)
+            for index, message in shown.items()
+        )
         if tokens > self._left:
             return False
+        self.kept |= shown
         for index in added:
-            self.kept[index] = self.plan.messages[index]
             self._reserved.pop(index, None)
         self._left -= tokens
         return True
+
+    def _tokens(self, index: int, message: Message) -> int:
+        whole = message is self.plan.messages[index]
+        return self.plan.tokens[index] if whole else self.plan.counter.message(message)
 
     def take_recent(self) -> int:
         """Take the last turns, or a part of the last one; returns where the first starts."""
@@ -214,21 +231,44 @@ class _Choice:
             start = turn.start
         return start
 
-    def take_important(self, start: int, scores: Mapping[int, Importance]) -> list[range]:
-        """Take the important messages before `start`, the best first; returns what was taken."""
+    def take_important(self, start: int, scores: Mapping[int, Importance]) -> list[Sequence[int]]:
+        """Take the important messages before `start`, the best first; returns what was taken.
+
+        An answer that stays only for its request is shortened.
+        """
         settings = self.plan.settings
+        found: dict[Sequence[int], None] = {}  # each once, in order
+        for turn in self.plan.turns[-settings.max_turns :]:
+            if turn.stop <= start:
+                each = units(self.plan, turn)
+                found |= dict.fromkeys(self._exchanges.get(unit[0], unit) for unit in each)
         scored = [
             (max(scores[i].score for i in unit if i in scores), unit)  # it may exceed its turn
-            for turn in self.plan.turns[-settings.max_turns :]
-            if turn.stop <= start
-            for unit in units(self.plan, turn)
+            for unit in found
             if not all(i in self.kept or i in self.digests for i in unit)
         ]
-        best_first = sorted(scored, key=lambda item: (-item[0], -item[1].start))
+        best_first = sorted(scored, key=lambda item: (-item[0], -item[1][0]))
         least = settings.importance_threshold
-        return [unit for score, unit in best_first if score >= least and self._take(unit)]
+        taken: list[Sequence[int]] = []
+        for score, unit in best_first:
+            low = (i for i in unit if i in scores and scores[i].score < least)
+            shown = {i: self._brief(i) for i in low} if unit[0] in self._exchanges else {}
+            taken += [unit] if score >= least and self._take(unit, shown) else []
+        return taken
 
-    def note_that_fits(self, taken: list[range]) -> dict[int, Message]:
+    def _brief(self, index: int) -> Message:
+        """An answer with its beginning and end; the same message if it is short or has more."""
+        message, most = self.plan.messages[index], measured.ANSWER_CHARS
+        texts = [block for block in message.blocks if isinstance(block, Text)]
+        if message.role != "assistant" or len(texts) != 1 or len(message.blocks) != 1:
+            return message
+        [text] = [block.text for block in texts]
+        if len(text) <= measured.ANSWER_FACTOR * most:
+            return message
+        ref = own_ref(text, self.plan.archive)
+        return message.with_blocks((Text(render(text, outer_parts(text, most), ref)),))
+
+    def note_that_fits(self, taken: list[Sequence[int]]) -> dict[int, Message]:
         """The digest of what is dropped, by the first index of the run that it replaces.
 
         While it does not fit, messages are given back from the end of `taken`, then the digest
@@ -258,6 +298,24 @@ class _Choice:
             self.kept = with_digests
             self.digests.clear()
         return {}
+
+
+def exchanges(plan: Plan) -> dict[int, tuple[int, ...]]:
+    """Each request of the user with the answer to it, by the index of each of these messages.
+
+    The answer is the last message of the model in a turn, if it calls no tool. It also answers the
+    requests before it that have none: without their answers they would seem to be open.
+    """
+    found: dict[int, tuple[int, ...]] = {}
+    asked: list[int] = []
+    for turn in plan.turns:
+        asked += [turn.start] if plan.messages[turn.start].starts_turn else []
+        said = [i for i in turn if plan.messages[i].role == "assistant" and not plan.step_of(i)]
+        if said and asked:
+            unit = (*asked, said[-1])
+            found |= dict.fromkeys(unit, unit)
+            asked = []
+    return found
 
 
 def units(plan: Plan, span: range) -> list[range]:

@@ -183,8 +183,9 @@ def test_the_label_of_a_call_says_when_it_failed_or_brought_nothing() -> None:
     steps = (tool_step([run], "anthropic") for run in runs)
     rest = (step(n, LONG) for n in range(6))
     messages = session(
-        text_message("user", "Test it."), *steps, *rest, text_message("user", "Go on.")
-    )
+        text_message("user", "Test it."), *steps, *rest, text_message("assistant", "Tested."),
+        text_message("user", "Go on."),
+    )  # fmt: skip
 
     view = texts(extract(messages, 0.028).messages)
 

@@ -23,8 +23,8 @@ def test_over_budget_large_recent_results_become_previews_first() -> None:
     assert "\\n…\\n" in newest
 
 
-@pytest.mark.parametrize(("target", "whole"), [(7_000, True), (4_000, False)])
-def test_what_the_model_has_not_seen_stays_whole_up_to_a_fifth_of_the_room(
+@pytest.mark.parametrize(("target", "whole"), [(3_500, True), (2_000, False)])
+def test_what_the_model_has_not_seen_stays_whole_up_to_two_fifths_of_the_room(
     target: int, whole: bool
 ) -> None:
     rich = ("\n".join(f"max_size_{n}_{k} = {n}{k}042" for k in range(200)) for n in range(30))

@@ -13,6 +13,7 @@ from context_compression.strategies.forms import Form
 NAMES_OF_FORMS: Mapping[Form, str] = {
     Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
     Form.SKELETON: "skeleton", Form.LEAST: "shortened", Form.ENDING: "shortened",
+    Form.UNREAD: "shortened",
 }  # fmt: skip
 """The names of forms in the report."""
 NAMES_OF_SIGNS: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision", DUE: "a task"}

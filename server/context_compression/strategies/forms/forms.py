@@ -1,6 +1,7 @@
 """`Form`, how much of a message stays, and `Forms`, which puts a plan's messages into forms."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from enum import Enum, auto
 from functools import cache, cached_property
 
@@ -25,6 +26,7 @@ from context_compression.strategies import measured
 from context_compression.strategies.forms.calls import short_call
 from context_compression.strategies.forms.parts import outer_parts
 from context_compression.strategies.forms.results import ShortResults
+from context_compression.strategies.forms.unread import UnreadResults, error_begins
 from context_compression.strategies.forms.user_texts import UserTexts
 from context_compression.strategies.offload import argument_to_preview, to_preview
 from context_compression.strategies.payloads import units_in, without_payloads
@@ -55,6 +57,8 @@ class Form(Enum):
     """Calls with short arguments, and one line for each result."""
     ENDING = auto()
     """As `LEAST`, with whole newest calls and the lines that show how results ended."""
+    UNREAD = auto()
+    """Results that the model has not read in their share of the room: whole, or ends and errors."""
     LEAST = auto()
     """The model's texts and thinking stay. Answered calls have short arguments, results larger than
     a preview become one line with their outcome, and long notes of the host a few lines."""
@@ -80,7 +84,15 @@ class Forms:
         self._large = to_preview(plan, large)
         self._argument = argument_to_preview(plan, large)
         self._smaller = to_preview(plan, min(large, measured.TIMES_A_PREVIEW * preview))
+        self._unread = UnreadResults(plan, 0)
         self._plain: dict[Form, dict[int, Message]] = {form: {} for form in Form}
+
+    def with_unread(self, tokens: int) -> "Forms":
+        """These forms with so many tokens for all results that the model has not read."""
+        forms = copy(self)
+        forms._unread = UnreadResults(self.plan, tokens)
+        forms._plain = {**self._plain, Form.UNREAD: {}}
+        return forms
 
     @cached_property
     def pictures(self) -> Pictures:
@@ -119,6 +131,9 @@ class Forms:
                 return self._clipped(message, previews, index, slots)
             case Form.SKELETON:
                 return self._skeleton(message, index, slots)
+            case Form.UNREAD:
+                message = self._with_results(message, index, slots, self._to_share)
+                return self._user_texts.with_short_notes(message, index, slots)
             case Form.ENDING:
                 message = self._with_short_calls(message, index, slots, keeps_newest=True)
                 return self._least(message, index, slots, self._to_ending)
@@ -263,7 +278,10 @@ class Forms:
     def _to_line(
         self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
     ) -> ToolResult:
-        """A large result as one line and its outcome; an answer of the user as a preview."""
+        """A large result as one line, its outcome, and the first lines of an error.
+
+        An answer of the user becomes a preview.
+        """
         if result.said:
             return self._smaller(result, name, index, shown)
         if self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens:
@@ -273,7 +291,14 @@ class Forms:
             for start, stop in outcome_lines(result.text)[-1:]
             if stop - start <= measured.ENDING_CHARS
         ]
-        return self._results.short(result, [*last, *shown])
+        return self._results.short(result, [*error_begins(result), *last, *shown])
+
+    def _to_share(
+        self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
+    ) -> ToolResult:
+        """A result that the model has not read in its share of the room, or else as an ending."""
+        kept = self._unread.short(result, name, index, shown)
+        return self._to_ending(result, name, index, shown) if kept is None else kept
 
     def _to_ending(
         self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
