@@ -58,3 +58,10 @@ def test_whatever_left_a_repaired_request_can_be_brought_back(door: Door) -> Non
         nothing_is_lost(door, talk, Ask(data.draw(shares), SMALL))
 
     holds(door, broken_talks, law)
+
+
+@every_door
+def test_whatever_left_a_recorded_conversation_can_be_brought_back(
+    door: Door, recorded: Talk
+) -> None:
+    nothing_is_lost(door, recorded, Ask(0.3, {"token_budget": 4_000}))

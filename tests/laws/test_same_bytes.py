@@ -43,3 +43,8 @@ def test_the_same_damaged_conversation_gives_the_same_bytes(door: Door) -> None:
         same_bytes(door, talk, Ask(data.draw(shares), SMALL))
 
     holds(door, broken_talks, law)
+
+
+@every_door
+def test_a_recorded_conversation_gives_the_same_bytes(door: Door, recorded: Talk) -> None:
+    same_bytes(door, recorded, Ask(0.3, {"token_budget": 4_000}))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from generated import DIALECTS, Messages
 from talks import Talk
 
-from context_compression import Session, count_tokens
+from context_compression import Session, count_tokens, restore_tool
 from context_compression.conversation.messages import is_by_model
 from context_compression.conversation.refs import canonical
 from context_compression.errors import ContextCompressionError, UnknownRef
@@ -62,6 +62,11 @@ def nothing(ref: str) -> str:
     raise UnknownRef(f"Nothing is archived under {ref}.")
 
 
+def no_tool(ref: str) -> str | None:
+    """What a model is shown of a ref where it has no tool to ask for it."""
+    return None
+
+
 @dataclass(frozen=True)
 class About:
     """What a caller can learn about a request.
@@ -71,12 +76,14 @@ class About:
         restore: brings back the original under a ref as a text, in a process of its own.
         recorded: what else is kept of the history, as it came.
         limit: the tokens that the view was to have at most.
+        shown: what a model is shown that asks for a ref; `None` if it has no tool for it.
     """
 
     told: Sequence[str] = ()
     restore: Callable[[str], str] = nothing
     recorded: Callable[[], Messages] = list
     limit: int | None = None
+    shown: Callable[[str], str | None] = no_tool
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,7 @@ class Door:
         tells: whether its caller can read what was repaired.
         answers: whether a request goes out whatever happens, as nobody can take a refusal.
         takes_system: whether a system prompt is part of its requests.
+        is_refused: whether its requests are refused as too long, however small.
     """
 
     name: str
@@ -126,6 +134,7 @@ class Door:
     tells: bool = True
     answers: bool = False
     takes_system: bool = False
+    is_refused: bool = False
 
     @contextmanager
     def opened(self, talk: Talk, asked: Ask, *, blocked: bool = False) -> Generator[list[Request]]:
@@ -162,16 +171,21 @@ def of_session(session: Session, kept: Messages | None = None, *, in_memory: boo
     """
     place, id = session.store, session.id
 
+    def again() -> Session:
+        return session if in_memory else Session(Store(place.folder), id)
+
     def restore(ref: str) -> str:
-        again = session if in_memory else Session(Store(place.folder), id)
-        return again.restore(ref, note=False)
+        return again().restore(ref, note=False)
+
+    def shown(ref: str) -> str:
+        return restore_tool(again()).answer({"ref": ref})
 
     def recorded() -> Messages:
         own = [] if in_memory else Session(Store(place.folder), id).state().recorded
         return own if kept is None else [*own, *only_repaired(kept)]
 
     warnings, window = session.status().warnings, session.settings.token_budget
-    return About(warnings, restore, recorded, window)
+    return About(warnings, restore, recorded, window, shown)
 
 
 def only_repaired(history: Messages) -> Messages:
@@ -187,11 +201,19 @@ def in_store(folder: Path, told: Sequence[str], limit: int | None = None) -> Abo
         log = Store(folder).locate(ref)
         return nothing(ref) if log is None else Session(folder, log.id).restore(ref, note=False)
 
+    def shown(ref: str) -> str:
+        log = Store(folder).locate(ref)
+        return (
+            nothing(ref)
+            if log is None
+            else restore_tool(Session(folder, log.id)).answer({"ref": ref})
+        )
+
     def recorded() -> Messages:
         ids = Store(folder).sessions()
         return [each for id in ids for each in Session(folder, id).state().recorded]
 
-    return About(told, restore, recorded, limit)
+    return About(told, restore, recorded, limit, shown)
 
 
 def is_refusal(error: Exception) -> bool:

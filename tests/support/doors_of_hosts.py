@@ -34,27 +34,31 @@ def _workspace(folder: Path, asked: Ask) -> Workspace:
     return workspace_in(folder, environ | {"CONTEXT_COMPRESSION_DIR": str(folder / STORE)})
 
 
-def _asked(workspace: Workspace, target: int, **arguments: Any) -> Answer:
-    """The answer of `context_compress`; where the target is refused, the one without."""
+def _asked(workspace: Workspace, target: int, **arguments: Any) -> tuple[Answer, int | None]:
+    """The answer of `context_compress`; where the target is refused, the one without.
 
-    async def called() -> Answer:
+    Returns:
+        The answer, and the target that it had to meet.
+    """
+
+    async def called() -> tuple[Answer, int | None]:
         async with connected(workspace) as client:
             call = partial(ask, client, "context_compress", **arguments)
             answer = await call(target_tokens=target)
-            return await call() if answer.failed else answer
+            return (await call(), None) if answer.failed else (answer, target)
 
-    answer = asyncio.run(called())
+    answer, target_met = asyncio.run(called())
     assert "Traceback" not in answer.text
-    return answer
+    return answer, target_met
 
 
 def _tool(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
     """The tool `context_compress`, given all messages."""
     workspace = _workspace(folder, asked)
-    answer = _asked(workspace, asked.target(messages), messages=messages)
+    answer, limit = _asked(workspace, asked.target(messages), messages=messages)
     if not answer.failed:
         view = answer.facts.get("messages", messages)
-        yield Request(messages, view, in_store(folder / STORE, [answer.text]))
+        yield Request(messages, view, in_store(folder / STORE, [answer.text], limit))
 
 
 def _tool_on_transcript(
@@ -64,11 +68,11 @@ def _tool_on_transcript(
     workspace = _workspace(folder, asked)
     path = write_transcript(workspace.cwd / f"{ID}.jsonl", messages, session=ID)
     history = hosts.read(path).messages
-    answer = _asked(workspace, asked.target(history), conversation=str(path))
+    answer, limit = _asked(workspace, asked.target(history), conversation=str(path))
     if not answer.failed:
         session = Session(folder / STORE, ID)
         view = session.view(history)
-        yield Request(history, view, replace(of_session(session), told=[answer.text]))
+        yield Request(history, view, replace(of_session(session), told=[answer.text], limit=limit))
 
 
 def _command(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
@@ -81,13 +85,14 @@ def _command(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> 
         "CONTEXT_COMPRESSION_DIR": str(folder / STORE), "HOME": str(folder), "USERPROFILE": ""
     }  # fmt: skip
     runner = CliRunner(env=environ)
-    done = runner.invoke(main, [*command, "--target-tokens", str(asked.target(messages))])
+    limit: int | None = asked.target(messages)
+    done = runner.invoke(main, [*command, "--target-tokens", str(limit)])
     if done.exit_code:
-        done = runner.invoke(main, command)
+        limit, done = None, runner.invoke(main, command)
     assert "Traceback" not in done.output
     if out.exists():
         view = json.loads(out.read_text())
-        yield Request(messages, view, in_store(folder / STORE, [done.output]))
+        yield Request(messages, view, in_store(folder / STORE, [done.output], limit))
 
 
 def _hooks(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
 import pytest
 from doors import STORE, About, Ask, Door, Request, in_store, of_session, session_in
@@ -23,7 +23,6 @@ from generated import Messages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from talks import Talk
 
 from context_compression import BudgetTooSmall, Result, compress
 from context_compression.conversation.refs import canonical
@@ -148,21 +147,24 @@ _OF_LIBRARY = (
     Door("afit", _afit, grows=True, is_slow=True, answers=True, takes_system=True),
     Door("fit, reopened", _reopened, grows=True, answers=True, takes_system=True),
     Door("fit in memory", _in_memory, grows=True, answers=True, takes_system=True),
-    Door("recover", _recovered, grows=True, answers=True, takes_system=True),
+    Door("recover", _recovered, grows=True, answers=True, takes_system=True, is_refused=True),
     Door("undo", _undone, makes_own=True),
 )
 DOORS: Mapping[str, Door] = {door.name: door for door in (*_OF_LIBRARY, *OF_HOSTS, *OF_FRAMEWORKS)}
 """All doors that can be opened here, by name."""
 every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
-Law: TypeAlias = Callable[[Door, Talk, st.DataObject], None]
-Talks: TypeAlias = Callable[[Sequence[Dialect]], SearchStrategy[Talk]]
+Drawn = TypeVar("Drawn")
 FEW = max(1, settings().max_examples // 10)
 """How many examples each door gets: there are many doors."""
 SLOW = max(1, FEW // 2)
 
 
-def holds(door: Door, talks: Talks, law: Law) -> None:
+def holds(
+    door: Door,
+    talks: Callable[[Sequence[Dialect]], SearchStrategy[Drawn]],
+    law: Callable[[Door, Drawn, st.DataObject], None],
+) -> None:
     """Whether a law holds behind a door for random conversations."""
 
     def tried(data: st.DataObject) -> None:

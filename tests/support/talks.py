@@ -7,7 +7,8 @@ from generated import DIALECTS, Messages, broken, conversations, rarely, text_pr
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from context_compression.testing import Dialect
+from context_compression.conversation.formats import parse
+from context_compression.testing import Dialect, Run, said_by_model, said_by_user, tool_step
 
 SMALL = {
     "token_budget": 4_000, "min_recent_messages": 3, "keep_recent": 2, "offload_min_tokens": 60,
@@ -34,6 +35,29 @@ def broken_talks(draw: DrawFn, dialects: Sequence[Dialect] = DIALECTS) -> Talk:
     """One with some damages."""
     dialect = draw(st.sampled_from(dialects))
     return dialect, draw(broken(st.just(dialect), spread=True, halves=True))
+
+
+def in_dialect(messages: Messages, dialect: Dialect) -> Messages:
+    """Anthropic messages in another dialect: their texts, and their calls with the results."""
+    parsed = parse(messages).messages
+    made: Messages = []
+    outputs = {result.call_id: result for each in parsed for result in each.results}
+    for message in parsed:
+        runs = [
+            Run(call.id, call.name, dict(call.arguments), outputs[call.id].text)
+            for call in message.calls
+            if call.id in outputs
+        ]
+        if runs:
+            made += tool_step(runs, dialect, says=message.text)
+        elif message.text.strip() and not message.results:
+            by_user = message.role == "user"
+            made += (
+                [said_by_user(message.text, dialect)]
+                if by_user
+                else said_by_model(message.text, dialect, id=f"said{len(made)}")
+            )
+    return made
 
 
 UNKNOWN = (

@@ -225,18 +225,24 @@ class AutomaticConversation(RecordedConversation):
         Args:
             error: the error of the refused request.
         """
-        planned = after_refusal(self, self._pace, error)
-        if planned is None:
-            return None
-        result = self._compressor.run(planned)
+        try:
+            planned = after_refusal(self, self._pace, error)
+            if planned is None:
+                return None
+            result = self._compressor.run(planned)
+        except StoreError as failed:
+            return self._fitting.memory.recovered(error, failed)
         return self._fitting.sent_again() if result.changed else None
 
     async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
         """`recover` for an event loop."""
-        planned = await in_thread(partial(after_refusal, self, self._pace, error))
-        if planned is None:
-            return None
-        result = await self._compressor.arun(planned)
+        try:
+            planned = await in_thread(partial(after_refusal, self, self._pace, error))
+            if planned is None:
+                return None
+            result = await self._compressor.arun(planned)
+        except StoreError as failed:
+            return await in_thread(partial(self._fitting.memory.recovered, error, failed))
         return await in_thread(self._fitting.sent_again) if result.changed else None
 
     def _beside(self, system: Any = None, tools: Any = None) -> None:

@@ -7,12 +7,14 @@ history.
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.run import compress
+from context_compression.compression.thinking import without_thinking
 from context_compression.conversation.cache_marks import without_marks
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError
@@ -22,9 +24,11 @@ from context_compression.session.growing import is_much_larger, room_of
 from context_compression.session.outgoing import Outgoing, told
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.status import Status, status_of
+from context_compression.session.triggers import Error, target_after
 from context_compression.session.unread import Followed, readable, with_unread
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
+from context_compression.summaries.overflow import is_foreign_thinking
 from context_compression.tokens import Anchor
 from context_compression.tokens.usage import usage
 
@@ -80,6 +84,30 @@ class InMemory:
             self.warn("a request was made without a compression", error)
         self._history, self._view, self.active = [*history], view, True
         return self._repaired(view)
+
+    def recovered(self, refusal: Error, error: StoreError) -> list[Any] | None:
+        """`Session.recover` for the last request; `None` if it cannot be made smaller.
+
+        Args:
+            refusal: the provider's.
+            error: of the store; it is raised where no history was fitted.
+        """
+        if not (self._view or self.active):
+            raise error
+        self.warn("a refused request was made smaller without the store", error)
+        about = self._about
+        request = CompressionRequest(messages=self._view, must_answer=True, **about)
+        if is_foreign_thinking(refusal):
+            result = without_thinking(request)
+        else:
+            used = usage(self._view, **about).used_tokens
+            target = target_after(self._conversation.settings, used)
+            result = compress(replace(request, target_tokens=target))
+        if not result.changed:
+            return None
+        self.originals |= result.originals
+        self._view, self.active = result.messages, True
+        return self._repaired(self._view)
 
     def _repaired(self, view: Sequence[Any]) -> list[Any]:
         """What goes out for a view; messages that we cannot read stay as they are."""

@@ -7,6 +7,7 @@ from context_compression.session.compressing import PlannedCompression
 from context_compression.session.pacing import Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import due
+from context_compression.settings import Settings
 from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
 from context_compression.tokens.usage import Usage
 
@@ -41,6 +42,10 @@ def after_refusal(
     overflow = settings.auto_compress and is_overflow(error)
     if not (overflow and pace.may_recover("overflow")):
         return None
-    refused = conversation.usage().used_tokens
-    target = min(settings.target_tokens, int(refused * settings.target_usage))
-    return PlannedCompression("overflow", {**MUST_ANSWER, "target_tokens": max(1, target)})
+    target = target_after(settings, conversation.usage().used_tokens)
+    return PlannedCompression("overflow", {**MUST_ANSWER, "target_tokens": target})
+
+
+def target_after(settings: Settings, refused: int) -> int:
+    """The target for a request that was refused with so many tokens."""
+    return max(1, min(settings.target_tokens, int(refused * settings.target_usage)))
