@@ -45,7 +45,7 @@ def test_a_request_without_room_is_useful_and_what_it_gave_up_comes_back(door: D
         return
 
     def law(door: Door, task: Task, data: st.DataObject) -> None:
-        asked = Ask(1.0, SMALL | {"token_budget": WINDOW}, CROWDED)
+        asked = Ask(1.0, SMALL | {"token_budget": WINDOW}, crowded=CROWDED)
 
         *_, before, crowded, after = door.requests(task.talk, asked)
 

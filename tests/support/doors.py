@@ -32,11 +32,13 @@ class Ask:
     Attributes:
         share: of the history's tokens, for doors that take a target.
         settings: of the call or session.
+        restores: whether the tool `context_restore` is among those of a session.
         crowded: the system prompt of one request more behind the last, and of none after it.
     """
 
     share: float = 0.5
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    restores: bool = False
     crowded: str = ""
 
     def target(self, messages: Messages) -> int:
@@ -158,7 +160,9 @@ class Door:
 
 def session_in(folder: Path, asked: Ask) -> Session:
     """A new object for the session of a door."""
-    return Session(folder / STORE, "one", settings=asked.settings, summarizer=None)
+    session = Session(folder / STORE, "one", settings=asked.settings, summarizer=None)
+    session.tools = [restore_tool(session).anthropic] if asked.restores else None
+    return session
 
 
 def of_session(session: Session, kept: Messages | None = None, *, in_memory: bool = False) -> About:
