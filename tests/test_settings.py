@@ -37,6 +37,7 @@ DEFAULTS: dict[str, Any] = {
     "summary_target_tokens": 8_000,
     "max_summary_tokens": None,
     "summary_attempts": 3,
+    "summary_seconds": None,
     "on_summary_failure": "extract",
     "summarizer": "auto",
     "summary_model": None,

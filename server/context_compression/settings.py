@@ -3,8 +3,7 @@
 Settings come in layers, and a later layer overrides an earlier one: the defaults below,
 `config.json`, the environment, the arguments of a call.
 
-The sentence under a setting is its description in `context_config`, which every client loads. So it
-is short.
+The sentence under a setting is its description in `context_config`, so it is short.
 """
 
 import difflib
@@ -101,6 +100,8 @@ class Settings(Value):
     """output limit of a summary call; default 0.8 x reserve_tokens"""
     summary_attempts: Annotated[int, Field(ge=1, le=10), WHOLE] = 3
     """most calls for a summary"""
+    summary_seconds: quantities.Seconds | None = None
+    """seconds for each request of a summary; unset: 25 in a tool call, else no limit"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
     """if a summary fails"""
     summarizer: Literal["auto", "anthropic", "openai", "caller", "none"] = "auto"

@@ -12,7 +12,10 @@ from context_compression.testing.messages_api import MessagesAPI, overloaded
 from .conftest import COMMAND, Desk
 
 SUMMARIZE = ("compress", "chat.json", "--strategy", "summarize", "--target-tokens", "6000")
-SUMMARY = "## Goal\nLook at all the parts."
+SUMMARY = (
+    "## Goal\nLook at all the parts. Leave src/part_0 and the others as they are.\n\n## Progress\n"
+    "The files of each part were read, and each sets its first value to 0.\n\n## Next Steps\nnone"
+)
 
 
 def environ(api: MessagesAPI) -> dict[str, str]:

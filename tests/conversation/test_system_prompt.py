@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from provider import refused
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, usage
+from context_compression.conversation.messages import COMPRESSED
 from context_compression.conversation.refs import ref_of
-from context_compression.conversation.system_prompt import END, MARK, NOTE, summary_in, with_summary
+from context_compression.conversation.system_prompt import END, MARK, summary_in, with_summary
 from context_compression.summaries.summarizer import SummaryRequest
 from context_compression.testing import (
     Dialect,
@@ -23,7 +24,10 @@ from context_compression.testing import (
     tool_step,
 )
 
-SUMMARY = "## Goal\nMove every step."
+SUMMARY = (
+    "## Goal\nMove every step of the modules, from module_0 on, as the user says.\n\n"
+    "## Next Steps\nGo on with the answers, and with the parts that are being built."
+)
 IN_SYSTEM = {"summary_role": "system"}
 CACHED = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
 SYSTEMS: dict[str, Any] = {
@@ -114,7 +118,7 @@ def test_the_summary_stands_behind_the_system_prompt_which_stays_as_it_is(system
     assert texts(result.system)[-1].endswith(END)
     assert any(note.startswith("the system prompt changed") for note in result.notes)
     note, *kept = result.messages
-    assert note["content"] == NOTE.text
+    assert str(note["content"]).startswith(f"{COMPRESSED} Excerpts of earlier messages")
     assert kept == messages[-len(kept) :]
     if isinstance(system, list):
         assert result.system[:-1] == system

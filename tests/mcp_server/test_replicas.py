@@ -65,7 +65,11 @@ async def test_any_of_three_replicas_goes_on_where_another_was(
 ) -> None:
     """A conversation is compressed with a summary by the caller: calls that need each other."""
     name, messages = f"work-{mode}-{first}", conversation(10)
-    written = "## Goal\nMend the login, as the user asked.\n\n## Done\nThe reader was mended."
+    written = (
+        "## Goal\nMend the login and the session cache, as the user asked.\n\n## Done\n"
+        "The reader was mended; the worker, buffer and handler modules were read, the token index "
+        "was kept, and pytest ran with an AssertionError."
+    )
     async with client_of("ann", three, mode=mode, first=first) as client:
         told = await ask(
             client, "context_compress", conversation=name, messages=messages,

@@ -30,7 +30,12 @@ pytestmark = pytest.mark.anyio
 
 KEY = "sk-ant-the-key-nobody-may-see"
 MODEL = "claude-test-1"
-SUMMARY = "## Goal\nFix the build.\n\n## Next Steps\nRun the tests."
+SUMMARY = (
+    "## Goal\nFix the build: find why the tests of src/session and src/login fail.\n\n"
+    "## Progress\nThe connect, cache, worker, handler and buffer modules were read, and pytest "
+    "reported an AssertionError in some of them.\n\n## Key Decisions\nKeep the token index as "
+    "it is.\n\n## Next Steps\nRun the tests."
+)
 ASKED: dict[str, Any] = {"strategy": "summarize", "target_tokens": 9_000}
 
 

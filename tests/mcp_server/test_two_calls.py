@@ -22,7 +22,12 @@ from context_compression.workspace import Workspace
 serve_stdio(Workspace.here(home=Path.cwd().with_name("home")))
 """
 ASKED: dict[str, Any] = {"strategy": "summarize", "target_tokens": 9_000}
-SUMMARY = "## Goal\nFix the build.\n\n## Next Steps\nRun the tests."
+SUMMARY = (
+    "## Goal\nFix the build: find why the tests of src/session and src/login fail.\n\n"
+    "## Progress\nThe connect, cache, worker, handler and buffer modules were read, and pytest "
+    "reported an AssertionError in some of them.\n\n## Key Decisions\nKeep the token index as "
+    "it is.\n\n## Next Steps\nRun the tests."
+)
 
 
 def server(folder: Path) -> StdioServerParameters:

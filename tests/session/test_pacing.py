@@ -101,7 +101,7 @@ def test_a_summarys_end_tells_what_it_cost_and_from_where_on_all_was_kept(told: 
     assert end.usage["cost"] == end.cost
     assert end.usage["input_tokens"] == 0
     assert end.first_kept == event["first_kept_index"]
-    assert told.session.view()[1:] == talk(40)[end.first_kept :]
+    assert told.session.view()[2:] == talk(40)[end.first_kept :]
 
 
 def test_a_compression_asked_for_by_hand_is_told_as_such(told: Told) -> None:

@@ -17,6 +17,11 @@ from context_compression.tokens import base_count
 from context_compression.tokens.o200k import BASE
 from context_compression.workspace import Workspace
 
+OF_PARSER = (
+    "## Goal\nFind the bug that the tests of src/session, src/login and the other modules report, "
+    "and repair the token index.\n\n## Progress\nThe connect, cache, worker, handler and buffer "
+    "modules were read, and pytest ran with errors.\n\n## Next Steps\nRun pytest again."
+)
 SAID = {"role": "assistant", "content": "Done."}
 ASKED = {"role": "user", "content": "Go on."}
 TALK = [ASKED, SAID] * 3
@@ -87,7 +92,7 @@ def test_an_undone_compression_saves_no_more_but_keeps_what_it_saved(session: Se
 
 
 def test_the_calls_for_a_summary_are_paid_even_when_it_is_undone(tmp_path: Path) -> None:
-    reply = SummaryReply("## Goal\nAs before.", input_tokens=5_000, output_tokens=300, cost=0.02)
+    reply = SummaryReply(OF_PARSER, input_tokens=5_000, output_tokens=300, cost=0.02)
     summarizer = ScriptedSummarizer(reply)
     session = Session(tmp_path, "s", summarizer=summarizer)
     session.record(*conversation(12))
@@ -104,7 +109,7 @@ def test_the_calls_for_a_summary_are_paid_even_when_it_is_undone(tmp_path: Path)
 def test_a_summary_that_an_agent_wrote_costs_at_least_its_own_tokens(session: Session) -> None:
     done = session.ask(strategy="summarize", target_tokens=9_000)
     while isinstance(done, SummaryAssignment):
-        done = session.answer(done.plan_id, "## Goal\nFind the bug in the parser.")
+        done = session.answer(done.plan_id, OF_PARSER)
 
     assert done.summary
     assert session.status().savings.summaries == count_tokens(done.summary.text)

@@ -26,7 +26,11 @@ from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
 TARGET = 5_000
 TOO_LONG = "prompt is too long: 210000 tokens > 200000 maximum"
-SUMMARY = "## Goal\nMove every step.\n\n## Next Steps\nGo on with the next step."
+SUMMARY = (
+    "## Goal\nMove every module from src to lib, as each step says, and touch none of the tables."
+    "\n\n## Progress\nThe answers say that each module is where it should be, and that part_40 is "
+    "built.\n\n## Next Steps\nGo on with the next step: move its module, then make its part."
+)
 LOG = "\n".join(f"{n} info handled request {n * 31} 三" for n in range(150))
 MOMENT = re.compile(
     r"\[User\]: (Step \d+)|calls\]: Bash\(.*\) (run\d+)|\] Bash run\d+: \d+ (part_\d+)"
@@ -133,7 +137,7 @@ def test_each_of_five_summaries_starts_where_the_earlier_one_stopped(chain: Chai
         for n in range(len(chain.recorded) // 4)
     )
     view = chain.session.view()
-    assert view[1:] == chain.recorded[len(shown) :]
+    assert view[2:] == chain.recorded[len(shown) :]
     assert shown == [name for names in named for name in names][: len(shown)]
 
 
@@ -148,7 +152,7 @@ def test_each_of_five_summaries_names_the_recorded_message_that_it_stops_before(
 
         index = result.first_kept_index
         assert index is not None
-        assert chain.session.view()[1:] == chain.recorded[index:]
+        assert chain.session.view()[2:] == chain.recorded[index:]
         assert chain.session.log.events().items[-1]["first_kept_index"] == index
         assert events[-1].first_kept == index
         newest = chain.session.store.summaries(session="s", limit=1)[0]
@@ -170,7 +174,7 @@ def test_it_points_into_the_history_also_behind_shortened_results_and_after_an_u
     again = summarized(session)
 
     assert index == again.first_kept_index
-    assert result.messages[1:] == recorded[index:]
+    assert result.messages[2:] == recorded[index:]
     assert len(result.messages) < len(recorded)
 
 
@@ -181,7 +185,7 @@ def test_five_summaries_in_a_row_never_nest(chain: Chain) -> None:
 
         view = chain.session.view()
         shown = [m for m in map(text_of, view) if m.startswith(COMPRESSED)]
-        assert [text.count("<summary>") for text in shown] == [1]
+        assert [text.count("<summary>") for text in shown] == [1, 0], "a summary and excerpts"
         newest = chain.model.requests[asked:]
         assert all("<summary>" not in request.prompt for request in newest)
         updates = [request for request in newest if "<previous-summary>" in request.prompt]
@@ -231,7 +235,7 @@ def test_a_summary_is_kept_with_all_that_is_known_of_it(session: Session) -> Non
 
     (event,) = events_of(session, "compression")
     kept = work(0, 40)[event["first_kept_index"] :]
-    assert session.view()[1:] == kept
+    assert session.view()[2:] == kept
     assert result.summary
     assert event["summary"] == result.summary.text
     assert event["summary"].startswith(SUMMARY)
@@ -305,7 +309,7 @@ def test_what_only_an_offloaded_result_told_is_no_invention(tmp_path: Path) -> N
     number = re.search(r"request (\d{4}) ", LOG[len(LOG) // 2 :])
     assert number
     assert number[1] not in str(session.view())
-    session.summarizer = ScriptedSummarizer(f"## Goal\nLook into request {number[1]} again.")
+    session.summarizer = ScriptedSummarizer(f"{SUMMARY} Look into request {number[1]}.")
 
     result = summarized(session)
 

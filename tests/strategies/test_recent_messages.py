@@ -72,7 +72,7 @@ def test_a_summary_leaves_out_the_newest_if_they_fit_half_the_target(
         messages,
         target_tokens=target,
         strategy="summarize",
-        summarizer=ScriptedSummarizer("## Goal\nGo on."),
+        summarizer=ScriptedSummarizer(),
         settings={**PLAIN, "preserve_messages": number},
     )
 
@@ -94,7 +94,7 @@ def test_where_the_newest_alone_exceed_the_target_they_yield_to_it(
         messages,
         target_tokens=target,
         settings=both,
-        summarizer=ScriptedSummarizer("## Goal\nGo on."),
+        summarizer=ScriptedSummarizer(),
     )
 
     for result in (extracted, summarized):

@@ -21,6 +21,12 @@ TOOLS: dict[str, Any] = {
 BLOCK = {"type": "compaction", "content": "Earlier: the release is named Halcyon."}
 
 
+SUMMARY = (
+    "## Goal\nRelease Halcyon.\n\n## Progress\nThe parts from part0 to part9 were talked over, and "
+    "nothing was changed.\n\n## Next Steps\nGo on with the next part."
+)
+
+
 class Writer:
     """Writes a summary, and keeps what it was given to read."""
 
@@ -29,7 +35,7 @@ class Writer:
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         self.read.append(request.prompt)
-        return SummaryReply("## Goal\nRelease Halcyon.", model="m")
+        return SummaryReply(SUMMARY, model="m")
 
 
 def words(number: int) -> str:

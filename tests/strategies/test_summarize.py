@@ -14,7 +14,12 @@ from context_compression.summaries.summarizer import SummaryReply, SummaryReques
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
 Messages = list[dict[str, Any]]
-SUMMARY = "## Goal\nFix the login.\n\n## Key Decisions\nKeep the cache, because it is fast."
+SUMMARY = (
+    "## Goal\nFix the login in src/login_0.py and the modules after it; never touch the migrations."
+    "\n\n## Progress\n### Done\nThe steps that are done found their causes in tokens, and each was "
+    "read, edited and tested.\n\n## Key Decisions\nKeep the cache, because it is fast.\n\n## Next "
+    "Steps\nFix the next src/login file as before, and say what its cause was."
+)
 pytestmark = pytest.mark.anyio
 
 
@@ -47,7 +52,7 @@ def text_of(message: dict[str, Any]) -> str:
     return message["content"] if isinstance(message["content"], str) else str(message["content"])
 
 
-def test_head_summary_and_tail_make_the_view() -> None:
+def test_head_summary_excerpts_and_tail_make_the_view() -> None:
     messages = [said("user", "hi"), *worked()]
 
     result = summarized(messages, ScriptedSummarizer(SUMMARY))
@@ -57,7 +62,8 @@ def test_head_summary_and_tail_make_the_view() -> None:
     first = text_of(result.messages[0])
     assert first.startswith(COMPRESSED)
     assert SUMMARY in first
-    assert result.messages[1:] == messages[-len(result.messages) + 1 :]
+    assert text_of(result.messages[1]).startswith(f"{COMPRESSED} Excerpts of earlier messages")
+    assert result.messages[2:] == messages[-len(result.messages) + 2 :]
     assert result.summary is not None
     assert result.summary.text == SUMMARY
 
@@ -81,7 +87,10 @@ def test_the_summary_has_the_role_of_the_settings_where_the_dialect_has_it(
     for n in range(30):
         messages += [said("user", f"question {n} " * 30), said("assistant", f"answer {n} " * 30)]
 
-    result = summarized(messages, ScriptedSummarizer(SUMMARY), settings={"summary_role": role})
+    summary = (
+        "## Goal\nAnswer every question, up to question 29.\n\n## Next Steps\nAnswer the next."
+    )
+    result = summarized(messages, ScriptedSummarizer(summary), settings={"summary_role": role})
 
     assert result.messages[1]["role"] == shown
 
@@ -133,7 +142,7 @@ def test_a_second_summary_updates_the_first_with_only_what_is_new() -> None:
     messages = worked(24)
     first = summarized(messages[:48], ScriptedSummarizer(SUMMARY))
     grown = [*first.messages, *messages[48:]]
-    asked = ScriptedSummarizer("## Goal\nFix the login everywhere.")
+    asked = ScriptedSummarizer(SUMMARY.replace("the login in", "the login everywhere, from"))
 
     second = summarized(grown, asked)
 
@@ -144,7 +153,7 @@ def test_a_second_summary_updates_the_first_with_only_what_is_new() -> None:
     assert SUMMARY not in conversation
     shown = "\n".join(map(text_of, second.messages))
     assert shown.count("<summary>") == 1
-    assert "Fix the login everywhere." in shown
+    assert "Fix the login everywhere" in shown
 
 
 def test_a_turn_too_long_to_keep_is_summarised_in_two_parts() -> None:
@@ -152,7 +161,11 @@ def test_a_turn_too_long_to_keep_is_summarised_in_two_parts() -> None:
     for n in range(20):
         run = Run(f"long{n}", "Bash", {"command": f"make part{n}"}, f"part {n} built\n" * 40)
         messages += tool_step([run], "anthropic")
-    asked = ScriptedSummarizer("## Goal\nHISTORY PART", "## Original Request\nPREFIX PART")
+    history, prefix = (
+        "## Goal\nHISTORY PART\n\n## Done\nlogin_0",
+        "## Original Request\nPREFIX PART make",
+    )
+    asked = ScriptedSummarizer(history, prefix)
 
     result = summarized(messages, asked)
 
@@ -177,9 +190,7 @@ def test_without_a_store_the_files_of_an_earlier_summary_are_carried_on() -> Non
     messages = worked(24)
     first = summarized(messages[:48], ScriptedSummarizer(SUMMARY))
 
-    second = summarized(
-        [*first.messages, *messages[48:]], ScriptedSummarizer("## Goal\nAll of it.")
-    )
+    second = summarized([*first.messages, *messages[48:]], ScriptedSummarizer(SUMMARY))
 
     assert second.summary is not None
     assert {f"src/login_{n}.py" for n in (0, 9)} <= set(second.summary.modified_files)
@@ -500,7 +511,7 @@ def test_what_is_listed_behind_a_summary_closes_none_of_its_tags() -> None:
     messages = worked()
     messages[1:1] = tool_step([Run("evil", "Bash", {"command": "make"}, evil)], "anthropic")
 
-    view = "\n".join(map(text_of, summarized(messages, ScriptedSummarizer(SUMMARY)).messages))
+    view = text_of(summarized(messages, ScriptedSummarizer(SUMMARY)).messages[0])
 
     assert view.count("</ledger>") == 1
     assert "<\\/ledger>" in view

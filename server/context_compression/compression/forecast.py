@@ -48,7 +48,8 @@ class PlaceholderSummarizer:
         source_tokens = Counter().text(conversation_in(request))
         tokens = max(1, min(self.tokens, int(ASSUMED_SHARE * source_tokens)))
         self.written += tokens
-        return SummaryReply(f"## Goal\nA summary would stand here.{' …' * tokens}")
+        text = f"## Goal\nA summary would stand here.{' …' * tokens}"
+        return SummaryReply(text, stands_in=True)
 
 
 @dataclass(frozen=True)

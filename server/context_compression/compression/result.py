@@ -14,6 +14,8 @@ from context_compression.errors import NoSuchMessage
 from context_compression.evidence.facts import Class
 from context_compression.summaries.record import SummaryRecord
 
+NO_SUMMARY = "no summary: "
+"""The beginning of the note on a summary that failed."""
 MOST_TELLING = 20
 """How many messages a list of explanations names."""
 
@@ -185,6 +187,11 @@ class Result:
     explaining: Callable[[], Explains] = field(default=InFull, repr=False, compare=False)
 
     said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
+
+    @property
+    def no_summary(self) -> str:
+        """Why there is no summary although a model was asked for one, in plain words; "" if not."""
+        return next((note for note in self.notes if note.startswith(NO_SUMMARY)), "")
 
     def __getstate__(self) -> dict[str, Any]:
         """Plain data for `pickle`: reports that are made at their first access are made now."""

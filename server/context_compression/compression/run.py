@@ -107,7 +107,7 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
     asked = getattr(summarizer, "model", None) or request.model
     try:
         with heard(ModelCall(summarizer, asked, request.max_tokens)) as end:
-            reply: Any = await summarizer.summarize(request)
+            reply: Any = await _in_time(summarizer, request)
             end(reply)
     except SummaryError as error:
         return _with_window(error)
@@ -124,6 +124,15 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
     if isinstance(reply, str):
         return SummaryReply(reply)
     return SummaryError(f"The summarizer answered with {type(reply).__name__}, not a SummaryReply.")
+
+
+async def _in_time(summarizer: Summarizer, request: SummaryRequest) -> SummaryReply:
+    """The summary, if the settings say how long it may take in this time."""
+    if request.seconds is None:
+        return await summarizer.summarize(request)
+    from context_compression.summaries.llms.deadline import InTime  # it imports an event loop
+
+    return await InTime(summarizer).summarize(request)
 
 
 def _with_window(failed: SummaryError, error: BaseException | None = None) -> SummaryError:

@@ -17,8 +17,8 @@ from context_compression.compression.outcome import Outcome, applied, unchanged
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.reaching import why_missed, within_reach
 from context_compression.compression.request import CompressionRequest
-from context_compression.compression.result import Result, Step
-from context_compression.compression.target import ALL_RECENT, GO_ON, NO_SUMMARY, Target
+from context_compression.compression.result import NO_SUMMARY, Result, Step
+from context_compression.compression.target import ALL_RECENT, GO_ON, Target
 from context_compression.errors import ContextCompressionError, InvalidSettings, SummaryError
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
@@ -254,7 +254,8 @@ class Compression:
                 "nobody is there to write one. Name a summary_model or pass a summarizer; the "
                 "strategy auto needs none"
             )
-        return (yield from summarize.propose(self.plan))
+        lasts = self.target.is_automatic and not self.target.is_set
+        return (yield from summarize.propose(replace(self.plan, lasts=lasts)))
 
     def _extract(self, steps: tuple[Step, ...]) -> Outcomes:
         """The outcome of `extract`; `None` if its view does not fit the room."""

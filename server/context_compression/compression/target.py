@@ -18,8 +18,6 @@ USEFUL, LEAST_USEFUL = 0.2, 0.05
 ANSWERED = 0.6
 """The share of the room in the window that they take then; the answer needs the rest."""
 ALL_RECENT = "nothing to compress before the recent messages"
-NO_SUMMARY = "no summary: "
-"""The beginning of the note on a summary that failed."""
 GO_ON = "a call with target_tokens can shorten recent messages, too"
 
 

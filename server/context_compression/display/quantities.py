@@ -76,3 +76,4 @@ PART = BeforeValidator(_part)
 Share = Annotated[float, Field(gt=0, le=1), PART]
 Positive = Annotated[int, Field(ge=1, le=MOST), WHOLE]
 NotNegative = Annotated[int, Field(ge=0, le=MOST), WHOLE]
+Seconds = Annotated[float, Field(gt=0, le=86_400), NO_BOOL]

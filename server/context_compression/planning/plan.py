@@ -66,10 +66,8 @@ class Plan:
         counter: counts tokens.
         settings: the settings of the compression.
         room: the tokens that all messages may take; `None` if strategies should free all they can.
-        pins: the indices of messages that stay unshortened, as do the partners of their calls and
-            results.
-        batch: messages before this index are shortened together, even if that frees more than the
-            room requires.
+        pins: the indices of messages that stay unshortened, as do the partners of their calls.
+        batch: messages before this index are shortened together, even if that frees too much.
         rules: the rules of the provider.
         drops_thinking: whether bound thinking is dropped if the messages before it change.
         archive: the content that is already archived.
@@ -79,6 +77,7 @@ class Plan:
         previews: the previews that were already made.
         clip_chars: how many characters at the ends of a long text of the user always stay, if the
             user's last words are shortened like any other text; 0 if they stay unshortened.
+        lasts: whether room may stay empty, because nobody chose the size.
     """
 
     messages: tuple[Message, ...]
@@ -96,6 +95,7 @@ class Plan:
     cutter: Cutter = field(default_factory=Cutter)
     previews: Previews = field(default_factory=Previews)
     clip_chars: int = 0
+    lasts: bool = False
 
     @cached_property
     def total(self) -> int:

@@ -104,6 +104,7 @@ class Archiver:
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
                 **({"missed": result.missed} if result.missed else {}),
+                **({"no_summary": result.no_summary} if result.no_summary else {}),
                 **({} if self._room is None else {"room": self._room}),
                 "compressed": result.compressed,
                 "layout": encode_layout(result.layout, state.view[: len(messages)]),

@@ -55,7 +55,8 @@ class AutomaticConversation(RecordedConversation):
 
     @on_event.setter
     def on_event(self, function: Callable[[Event], object]) -> None:
-        self._announce = Announcer(function)
+        known = self.__dict__.get("_announce")
+        self._announce = Announcer(function, known.no_summary if known else "")
 
     def record(self, *messages: Mapping[str, Any]) -> None:
         """Add messages to the conversation; they are on disk when this returns.

@@ -173,11 +173,10 @@ class Background:
             return
         self._starts.tried(need.used)
         given = need.options()
-        settings = settings_of_early(settings_for(conversation, given.pop("settings", None)))
-        self._last = Preparation(
-            compressor,
-            conversation.state(),
-            {**given, "settings": settings},
-            int(usage.used_tokens),
-        )
+        asked = settings_for(conversation, given.pop("settings", None))
+        settings = settings_of_early(asked)
+        is_set = "target_usage" in asked.model_fields_set  # otherwise ours is not chosen by anybody
+        aim = {} if is_set else {"aim": settings.target_tokens}
+        options = {**aim, **given, "settings": settings}
+        self._last = Preparation(compressor, conversation.state(), options, int(usage.used_tokens))
         start(self._last)

@@ -237,6 +237,8 @@ def end_event(start: Event, result: Result) -> Event:
         start,
         kind="end",
         tokens_after=result.tokens_after,
+        aborted=bool(result.no_summary) and not result.changed,
+        error=result.no_summary or None,
         will_retry=start.reason in ("overflow", "thinking") and result.changed,
         strategy=result.strategy,
         files_removed=result.files_removed,

@@ -39,7 +39,7 @@ class Event:
         first_kept: index in the recorded history of the first message that a summary does not
             cover.
         cost: of the summary in US dollars, if the summarizer knows a price.
-        error: why it was aborted, or in the background why it has no summary.
+        error: why it was aborted, or why it has no summary although one was asked for.
         usage: tokens of the summary's calls, by the names of `SummaryReply`, and the cost.
         session: the id of the session.
         strategy: the strategy that made the view; `"none"` if nothing was compressed, and "" before
@@ -69,14 +69,17 @@ class Announcer:
 
     Attributes:
         on_event: the function.
+        no_summary: why the last compression has no summary; "" if it has one, or needs none.
     """
 
-    def __init__(self, on_event: Callable[[Event], object]) -> None:
-        self.on_event = on_event
+    def __init__(self, on_event: Callable[[Event], object], no_summary: str = "") -> None:
+        self.on_event, self.no_summary = on_event, no_summary
         self._has_failed = False
 
     def __call__(self, event: Event) -> None:
         """Announce an event."""
+        if event.error or event.strategy not in ("", "none"):
+            self.no_summary = (event.error or "") if event.strategy else self.no_summary
         try:
             self.on_event(event)
         except Exception as error:

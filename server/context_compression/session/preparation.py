@@ -15,7 +15,6 @@ from typing import Any
 
 from context_compression.compression.result import Result
 from context_compression.compression.run import Executor, acompress, at_once
-from context_compression.compression.target import NO_SUMMARY
 from context_compression.listening import Compaction, heard, variables_here
 from context_compression.session.compressing import Compressor, end_event
 from context_compression.session.pacing import Event
@@ -163,12 +162,10 @@ class Preparation:
         except BaseException as error:
             self._on_event(replace(aborted, error=self._fail(error)))
             raise
-        self.problem = next((n for n in result.notes if n.startswith(NO_SUMMARY)), None)
+        self.problem = result.no_summary or None
         if result.changed and not self._is_cancelled:
             self.result = result
-        failed = self.problem is not None and not result.changed
-        end = replace(end_event(self._started, result), first_kept=None)  # not recorded yet
-        return replace(end, error=self.problem, aborted=failed)
+        return replace(end_event(self._started, result), first_kept=None)  # not recorded yet
 
     def _compaction(self) -> Compaction:
         """What listeners hear of; nobody keeps it, because it would keep the session alive."""

@@ -302,6 +302,9 @@ class Session(AutomaticConversation):
             status, unreachable = self._fitting.memory.status(messages, anchor), [str(error)]
         background = self._background.warnings if self._background else []
         warnings = [*unreachable, *status.warnings, *self._fitting.warnings, *background]
+        no_summary = self._announce.no_summary
+        if no_summary and not any(no_summary in warning for warning in warnings):
+            warnings.append(no_summary)
         return replace(status, warnings=warnings)
 
     def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:

@@ -1,6 +1,6 @@
 """`Status`: how full the context of a conversation is, and what compressions saved so far."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,14 +9,19 @@ from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Text
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
+from context_compression.display.strings import one_line
 from context_compression.session.following import new_events
 from context_compression.session.outgoing import told
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import Due, due, preview
 from context_compression.session.savings import Savings
+from context_compression.session.state import State
 from context_compression.tokens import UNDERSTATED, Anchor, Counter, anchored, is_understated
 from context_compression.tokens.usage import Item, Usage, adding_up_to, breakdown, largest
 from context_compression.transcripts.history import Compaction
+
+LONGEST_REASON = 1_000
+"""How many characters of a stored reason are told."""
 
 
 @dataclass(frozen=True)
@@ -124,5 +129,18 @@ def status_of(
         largest=largest(parsed, counter),
         could_free=could_free(session, conversation),
         refs={ref: about["what"] for ref, about in state.refs.items()},
-        warnings=[*session.store.doubts, *state.warnings, *understated, *told(repairs)],
+        warnings=[
+            *session.store.doubts,
+            *state.warnings,
+            *understated,
+            *told(repairs),
+            *no_summary_in(state),
+        ],
     )
+
+
+def no_summary_in(state: State) -> Iterator[str]:
+    """That the last compression has no summary although one was asked for, and why."""
+    why = state.compressions[-1].get("no_summary") if state.compressions else None
+    if isinstance(why, str):
+        yield one_line(why, LONGEST_REASON)

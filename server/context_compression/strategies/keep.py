@@ -75,11 +75,15 @@ def _parts_a_step(plan: Plan, start: int, stop: int) -> bool:
 
 def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) -> int:
     """Tokens of the view that the edits of `keep_only` would make."""
-    total = plan.total
-    for edit in keep_only(plan, kept, notes, ""):
-        total -= sum(plan.tokens[edit.start : edit.stop])
-        total += sum(map(plan.counter.message, edit.becomes))
-    return total
+    return plan.total - saved_by(plan, keep_only(plan, kept, notes, ""))
+
+
+def saved_by(plan: Plan, edits: Sequence[Edit]) -> int:
+    """Tokens that edits save."""
+    return sum(
+        sum(plan.tokens[edit.start : edit.stop]) - sum(map(plan.counter.message, edit.becomes))
+        for edit in edits
+    )
 
 
 def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> bool:

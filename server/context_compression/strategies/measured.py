@@ -253,6 +253,10 @@ FOCUS_CHARS = 4_000
 """The most characters of the focus (the subject of the remaining work) in a prompt."""
 LAST_REQUEST_CHARS = 4_000
 """The most characters of the user's last summarised request that are repeated verbatim."""
+LEAST_FILLED_TOKENS = 200
+"""The fewest tokens of room that a summary leaves which are filled with pieces."""
+MOVED_TOKENS = 64
+"""The tokens that a summary may need in addition where it is moved to the system prompt."""
 SUMMARY_ROUNDS = 3
 """How often recent messages may be added to a summary that is too long."""
 RECORD_SHARE, LEAST_RECORD_TOKENS = 0.7, 500

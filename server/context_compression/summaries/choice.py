@@ -25,7 +25,7 @@ def summarizer_for(writer: Writer, settings: Settings) -> Summarizer | None:
     if writer != BY_SETTINGS:
         return _checked(writer)
     provider = settings.provider
-    return provider and summarizer_of(provider, settings.summary_model)
+    return provider and summarizer_of(provider, settings.summary_model, deadline_seconds=None)
 
 
 def _checked(writer: Summarizer) -> Summarizer:

@@ -16,6 +16,7 @@ class SummaryRequest:
         attempts: the most calls for this request, including the first.
         instructions: the instructions of the prompt alone, for an agent that still has the
             conversation.
+        seconds: how long the answer may take; `None` if no setting says so.
     """
 
     system: str
@@ -24,6 +25,7 @@ class SummaryRequest:
     model: str | None = None
     attempts: int = 3
     instructions: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class SummaryReply:
         cache_read_tokens: tokens of the input that were read from a prompt cache.
         cache_write_tokens: tokens of the input that were written into a prompt cache.
         cost: in US dollars, if the summarizer has a price; this package has no list of prices.
+        stands_in: whether it only stands for a summary, in a forecast; then it is not judged.
     """
 
     text: str
@@ -47,6 +50,7 @@ class SummaryReply:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost: float | None = None
+    stands_in: bool = False
 
 
 class Summarizer(Protocol):

@@ -64,6 +64,10 @@ WORDS = (
 )  # fmt: skip
 
 
+BEGINNING_WORDS, BEGINNING_CHARS = 80, 800
+"""How much of a record the default answer of `ScriptedSummarizer` tells."""
+
+
 def conversation(
     turns: int = 6, seed: int = 0, dialect: Dialect = "anthropic", *, ending: Ending = "closed"
 ) -> list[dict[str, Any]]:
@@ -154,18 +158,25 @@ def tool_step(
 class ScriptedSummarizer:
     """Answers each request with the next entry of a script, or raises it if it is an exception.
 
-    The last entry is repeated; `requests` holds all requests.
+    The last entry is repeated; `requests` holds all requests. Without a script, each answer is a
+    summary that tells how its record begins.
     """
 
     def __init__(self, *script: str | SummaryReply | Exception) -> None:
-        self.script: Iterable[str | SummaryReply | Exception] = script or ("## Goal\nAs before.",)
+        self.script: Iterable[str | SummaryReply | Exception] = script
         self.requests: list[SummaryRequest] = []
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """The next entry of the script."""
         self.requests.append(request)
-        entries = list(self.script)
+        entries = list(self.script) or [_beginning_of(request)]
         entry = entries[min(len(self.requests), len(entries)) - 1]
         if isinstance(entry, Exception):
             raise entry
         return SummaryReply(entry) if isinstance(entry, str) else entry
+
+
+def _beginning_of(request: SummaryRequest) -> str:
+    """A summary that tells how the record of a request begins."""
+    words = " ".join(request.prompt.split()[1:BEGINNING_WORDS])
+    return f"## Goal\nAs before.\n\n## Critical Context\n{words[:BEGINNING_CHARS]}"

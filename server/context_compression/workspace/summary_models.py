@@ -37,12 +37,13 @@ class SummaryModels:
     Attributes:
         environ: the environment of the process.
         user_settings: settings that the user gave on the command line, and with this call.
-        deadline_seconds: for all requests of a summary; `None` for no limit.
+        seconds: for each request of a summary, if no setting says how long it may take; `None` for
+            no limit.
     """
 
     environ: Mapping[str, str]
     user_settings: Mapping[str, Any]
-    deadline_seconds: float | None
+    seconds: float | None
 
     def summarizer(self, settings: Settings) -> Summarizer | None:
         """The model that writes summaries, a new one for each compression; `None` if none may."""
@@ -50,14 +51,10 @@ class SummaryModels:
             return None
         from context_compression.summaries.llms.deadline import InTime
 
-        seconds = self.deadline_seconds
         model = summarizer_of(
-            settings.provider,
-            settings.summary_model,
-            environ=self.environ,
-            deadline_seconds=seconds,
+            settings.provider, settings.summary_model, environ=self.environ, deadline_seconds=None
         )
-        return InTime(model, seconds)
+        return InTime(model, self.seconds)
 
     def why_none(self, settings: Settings) -> str | None:
         """Why a model that the settings name is not called; `None` if it is, or none is named.

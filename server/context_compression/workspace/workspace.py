@@ -28,7 +28,8 @@ from context_compression.workspace.own_sessions import is_own_session
 from context_compression.workspace.summary_models import SummaryModels
 
 SUMMARY_SECONDS = 25.0
-"""Time limit for all requests of a summary: a client may give up on a tool after 30 seconds."""
+"""Time limit for each request of a summary, if no setting says how long it may take: a client may
+give up on a tool after 30 seconds."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Workspace:
         cwd: the working directory.
         access: which files may be read.
         overrides: settings from the command line.
-        summary_seconds: for all requests of a summary; `None` for no limit.
+        summary_seconds: for each request of a summary, if no setting says how long it may take;
+            `None` for no limit.
         tenant: the tenant whose agents work here; `None` for the user's own.
         part: the tenant to whose part of the store the user has bound this run; `None` for none.
     """

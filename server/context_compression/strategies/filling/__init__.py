@@ -16,6 +16,7 @@
 """
 
 from context_compression.strategies.filling.filling import Filling
+from context_compression.strategies.filling.kept import Beside
 from context_compression.strategies.filling.refill import refilled
 
-__all__ = ["Filling", "refilled"]
+__all__ = ["Beside", "Filling", "refilled"]

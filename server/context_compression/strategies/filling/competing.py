@@ -60,7 +60,7 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
         advance(SELECTING, len(sources) + number, 3 * len(sources))
     texts = (
         text
-        for message in base.shown.values()
+        for message in chain(base.shown.values(), base.beside.notes.values())
         if not message.starts_turn  # words that the user mentions are needed, not covered
         for block in message.blocks
         for text in texts_of(block)
@@ -119,7 +119,7 @@ class Competing:
         """The texts of a message that compete, each with the cost of showing any of it."""
         base, quoting = self.base, self.base.quoting
         message, shown = base.plan.messages[index], base.shown.get(index)
-        if shown is message or base.kept.get(index) is Form.FULL:
+        if shown is message or base.kept.get(index) is Form.FULL or index in base.beside.covered:
             return
         unshortened = {id(block) for block in shown.blocks} if shown else ()
         for slot, block in enumerate(message.blocks):

@@ -10,7 +10,7 @@ from context_compression.planning.pieces import Weights
 from context_compression.strategies import measured
 from context_compression.strategies.filling.assembling import notes_of, with_payloads
 from context_compression.strategies.filling.attempt import Attempt, Draft
-from context_compression.strategies.filling.kept import KeptMessages, texts_in
+from context_compression.strategies.filling.kept import Beside, KeptMessages, texts_in
 from context_compression.strategies.filling.rules import tokens_owed
 from context_compression.strategies.filling.shown_pictures import room_left, with_pictures
 from context_compression.strategies.forms import Form, Forms
@@ -39,6 +39,7 @@ class Filling:
         room: int,
         first: int,
         shown: Mapping[int, Message] | None = None,
+        beside: Beside | None = None,
     ) -> None:
         """A view of the kept messages.
 
@@ -49,12 +50,13 @@ class Filling:
             first: from this index on, texts of the model may be messages of the view; earlier ones
                 are only quoted.
             shown: kept messages that are shown in another way than their form, by index.
+            beside: a note that the edits add; it takes no part of the room.
         """
         in_forms = {
             index: shown[index] if shown and index in shown else forms.plain(index, form)
             for index, form in kept.items()
         }
-        self._base = KeptMessages(forms, kept, in_forms, room, first)
+        self._base = KeptMessages(forms, kept, in_forms, room, first, beside or Beside())
         self.showing = Showing()
         self.shown_words: Iterable[int] = ()
         self.weights: Weights = {}
@@ -85,7 +87,19 @@ class Filling:
         if weighed:
             self._remember_words({**view, **draft.notes})
         view = with_payloads(self._base, view, notes)
-        return keep_only(self._base.plan, view, notes, reason, why)
+        return keep_only(self._base.plan, view, self._with_beside(view, notes), reason, why)
+
+    def _with_beside(
+        self, view: Mapping[int, Message], notes: Mapping[int, Message]
+    ) -> Mapping[int, Message]:
+        """The notes, with the one that the view has anyway before the note of the same run."""
+        all_notes = {**notes}
+        for at, note in self._base.beside.notes.items():
+            start = max((i for i in notes if i <= at), default=None)
+            if start is not None and view.keys().isdisjoint(range(start, at)):
+                all_notes[at + 1] = all_notes.pop(start)
+            all_notes[at] = note
+        return all_notes
 
     def _filled(self, *, weighed: bool) -> tuple[Draft, Mapping[int, str]]:
         """The draft that fills the room, and how each message is shown in it.

@@ -1,13 +1,26 @@
 """The kept messages of a view in their forms, with which each attempt to fill its room begins."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.quoting import Quoting
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A note that a view has anyway: the summary, beside which pieces are shown.
+
+    Attributes:
+        notes: the note, by an index in the run of messages that it replaces.
+        covered: messages that it replaces completely: earlier summaries, which it updates.
+    """
+
+    notes: Mapping[int, Message] = field(default_factory=dict[int, Message])
+    covered: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -20,6 +33,7 @@ class KeptMessages:
         shown: these messages in their forms, with all of their pictures.
         room: the tokens that the view may take.
         first: from this index on, texts of the model may be messages of the view.
+        beside: a note that the view has anyway.
     """
 
     forms: Forms
@@ -27,6 +41,7 @@ class KeptMessages:
     shown: Mapping[int, Message]
     room: int
     first: int
+    beside: Beside = Beside()
 
     @property
     def plan(self) -> Plan:

@@ -16,7 +16,7 @@ from context_compression.evidence.redaction import redact
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.summarize.sizes import RequestSize
-from context_compression.summaries.acceptance import why_no_summary
+from context_compression.summaries.acceptance import Source, why_no_summary
 from context_compression.summaries.serialization import serialize
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
@@ -69,7 +69,7 @@ class Requests:
             text, record = earlier, ""
             try:
                 for record in parts:
-                    text = yield from self._reply(self._request(record, name, text), most)
+                    text = yield from self._reply(record, name, text, most)
                 return text or ""
             except SummaryError as error:
                 smaller = error.too_long and self._smaller(error, record, name, text)
@@ -87,16 +87,18 @@ class Requests:
             refused, tokens, count(request.system) + count(request.prompt) - tokens
         )
 
-    def _reply(self, request: SummaryRequest, most: int) -> TextRequest:
+    def _reply(self, record: str, name: str, earlier: str | None, most: int) -> TextRequest:
         """The answer to one request, repeated while that may help and attempts are left.
 
         A summarizer that repeats a request itself reports its attempts; all attempts count.
         """
+        request = self._request(record, name, earlier)
+        source = Source(record, earlier or "", self._plan.counter.text)
         while True:
             try:
                 reply = yield request
                 self.replies.append(reply)
-                return self._checked(reply.text.strip(), request, most)
+                return self._checked(reply, request, source, most)
             except SummaryError as error:
                 self._failed.add(error)
                 left = request.attempts - error.attempts
@@ -105,17 +107,22 @@ class Requests:
                 logger.info("asking again for a summary: %s", error)
                 request = replace(request, attempts=left)
 
-    def _checked(self, text: str, request: SummaryRequest, most: int) -> str:
+    def _checked(
+        self, reply: SummaryReply, request: SummaryRequest, source: Source, most: int
+    ) -> str:
         """The text of an answer.
 
         Raises:
             SummaryError: it is no summary.
         """
+        text = reply.text.strip()
         if not text:
             raise SummaryError("The summary is empty.")
         if self._plan.counter.text(text) >= most:
             raise SummaryError(TOO_LARGE)
-        if why := why_no_summary(text, request.instructions):
+        if reply.stands_in:
+            return text
+        if why := why_no_summary(text, request.instructions, source, system=request.system):
             raise SummaryError(f"The answer is no summary: {why}.")
         return text
 
@@ -137,6 +144,7 @@ class Requests:
             max_tokens=size.answer,
             model=plan.settings.summary_model or plan.model,
             attempts=plan.settings.summary_attempts,
+            seconds=plan.settings.summary_seconds,
         )
 
 

@@ -1,12 +1,12 @@
 """One run of `summarize`: which messages are summarised, and the edits that follow."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from context_compression.conversation.authors import user_words
-from context_compression.conversation.messages import texts_of
+from context_compression.conversation.messages import Message, texts_of
 from context_compression.errors import SummaryError
 from context_compression.evidence.grounding import struck, ungrounded
 from context_compression.evidence.ledger import Entry, entries, file_lists, merge, render
@@ -16,8 +16,10 @@ from context_compression.planning.plan import Plan
 from context_compression.planning.staying import end_of_ignored
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal
+from context_compression.strategies.filling import Beside, Filling
 from context_compression.strategies.floor import anchored
-from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.forms import Form, Forms
+from context_compression.strategies.keep import cost, keep_only, saved_by
 from context_compression.strategies.summarize.note import (
     files_listed,
     last_request_in,
@@ -50,8 +52,8 @@ class Summary:
         self.first = plan.tail
         self.middle = [i for i in range(plan.head, plan.tail) if i not in plan.anchored]
         share = int(measured.SUMMARY_SHARE * self.room)
-        target = max(measured.LEAST_SUMMARY_TOKENS, min(plan.settings.summary_tokens, share))
-        self.requests = Requests(plan, target)
+        self.target = max(measured.LEAST_SUMMARY_TOKENS, min(plan.settings.summary_tokens, share))
+        self.requests = Requests(plan, self.target)
 
     @cached_property
     def earlier_at(self) -> int | None:
@@ -187,7 +189,8 @@ class Summary:
         gone = [i for i in range(plan.head, len(plan.messages)) if i not in kept]
         first = end_of_ignored(plan.messages)
         dropped = next((i for i in gone if i >= first), gone[0])
-        edits = keep_only(plan, kept, {dropped: note}, "summarize")
+        unused = self.target - plan.counter.text(text) if plan.lasts else self.room
+        edits = self.filled(kept, dropped, note, unused)
         # messages that stay divide the middle, so the note may be longer than the run it replaces
         shrinks = plan.counter.message(note) < sum(plan.tokens[i] for i in gone)
         with_record = [
@@ -197,3 +200,29 @@ class Summary:
             for edit in edits
         ]
         return with_record, sorted(skipped)
+
+    def filled(
+        self, kept: Mapping[int, Message], at: int, note: Message, most: int
+    ) -> Sequence[Edit]:
+        """Edits for the kept messages and the summary, whose room is filled with pieces.
+
+        Args:
+            kept: the messages that stay.
+            at: an index in the run of messages in whose place the summary stands.
+            note: the message with the summary.
+            most: the most tokens of the pieces, if there is room for them.
+        """
+        plan = self.plan
+        summarized = keep_only(plan, kept, {at: note}, "summarize")
+        used = plan.total - saved_by(plan, summarized)
+        left = min(most, self.room - used - measured.MOVED_TOKENS)
+        if left < measured.LEAST_FILLED_TOKENS or at + 1 in kept or at + 1 == len(plan.messages):
+            return summarized
+        beside = Beside(
+            {at: note},
+            frozenset(i for i in self.middle if previous_summary(plan.messages[i])),
+        )
+        full, room = dict.fromkeys(kept, Form.FULL), used - plan.counter.message(note) + left
+        filling = Filling(Forms(plan), full, room, len(plan.messages), kept, beside)
+        filled = filling.edits("summarize")
+        return filled if plan.total - saved_by(plan, filled) <= self.room else summarized

@@ -95,7 +95,8 @@ class Attempts:
         """
         with anyio.move_on_after(self.deadline_seconds) as scope:
             async with connection as client:
-                return await self._with_retries(scope.deadline, client, model, request, call)
+                until = min(scope.deadline, anyio.current_effective_deadline())
+                return await self._with_retries(until, client, model, request, call)
         raise SummaryError(
             f"No summary within {self.deadline_seconds:g} s from {model}. Try again later, or "
             "set summary_model to a faster model.",

@@ -1,4 +1,4 @@
-"""A summarizer with a deadline, because an agent waits for the answer."""
+"""A summarizer with a time limit for each request."""
 
 from typing import Any
 
@@ -9,9 +9,10 @@ from context_compression.summaries.summarizer import Summarizer, SummaryReply, S
 
 
 class InTime:
-    """Wraps a `Summarizer` with one deadline for all requests of a compression.
+    """Wraps a `Summarizer` with a time limit for each request; that of a request's own comes first.
 
-    A failed request is not repeated: the wrapped summarizer has its own attempts.
+    A request that takes longer counts as an attempt. It is repeated only if the settings chose the
+    limit: otherwise an agent waits for its tool, and its client might give up.
     """
 
     @property
@@ -24,10 +25,9 @@ class InTime:
         """The model of the wrapped summarizer, if it names one."""
         return getattr(self._other, "model", None)
 
-    def __init__(self, other: Summarizer, seconds: float | None) -> None:
-        """The deadline is `seconds` after the first request; `None` for no deadline."""
+    def __init__(self, other: Summarizer, seconds: float | None = None) -> None:
+        """The limit is `seconds`; `None` for none but that of a request."""
         self._other, self._seconds = other, seconds
-        self._deadline: float | None = None
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """The summary for a request.
@@ -35,17 +35,11 @@ class InTime:
         Raises:
             SummaryError: no summary, or not in time.
         """
-        now = anyio.current_time()
-        if self._deadline is None and self._seconds is not None:
-            self._deadline = now + self._seconds
-        left = None if self._deadline is None else self._deadline - now
-        with anyio.move_on_after(left):
-            try:
-                return await self._other.summarize(request)
-            except SummaryError as error:
-                raise SummaryError(str(error), retryable=False, too_long=error.too_long) from error
+        seconds = request.seconds or self._seconds
+        with anyio.move_on_after(seconds):
+            return await self._other.summarize(request)
         raise SummaryError(
-            f"No summary within {self._seconds:g} s. Set summary_model to a faster model, or ask "
-            "for a smaller part of the conversation.",
-            retryable=False,
+            f"No summary within {seconds:g} s. Set summary_model to a faster model, or "
+            "summary_seconds to more.",
+            retryable=request.seconds is not None,
         )
