@@ -172,7 +172,8 @@ def test_what_cannot_be_judged_is_taken(record: str, answer: str) -> None:
 
 
 OF_IMPORT = summary(
-    "Find why the import of the rows is slow, by import_0_0.log and others. Read the logs in order."
+    "Find why the import of the rows is slow, by import_0_0.log and others. "
+    "Read all of the logs in the order in which they were written, then say which part is slow."
 )
 FINDINGS = (
     "The slow part is the tax table, since each row is read twice.",
