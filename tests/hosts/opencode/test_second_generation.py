@@ -5,8 +5,11 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from opencode_database import (
     SECOND_TABLES,
@@ -23,9 +26,12 @@ from transcripts import Row, line, shown
 from context_compression import hosts
 from context_compression.conversation import formats
 from context_compression.conversation.authors import user_words
+from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts import Readings
+from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import title_of
+from context_compression.hosts.opencode.second_messages import as_stored
 from context_compression.hosts.opencode.stored_sessions import SESSIONS, sessions
 
 LISTED = {"status": "completed", "content": [{"type": "text", "text": "a.py"}]}
@@ -210,6 +216,7 @@ def test_messages_and_parts_of_unknown_types_are_said_and_carried_along(host: Se
             user("List."),
             ("hologram", {"beam": 1}),
             ("user", {"words": "of another shape"}),
+            ("assistant", {"content": ["a bare string"]}),
             answer({"type": "echo", "sound": "x"}, tool("c1", "t", content=[{"type": "smell"}])),
         ],
     )
@@ -217,9 +224,10 @@ def test_messages_and_parts_of_unknown_types_are_said_and_carried_along(host: Se
     transcript = hosts.read(path)
 
     [said] = transcript.warnings
-    assert said.startswith("Parts of types we do not know are carried along as they are: 4 (")
+    assert said.startswith("Parts of types we do not know are carried along as they are: 5 (")
     assert "hologram 1" in said and "echo 1" in said and "smell 1" in said
-    assert "of another shape" in json.dumps(transcript.messages)
+    carried = json.dumps(transcript.messages)
+    assert "of another shape" in carried and "a bare string" in carried
 
 
 def test_a_compaction_that_only_its_provider_can_read_is_said(host: SecondHost):
@@ -237,6 +245,7 @@ def test_a_compaction_that_only_its_provider_can_read_is_said(host: SecondHost):
         ({"status": "completed", "content": [{"type": "text", "text": t} for t in "ab"]}, "a\nb"),
         ({"status": "completed", "content": [], "structured": {"n": 1}}, '{"n": 1}'),
         ({"status": "completed", "output": "old"}, "old"),
+        ({"status": "completed", "content": "plain"}, "plain"),
         ({"status": "error", "error": "no", "content": [{"type": "text", "text": "b"}]}, "no\nb"),
         ({"status": "running"}, "[Tool execution was interrupted]"),
         ({"status": "streaming", "input": '{"command": "l'}, "[Tool execution was interrupted]"),
@@ -277,6 +286,57 @@ def linked(host: SecondHost, base: str, session: str, kind: str, at: str, *rows:
     """A fork that holds only rows of its own."""
     boundary = json.dumps({"type": kind, "messageID": at})
     return host.keep(session, list(rows), start=20, fork_session_id=base, fork_boundary=boundary)  # pyright: ignore[reportArgumentType]
+
+
+ROWS = st.lists(st.sampled_from([user("U."), answer("A."), *TALK, checkpoint("C.")]), min_size=1)
+
+
+@given(rows=ROWS, at=st.integers(0), kind=st.sampled_from(["before", "through"]))
+def test_a_fork_with_copies_and_one_without_are_the_same_conversation(
+    rows: list[tuple[str, Row]], at: int, kind: str
+):
+    with TemporaryDirectory() as folder:
+        host = SecondHost(Path(folder) / "opencode.db")
+        with closing(host.db):
+            host.keep("ses_base", rows)
+            at %= len(rows)
+            copied = host.fork("ses_base", "ses_copied", kind, at)
+            host.write("ses_copied", 20, *user("Go on."))
+            alone = linked(
+                host, "ses_base", "ses_alone", kind, message_id("ses_base", at), user("Go on.")
+            )
+
+            first, second = hosts.read(copied), hosts.read(alone)
+
+            assert shown(first) == shown(second)
+            assert first.compactions == second.compactions
+            assert first.missing == second.missing == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(
+            ["type", "text", "content", "state", "status", "id", "name", "files", "skills", "time",
+             "summary", "tokens", "model", "error", "uri", "mime", "data", "source", "output"]
+        ),
+        inner,
+        max_size=5,
+    ),
+)  # fmt: skip
+KINDS = ["user", "assistant", "compaction", "shell", "system", "skill", "location-switched", "new"]
+
+
+@given(kind=st.sampled_from(KINDS), data=JSON)
+def test_a_message_of_any_shape_is_read_or_told(kind: str, data: object):
+    stored = as_stored("msg_1", kind, as_object(data))
+
+    assert stored is None or stored.parts or isinstance(as_object(data).get("text"), str) or (
+        as_object(data).get("content") == []
+    )  # fmt: skip
+    if stored is not None:
+        Context().add(stored, newest=False)
 
 
 def test_a_fork_of_a_fork_that_hold_no_copies_is_read_from_the_first_on(host: SecondHost):

@@ -42,7 +42,7 @@ def as_stored(id: str, kind: str, data: Object) -> StoredMessage | None:
         return None
     about: dict[str, Any] = {"role": "user", "time": data.get("time")}
     match kind, data:
-        case "assistant", {"content": content} if is_array(content):
+        case "assistant", {"content": content} if _are_objects(content):
             about |= {"role": "assistant", "tokens": data.get("tokens")}
             about["modelID"] = string(as_object(data.get("model")), "id")
             parts = [part for item in objects(content) for part in _spoken(item)]
@@ -67,6 +67,10 @@ def as_stored(id: str, kind: str, data: Object) -> StoredMessage | None:
 def is_sealed(data: Object) -> bool:
     """Whether a compaction's result is kept in the form of a provider, which only it can read."""
     return bool(data.get("providerContext"))
+
+
+def _are_objects(value: Any) -> bool:
+    return is_array(value) and all(map(is_object, value))
 
 
 def _is_passed_over(data: Object) -> bool:
@@ -157,7 +161,8 @@ def _contents(state: Object) -> tuple[list[str], list[Object], list[Object]]:
     texts: list[str] = []
     files: list[Object] = []
     strange: list[Object] = []
-    for item in objects(state.get("content")):
+    held = state.get("content")
+    for item in [_text(held)] if isinstance(held, str) else objects(held):
         match item:
             case {"type": "text", "text": str(said)}:
                 texts.append(said)
