@@ -486,6 +486,17 @@ def test_the_limit_of_a_file_holds_for_one_session_in_the_database(host: SecondH
         hosts.read(path, max_bytes=100_000)
 
 
+def test_the_session_with_the_newest_message_comes_first(host: SecondHost):
+    host.keep("ses_quiet", TALK, time_updated=50_000)
+    host.keep("ses_busy", TALK, time_updated=40_000)
+    host.write("ses_busy", 4, *answer("Still at it."), updated=60_000)
+
+    environ = {"XDG_DATA_HOME": str(host.path.parent.parent), "OPENCODE_DB": str(host.path)}
+    listed = sessions(environ, host.path.parent)
+
+    assert [(each.id, each.written_at) for each in listed] == [("ses_busy", 60), ("ses_quiet", 50)]
+
+
 def test_each_session_is_listed_once_as_the_newer_tables_tell_it(tmp_path: Path):
     path = tmp_path / "opencode.db"
     first = Host(path)

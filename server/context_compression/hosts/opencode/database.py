@@ -21,6 +21,7 @@ from context_compression.hosts.opencode.second_rows import (
     Lineage,
     is_known,
     lineage_of,
+    written_in,
 )
 from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
@@ -287,13 +288,13 @@ def title_of(database: Path, session: str | None) -> str:
 def _rows(
     db: "sqlite3.Connection", columns: str, where: str, values: Sequence[str | None], most: int
 ) -> list[dict[str, Any]]:
-    """The newest sessions of each table that meet an SQL condition."""
+    """The newest sessions of each table that meet an SQL condition; `written` is their time."""
     return [
         dict(row)
         for table, live in _tables(db)
         for row in db.execute(
-            f"SELECT {columns} FROM {table} WHERE ({where}) AND {live} "  # our words
-            f"ORDER BY time_updated DESC LIMIT {most}",
+            f"SELECT {columns}, {written_in(db, table)} AS written FROM {table} "  # our words
+            f"WHERE ({where}) AND {live} ORDER BY written DESC LIMIT {most}",
             values,
         )
     ]
@@ -332,8 +333,8 @@ def sessions_where(
             id=row["id"],
             project=string(row, "directory"),
         )
-        for row in _rows(db, "id, title, directory, time_updated", where, values, most)
-        if is_file_name(row["id"]) and (written_at := seconds(row["time_updated"])) is not None
+        for row in _rows(db, "id, title, directory", where, values, most)
+        if is_file_name(row["id"]) and (written_at := seconds(row["written"])) is not None
     ]
     return newest_first(candidates)[: None if most == ALL else most]
 

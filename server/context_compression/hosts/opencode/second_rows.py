@@ -91,6 +91,20 @@ def is_known(db: "sqlite3.Connection") -> bool:
     return COLUMNS.issubset(row["name"] for row in db.execute(f"PRAGMA table_info({MESSAGES})"))
 
 
+def written_in(db: "sqlite3.Connection", table: str) -> str:
+    """The time when a session was written last, as an SQL expression over its table.
+
+    opencode 2 writes answers without a change of the session's own time.
+    """
+    if table != SESSIONS or not is_known(db):
+        return "time_updated"
+    newest = (
+        f"SELECT time_updated FROM {MESSAGES} WHERE session_id = {SESSIONS}.id "
+        "ORDER BY seq DESC LIMIT 1"
+    )
+    return f"max(time_updated, coalesce(({newest}), 0))"
+
+
 def lineage_of(db: "sqlite3.Connection", session: Object) -> Lineage:
     """The rows that make a session, without those that the user reverted."""
     span = Span(string(session, "id"), LAST)
