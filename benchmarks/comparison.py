@@ -29,6 +29,7 @@ UNITS: Mapping[str, Callable[[float], str]] = {
     "percent": lambda value: f"{100 * value:.0f}",
     "score": lambda value: f"{value:.2f}",
     "millions": lambda value: f"{value / 1e6:.1f}M",
+    "thousands": lambda value: f"{value / 1e3:,.0f}K",
     "count": lambda value: f"{value:,.0f}",
     "seconds": _seconds,
 }

@@ -1,0 +1,366 @@
+"""What an agent's work costs if it must see the text: until all of it is done.
+
+    python benchmarks/until_done.py [--windows 60000,200000] [--steps 100] [--processes 2] [--quick]
+
+A scripted agent reads files, reads logs, or searches, one call after another, with `Session.fit`
+before each request. Of the previews that it gets instead of a text, it restores a share with
+`context_restore`, page by page, before it goes on. Beside it stands the same agent whose results
+are never shortened on arrival (`offload_at_source` is 0 for all tools), only by compressions.
+
+    requests       until the work is done, with those that restore
+    billed         tokens of all requests at the input price: written to the prompt cache 1.25, read
+                   from it 0.1; it never expires. All that is new in a request is written, so that
+                   nothing is billed at 1. Answers, the system prompt and tools are left out.
+    never          the same where nothing is shortened on arrival
+
+The files are modules of Python's standard library, the searches are made in them, and the logs are
+made from a seed: with one release of Python the numbers are the same everywhere. The script ends
+with 1 if a figure misses its bar (`missed`).
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+import sysconfig
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import chdir
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain, count, islice, product
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from comparison import Figure, Table, block
+from replay import Tally, shared
+
+from context_compression import Session, restore_tool
+from context_compression.conversation.formats import parse
+from context_compression.loops.restoring import PAGE
+from context_compression.tokens import Counter as TokenCounter
+
+Message: TypeAlias = dict[str, Any]
+WINDOWS = (60_000, 200_000)
+SHARES = (0.0, 0.25, 0.5, 1.0)
+STEPS = 100
+QUICK, QUICK_WINDOW = 24, 30_000
+TASK = "Make errors name the file that they are about, everywhere. Never touch Lib/test."
+LIBRARY = Path(sysconfig.get_paths()["stdlib"])
+LARGEST, SMALLEST = 24_000, 6_000
+"""Characters of the modules that are read: about 2,000 to 7,000 tokens."""
+MOST_REQUESTS, MOST_BILLED = 1.05, 1.0
+"""What reading sources may cost, as a multiple of what it costs if nothing is shortened."""
+NEVER = {"offload_at_source": "*=0"}
+HITS = 60, 130
+"""Lines in which a word stands that is searched for: about 2,000 to 5,000 tokens."""
+WORD = re.compile(r"[A-Za-z]{5,}")
+REF = re.compile(r"\bref ([0-9a-f]{12})\b")
+NEXT = re.compile(r"start=(\d+)")
+READING, LOGS, SEARCHING, MIXED = "reading sources", "reading logs", "searching", "all three"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call of the agent, and the text that it must see."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """A run: what is done, in which window, and what share of previews the agent restores.
+
+    Attributes:
+        never: whether nothing is shortened on arrival.
+    """
+
+    kind: str
+    window: int
+    share: float
+    steps: int = STEPS
+    never: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a run took.
+
+    Attributes:
+        billed: tokens at the input price.
+        previews: how many results the agent got as previews.
+        compressions: how often the conversation was compressed.
+    """
+
+    requests: int
+    billed: float
+    previews: int
+    compressions: int
+
+
+@dataclass
+class Agent:
+    """The scripted agent: asks, restores what it must, and goes on."""
+
+    session: Session
+    share: float
+    messages: list[Message] = field(default_factory=list[Message])
+    tally: Tally = field(default_factory=Tally)
+    previews: int = 0
+    restored: int = 0
+    _before: list[Message] = field(default_factory=list[Message])
+    _tokens: dict[int, tuple[Message, int]] = field(default_factory=dict[int, tuple[Message, int]])
+    _counter: TokenCounter = field(default_factory=TokenCounter)
+
+    def run(self, steps: Sequence[Step]) -> Done:
+        """Do all steps, and answer."""
+        self.messages.append({"role": "user", "content": TASK})
+        self.send()
+        for number, step in enumerate(steps):
+            self.answer(f"c{number}", step.tool, step.arguments, step.text)
+            shown = self.send()
+            if shown != step.text:
+                self.previews += 1
+                if self.restored < int(self.share * self.previews):
+                    self.restored += 1
+                    self.restore(f"r{number}", REF.findall(shown)[0])
+        compressions = self.session.status().compressions
+        return Done(self.tally.requests, self.tally.cost, self.previews, compressions)
+
+    def restore(self, id: str, ref: str) -> None:
+        """Read an original, page by page."""
+        tool, start = restore_tool(self.session), 0
+        while True:
+            arguments = {"ref": ref, "start": start} if start else {"ref": ref}
+            text = tool.answer(arguments)
+            self.answer(f"{id}_{start // PAGE}", tool.name, arguments, text)
+            if self.send() != text:
+                raise ValueError(f"a page of {ref} came as a preview")
+            if (found := NEXT.search(text.split("\n", 1)[0])) is None:
+                return
+            start = int(found[1])
+
+    def answer(self, id: str, tool: str, arguments: Mapping[str, Any], text: str) -> None:
+        """Record a call and its result, as an OpenAI client does."""
+        function = {"name": tool, "arguments": json.dumps(arguments)}
+        call = {"id": id, "type": "function", "function": function}
+        self.messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        self.messages.append({"role": "tool", "tool_call_id": id, "content": text})
+
+    def send(self) -> str:
+        """Send the next request; returns its last text."""
+        tools = [restore_tool(self.session).openai]
+        request = self.session.fit(self.messages, tools=tools)
+        sizes = [*map(self.tokens, request)]
+        same = shared(self._before, request)
+        self.tally += Tally(requests=1, sent=sum(sizes), cached=sum(sizes[:same]))
+        self._before = request
+        return request[-1]["content"]
+
+    def tokens(self, message: Message) -> int:
+        found = self._tokens.get(id(message))
+        if found is None:  # the message is kept, so that nothing else may get its id
+            count = self._counter.messages(parse([message]).messages)
+            found = self._tokens[id(message)] = message, count
+        return found[1]
+
+
+def done(work: Work) -> Done:
+    """One run, in a store of its own: of the same name each time, because previews show it."""
+    settings = {"token_budget": work.window, **(NEVER if work.never else {})}
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        session = Session("store", "work", settings=settings)
+        return Agent(session, work.share).run(steps_of(work.kind, work.steps))
+
+
+def steps_of(kind: str, count: int) -> list[Step]:
+    """The steps of a kind of work."""
+    if kind == MIXED:
+        all_kinds = zip(*(steps_of(each, count) for each in KINDS), strict=True)
+        return [*islice(chain.from_iterable(all_kinds), count)]
+    return [*islice(KINDS[kind](), count)]
+
+
+@cache
+def modules() -> Mapping[str, str]:
+    """Modules of the standard library by path, of a size that is read as a whole."""
+    paths = sorted(chain(LIBRARY.glob("*.py"), *(LIBRARY.glob(f"{p}/*.py") for p in PACKAGES)))
+    paths = [path for path in paths if not path.name.startswith("_sysconfigdata")]  # by machine
+    texts = {f"Lib/{p.relative_to(LIBRARY).as_posix()}": p.read_text("utf-8") for p in paths}
+    return {path: text for path, text in texts.items() if SMALLEST <= len(text) <= LARGEST}
+
+
+PACKAGES = ("asyncio", "concurrent/futures", "email", "http", "importlib", "json", "logging",
+            "multiprocessing", "unittest", "urllib", "xml/dom", "xml/sax")  # fmt: skip
+
+
+def sources() -> Iterator[Step]:
+    """Files, each read once, in the ways in which tools read them."""
+    for number, (path, text) in enumerate(modules().items()):
+        match number % 4:
+            case 0:
+                yield Step("read_file", {"path": path}, text)
+            case 1:
+                yield Step("bash", {"command": f"cat {path}"}, text)
+            case 2:
+                numbered = "\n".join(f"{n:6}\t{t}" for n, t in enumerate(text.split("\n"), 1))
+                yield Step("view", {"path": path}, numbered)
+            case _:
+                yield Step("shell", {"command": ["bash", "-lc", f"sed -n 1,900p {path}"]}, text)
+
+
+def searches() -> Iterator[Step]:
+    """Lines of all files with a word, in the ways in which tools search."""
+    lines = [
+        (f"{path}:{at}:{line}", {*WORD.findall(line)})
+        for path, text in modules().items()
+        for at, line in enumerate(text.split("\n"), 1)
+    ]
+    counts = Counter(word for _, words in lines for word in words)
+    common = sorted(word for word, count in counts.items() if HITS[0] <= count <= HITS[1])
+    for number, word in enumerate(common):
+        text = "\n".join(line for line, words in lines if word in words)
+        if number % 2:
+            yield Step("bash", {"command": f"grep -rnw {word} Lib"}, text)
+        else:
+            yield Step("grep", {"pattern": word, "path": "Lib"}, text)
+
+
+def logs() -> Iterator[Step]:
+    """Outputs of programs, each with an error that is in no other one, made from a seed."""
+    for number in count():
+        make, tool, command = PROGRAMS[number % len(PROGRAMS)]
+        text = "\n".join(make(random.Random(number), number))
+        if tool == "bash":
+            yield Step(tool, {"command": f"{command} {number}"}, text)
+        else:
+            yield Step(tool, {"name": f"{command}{number}"}, text)
+
+
+def build_log(draw: random.Random, number: int) -> Iterator[str]:
+    at = draw.randrange(30, 90)
+    for line in range(110):
+        unit = f"{draw.choice(NAMES)}_{draw.choice(NAMES)}"
+        yield f"[{line + 1}/110] Building C object src/CMakeFiles/core.dir/{unit}.c.o"
+        if draw.random() < 0.2:
+            yield f"src/{unit}.c:{draw.randrange(900)}:9: warning: unused variable '{unit}_size'"
+        if line == at:
+            yield f"src/{unit}.c:{draw.randrange(900)}:12: error: no member named 'part_{number}'"
+    yield "ninja: build stopped: subcommand failed."
+
+
+def test_log(draw: random.Random, number: int) -> Iterator[str]:
+    failed = f"test_{draw.choice(NAMES)}_{number}"
+    for line in range(100):
+        name = failed if line == 61 else f"test_{draw.choice(NAMES)}_{draw.choice(NAMES)}"
+        word = "FAILED" if line == 61 else "PASSED"
+        yield f"tests/test_{draw.choice(NAMES)}.py::{name} {word} [{line + 1:3}%]"
+    yield "=================================== FAILURES ==================================="
+    yield f"    def {failed}():\n>       assert load({number}) == {draw.randrange(9_999)}"
+    yield f"E       assert {draw.randrange(9_999)} == {draw.randrange(9_999)}"
+    yield f"1 failed, 99 passed in {draw.randrange(100, 900) / 100:.2f}s"
+
+
+def server_log(draw: random.Random, number: int) -> Iterator[str]:
+    for line in range(90):
+        time = f"2026-03-{number % 28 + 1:02}T10:{line // 2:02}:{draw.randrange(60):02}Z"
+        path = f"/{draw.choice(NAMES)}/{draw.randrange(9_999)}"
+        yield f"{time} INFO {draw.choice(NAMES)} GET {path} 200 {draw.randrange(400)}ms"
+        if line == 50:
+            yield f"{time} ERROR {draw.choice(NAMES)} request {number}: connection reset by peer"
+
+
+NAMES = (
+    "cache", "parser", "index", "queue", "writer", "header", "route", "token", "worker", "schema",
+    "ledger", "filter", "socket", "bucket", "cursor", "lexer", "session", "merge", "digest", "pool",
+)  # fmt: skip
+PROGRAMS = (
+    (build_log, "bash", "make -C build part"),
+    (test_log, "bash", "python -m pytest -v -k part"),
+    (server_log, "read_logs", "service-"),
+    (test_log, "run_tests", "part-"),
+    (build_log, "shell_output", "build-"),
+)
+KINDS = {READING: sources, LOGS: logs, SEARCHING: searches}
+
+
+def everything(works: Sequence[Work], processes: int) -> dict[Work, Done]:
+    """What each run took."""
+    with ProcessPoolExecutor(processes) as pool:
+        return dict(zip(works, pool.map(done, works), strict=True))
+
+
+def works_of(windows: Sequence[int], shares: Sequence[float], steps: int) -> list[Work]:
+    """All runs, each with its twin of which nothing is shortened on arrival."""
+    return [
+        Work(kind, window, share, steps, never)
+        for window, kind, share, never in product(windows, (*KINDS, MIXED), shares, (False, True))
+    ]
+
+
+def tables(found: Mapping[Work, Done]) -> Iterator[Table]:
+    """The tables for a page, one for each window."""
+    for window in dict.fromkeys(work.window for work in found):
+        rows: dict[str, dict[str, Figure]] = {}
+        for work, ours in found.items():
+            if work.window == window and not work.never:
+                never = found[replace(work, never=True)]
+                values = (ours.requests, never.requests, ours.billed, never.billed,
+                          ours.previews, ours.compressions, never.compressions)  # fmt: skip
+                name = f"{work.kind}, {100 * work.share:.0f} % restored"
+                rows[name] = dict(zip(COLUMNS, map(Figure, values), strict=True))
+        steps = next(iter(found)).steps
+        heading = f"{steps} results, in a window of {window:,}"
+        yield Table("until_done", heading, [*COLUMNS], rows, units=COLUMNS)
+
+
+COLUMNS = {
+    "requests": "count", "never: requests": "count", "billed": "thousands",
+    "never: billed": "thousands", "previews": "count", "compressions": "count",
+    "never: compressions": "count",
+}  # fmt: skip
+
+
+def missed(found: Mapping[Work, Done]) -> Iterator[str]:
+    """A sentence for each bar that is missed."""
+    for work, ours in found.items():
+        if work.never:
+            continue
+        never = found[replace(work, never=True)]
+        name = f"{work.kind}, {work.window:,}, {100 * work.share:.0f} % restored"
+        if work.kind == READING:
+            if ours.requests > MOST_REQUESTS * never.requests:
+                yield f"{name}: {ours.requests} requests against {never.requests}"
+            if ours.billed > MOST_BILLED * never.billed:
+                yield f"{name}: {ours.billed:,.0f} billed against {never.billed:,.0f}"
+        if work.kind == LOGS and not work.share and ours.billed >= never.billed:
+            yield f"{name}: {ours.billed:,.0f} billed against {never.billed:,.0f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--windows", default="60000,200000", help="in tokens")
+    parser.add_argument("--steps", type=int, default=STEPS, help="results of each run")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--quick", action="store_true", help="a small window and few results")
+    options = parser.parse_args()
+    windows = [int(window) for window in options.windows.split(",")]
+    works = works_of(windows, SHARES, options.steps)
+    if options.quick:
+        works = works_of([QUICK_WINDOW], (0.0, 1.0), QUICK)
+    found = everything(works, options.processes)
+    print(block([*tables(found)]))
+    if sentences := [*missed(found)]:
+        sys.exit("\n".join(["Bars that are missed:", *sentences]))
+
+
+if __name__ == "__main__":
+    main()
