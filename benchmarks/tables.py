@@ -1,6 +1,7 @@
 """The tables of `docs/benchmarks.md`, from one command.
 
-    python benchmarks/tables.py --write [--only quality,talk,gates,replay,speed,frameworks]
+    python benchmarks/tables.py --write [--only quality,talk,gates,replay,until_done,speed,
+        frameworks]
         [--peers] [--limit 10] [--processes 2]
     python benchmarks/tables.py --check
 
@@ -31,6 +32,7 @@ import recordings
 import replay
 import speed
 import talk
+import until_done
 from comparison import Table, block, from_json, to_json
 from field.conversations import FOLDER
 from outcome import ITSELF, Outcome
@@ -84,6 +86,11 @@ def of_replay(run: Run) -> Iterator[Table]:
     yield from replay.tables(replay.totals(found, WINDOWS))
 
 
+def of_until_done(run: Run) -> Iterator[Table]:
+    works = until_done.works_of(until_done.WINDOWS, until_done.SHARES, until_done.STEPS)
+    yield from until_done.tables(until_done.everything(works, run.processes))
+
+
 def of_speed(run: Run) -> Iterator[Table]:
     arguments = ["--peers"] if run.peers else []
     yield from speed.tables(speed.measured(speed.parser().parse_args(arguments)))
@@ -98,6 +105,7 @@ BENCHMARKS: Mapping[str, Callable[[Run], Iterator[Table]]] = {
     "talk": of_talk,
     "gates": of_gates,
     "replay": of_replay,
+    "until_done": of_until_done,
     "speed": of_speed,
     "frameworks": of_frameworks,
 }

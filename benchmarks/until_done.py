@@ -13,9 +13,8 @@ are never shortened on arrival (`offload_at_source` is 0 for all tools), only by
                    nothing is billed at 1. Answers, the system prompt and tools are left out.
     never          the same where nothing is shortened on arrival
 
-The files are modules of Python's standard library, the searches are made in them, and the logs are
-made from a seed: with one release of Python the numbers are the same everywhere. The script ends
-with 1 if a figure misses its bar (`missed`).
+The files and logs are made from seeds, and the searches are made in the files, so that the numbers
+are the same everywhere. The script ends with 1 if a figure misses its bar (`missed`).
 """
 
 import argparse
@@ -24,7 +23,6 @@ import os
 import random
 import re
 import sys
-import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +31,6 @@ from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, count, islice, product
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from comparison import Figure, Table, block
@@ -49,16 +46,17 @@ WINDOWS = (60_000, 200_000)
 SHARES = (0.0, 0.25, 0.5, 1.0)
 STEPS = 100
 QUICK, QUICK_WINDOW = 24, 30_000
-TASK = "Make errors name the file that they are about, everywhere. Never touch Lib/test."
-LIBRARY = Path(sysconfig.get_paths()["stdlib"])
+TASK = "Make errors name the key that they are about, everywhere. Never touch src/vendor."
+MODULES = 120
 LARGEST, SMALLEST = 24_000, 6_000
 """Characters of the modules that are read: about 2,000 to 7,000 tokens."""
 MOST_REQUESTS, MOST_BILLED = 1.05, 1.0
 """What reading sources may cost, as a multiple of what it costs if nothing is shortened."""
+NOTHING: Mapping[str, Any] = {}
 NEVER = {"offload_at_source": "*=0"}
-HITS = 60, 130
-"""Lines in which a word stands that is searched for: about 2,000 to 5,000 tokens."""
-WORD = re.compile(r"[A-Za-z]{5,}")
+HITS = 20, 130
+"""In how many lines a word stands that is searched for."""
+WORD = re.compile(r"[A-Za-z]\w{4,}")
 REF = re.compile(r"\bref ([0-9a-f]{12})\b")
 NEXT = re.compile(r"start=(\d+)")
 READING, LOGS, SEARCHING, MIXED = "reading sources", "reading logs", "searching", "all three"
@@ -171,9 +169,9 @@ class Agent:
         return found[1]
 
 
-def done(work: Work) -> Done:
+def done(work: Work, settings: Mapping[str, Any] = NOTHING) -> Done:
     """One run, in a store of its own: of the same name each time, because previews show it."""
-    settings = {"token_budget": work.window, **(NEVER if work.never else {})}
+    settings = {"token_budget": work.window, **(NEVER if work.never else {}), **settings}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         session = Session("store", "work", settings=settings)
         return Agent(session, work.share).run(steps_of(work.kind, work.steps))
@@ -189,15 +187,37 @@ def steps_of(kind: str, count: int) -> list[Step]:
 
 @cache
 def modules() -> Mapping[str, str]:
-    """Modules of the standard library by path, of a size that is read as a whole."""
-    paths = sorted(chain(LIBRARY.glob("*.py"), *(LIBRARY.glob(f"{p}/*.py") for p in PACKAGES)))
-    paths = [path for path in paths if not path.name.startswith("_sysconfigdata")]  # by machine
-    texts = {f"Lib/{p.relative_to(LIBRARY).as_posix()}": p.read_text("utf-8") for p in paths}
-    return {path: text for path, text in texts.items() if SMALLEST <= len(text) <= LARGEST}
+    """Made-up Python modules by path, of a size that is read as a whole."""
+    return {f"src/{name_of(n)}.py": "\n".join(module(random.Random(n), n)) for n in range(MODULES)}
 
 
-PACKAGES = ("asyncio", "concurrent/futures", "email", "http", "importlib", "json", "logging",
-            "multiprocessing", "unittest", "urllib", "xml/dom", "xml/sax")  # fmt: skip
+def name_of(number: int) -> str:
+    return f"{NAMES[number % len(NAMES)]}_{NAMES[number // len(NAMES) % len(NAMES)]}_{number}"
+
+
+def module(draw: random.Random, number: int) -> Iterator[str]:
+    """The lines of a module with some classes, each with functions of its own."""
+    yield f'"""The {name_of(number).replace("_", " ")} of the service."""\n\nimport json\n'
+    chars, most = 0, draw.randrange(SMALLEST, LARGEST)
+    for at in count():
+        lines = [*function(draw, f"{draw.choice(NAMES)}_{draw.choice(NAMES)}_{at}")]
+        chars += sum(map(len, lines))
+        if chars > most:
+            return
+        yield from lines
+
+
+def function(draw: random.Random, name: str) -> Iterator[str]:
+    first, second = draw.sample(NAMES, 2)
+    yield f"\n\ndef {name}({first}: dict[str, int], {second}: str) -> int:"
+    yield f'    """The {second} of a {first}, {draw.randrange(90)} at most."""'
+    for _ in range(draw.randrange(2, 7)):
+        key = f"{draw.choice(NAMES)}_{draw.choice(NAMES)}"
+        yield f'    {key} = {first}.get("{key}", {draw.randrange(999)}) + len({second})'
+        if draw.random() < 0.4:
+            yield f"    if {key} > {draw.randrange(9_999)}:"
+            yield f'        raise ValueError(f"{{{second}}}: no {key} is left")'
+    yield f"    return {draw.randrange(99)}"
 
 
 def sources() -> Iterator[Step]:
@@ -227,9 +247,9 @@ def searches() -> Iterator[Step]:
     for number, word in enumerate(common):
         text = "\n".join(line for line, words in lines if word in words)
         if number % 2:
-            yield Step("bash", {"command": f"grep -rnw {word} Lib"}, text)
+            yield Step("bash", {"command": f"grep -rnw {word} src"}, text)
         else:
-            yield Step("grep", {"pattern": word, "path": "Lib"}, text)
+            yield Step("grep", {"pattern": word, "path": "src"}, text)
 
 
 def logs() -> Iterator[Step]:
