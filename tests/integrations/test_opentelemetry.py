@@ -48,7 +48,12 @@ pytestmark = pytest.mark.anyio
 
 MODEL = "claude-test-1"
 SECRET = "the colour of the okapi is 7731"
-SUMMARY = "## Goal\nFix the failing login test."
+SUMMARY = (
+    "## Goal\nFix the failing login test."
+    "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
+    "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
+    "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
+)
 SMALL = {"token_budget": 8_000, "keep_recent_tokens": 1_000, "preserve_messages": 1}
 
 

@@ -92,7 +92,16 @@ BY_MODEL: dict[str, Any] = {"summary_model": "claude-haiku-4-5"}
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesAPI]:
-    with MessagesAPI(["## Goal\nShip the build."]) as api:
+    with MessagesAPI(
+        [
+            (
+                "## Goal\nShip the build."
+                "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
+                "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
+                "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
+            )
+        ]
+    ) as api:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", api.base_url)
         yield api

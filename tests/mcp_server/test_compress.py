@@ -713,7 +713,17 @@ async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
     done = await ask(client, "context_compress", conversation=str(path), **options)
     while "plan_id" in done.facts:
         plan = done.facts["plan_id"]
-        done = await ask(client, "context_compress", plan_id=plan, summary="## Goal\nAs before.")
+        done = await ask(
+            client,
+            "context_compress",
+            plan_id=plan,
+            summary=(
+                "## Goal\nAs before."
+                "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
+                "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
+                "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
+            ),
+        )
 
     status = await ask(client, "context_status", conversation="s-1")
 

@@ -833,7 +833,16 @@ async def test_automatic_compactions_are_the_hosts_where_ours_are_off(tmp_path: 
 
 
 async def test_a_model_that_the_user_has_named_writes_the_summary(tmp_path: Path) -> None:
-    with MessagesAPI(["## Goal\nFind out why the login fails."]) as api:
+    with MessagesAPI(
+        [
+            (
+                "## Goal\nFind out why the login fails."
+                "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
+                "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
+                "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
+            )
+        ]
+    ) as api:
         environ = {
             "CONTEXT_COMPRESSION_SUMMARY_MODEL": "claude-test-1",
             "CONTEXT_COMPRESSION_STRATEGY": "summarize",
