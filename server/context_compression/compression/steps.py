@@ -27,6 +27,7 @@ from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
 from context_compression.strategies.base import OurStrategy, Proposal, Strategy
 from context_compression.strategies.filling import refilled
+from context_compression.strategies.filling.standing import missing_after, with_standing_rules
 from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.tool_results import least_left
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
@@ -255,17 +256,36 @@ class Compression:
                 "strategy auto needs none"
             )
         lasts = self.target.is_automatic and not self.target.is_set
-        return (yield from summarize.propose(replace(self.plan, lasts=lasts)))
+        edits = yield from summarize.propose(replace(self.plan, lasts=lasts))
+        return with_standing_rules(self.plan, edits)
 
     def _extract(self, steps: tuple[Step, ...]) -> Outcomes:
         """The outcome of `extract`; `None` if its view does not fit the room."""
         for plan in filter(None, (self._plan_with_settled_beginning(), self.plan)):
             edits = yield from extract.propose(plan)
             total = self.prepared.view(edits)[1]
-            if total <= self.room:
+            if total <= self.room and (plan is self.plan or not missing_after(plan, edits)):
                 step = Step("extract", self.prepared.fixed_tokens + total)
                 return Outcome(edits, "extract", (*steps, step))
         return None
+
+    def _with_standing_rules(self, outcome: Outcome) -> Outcome:
+        """The outcome with the user's standing rules, if a strategy of ours left one out.
+
+        If the view has no room for them, the smallest view has.
+        """
+        ours = self.prepared.strategy in (*STRATEGIES, "auto")
+        edits = with_standing_rules(self.plan, outcome.edits) if ours else outcome.edits
+        if edits is outcome.edits:
+            return outcome
+        limit = self.prepared.fixed_tokens + self.room
+        if self._tokens_after(edits) > limit:
+            if self.floor.tokens > self.room:
+                return outcome
+            edits = self.floor.edits
+        *before, last = outcome.steps
+        steps = (*before, replace(last, tokens_after=self._tokens_after(edits)))
+        return replace(outcome, edits=edits, steps=steps)
 
     def _plan_with_settled_beginning(self) -> Plan | None:
         """The plan with the beginning that an earlier compression left pinned.
@@ -282,6 +302,7 @@ class Compression:
 
     def _result(self, outcome: Outcome) -> Result:
         """The result of an outcome, with a note if it misses the target."""
+        outcome = self._with_standing_rules(outcome)
         after = self._tokens_after(outcome.edits)
         target = None if self.plan.room is None else self.target.tokens
         met = target is None or after <= target

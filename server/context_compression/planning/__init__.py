@@ -3,6 +3,7 @@
 The strategies in `strategies` read a plan and propose edits.
 
     plan.py       `Plan`: turns, tool steps, head and tail, and the places to cut
+    counter.py    what it needs of a counter of tokens
     steps.py      tool steps: calls with their results
     pins.py       messages that the caller wants to keep
     staying.py    messages that always stay

@@ -4,16 +4,15 @@ A plan holds turns, tool steps, head, tail and pins. It is made once for a compr
 read it and propose edits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Protocol, TypeAlias
+from functools import cache, cached_property
+from typing import TypeAlias
 
 from context_compression.conversation.authors import holds_excerpts, is_note, user_words
 from context_compression.conversation.authors.politeness import is_only_polite
 from context_compression.conversation.messages import (
     COMPRESSED,
-    Block,
     Document,
     Image,
     Message,
@@ -23,12 +22,14 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.provider_rules import ProviderRules, anthropic_like
 from context_compression.conversation.rendering import Span
+from context_compression.evidence.constraints import Constraint, constraints_of_user
 from context_compression.evidence.latest import last_outcome, last_undo, refused
 from context_compression.evidence.ledger.changes import is_before
 from context_compression.evidence.open_tasks import Due
 from context_compression.evidence.outdated import Outdated
 from context_compression.planning import measured
 from context_compression.planning.archive import Archive
+from context_compression.planning.counter import Counter
 from context_compression.planning.cuts import Cutter
 from context_compression.planning.staying import staying, stays_apart
 from context_compression.planning.steps import steps_in
@@ -40,20 +41,8 @@ Previews: TypeAlias = dict[tuple[str, Sequence[Span]], Sequence[Span]]
 messages replaced."""
 
 
-class Counter(Protocol):
-    """Counts tokens, as `tokens.Counter` does."""
-
-    def text(self, text: str) -> int:
-        """Tokens of a text."""
-        ...
-
-    def block(self, block: Block) -> int:
-        """Tokens of a block."""
-        ...
-
-    def message(self, message: Message) -> int:
-        """Tokens of a message."""
-        ...
+def _searched_once() -> Callable[[str], list[Constraint]]:
+    return cache(constraints_of_user)
 
 
 @dataclass(frozen=True)
@@ -75,6 +64,7 @@ class Plan:
         model: the model of the conversation, if it is known.
         cutter: cuts the texts into pieces.
         previews: the previews that were already made.
+        constraints_of: the user's constraints in a text; each text is searched once.
         clip_chars: how many characters at the ends of a long text of the user always stay, if the
             user's last words are shortened like any other text; 0 if they stay unshortened.
         lasts: whether room may stay empty, because nobody chose the size.
@@ -94,6 +84,7 @@ class Plan:
     model: str | None = None
     cutter: Cutter = field(default_factory=Cutter)
     previews: Previews = field(default_factory=Previews)
+    constraints_of: Callable[[str], list[Constraint]] = field(default_factory=_searched_once)
     clip_chars: int = 0
     lasts: bool = False
 

@@ -26,7 +26,8 @@ from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.redaction import MARK, beginning, redact
 from context_compression.planning import measured
 from context_compression.planning.archive import Archive
-from context_compression.planning.plan import Counter, Plan
+from context_compression.planning.counter import Counter
+from context_compression.planning.plan import Plan
 
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"

@@ -27,7 +27,6 @@ from context_compression.planning.selection import SUMMARY_MARKS, digest
 from context_compression.planning.staying import end_of_ignored
 from context_compression.strategies.consequences import NOTE
 from context_compression.strategies.filling.rules import rules_in, words_in
-from context_compression.strategies.forms import Forms
 from context_compression.strategies.pictures import is_mark
 
 EMPTY_NOTES = (NO_START, NOTE.text, f"{COMPRESSED} Not shown here")
@@ -75,7 +74,7 @@ def rules_of_user(plan: Plan, room: int) -> list[RuleOf]:
         if (words := words_in(block, plan.messages[index]))
     ]
     found: list[RuleOf] = []
-    for rule in rules_in(Forms(plan), enumerate(text for _, text in texts), room):
+    for rule in rules_in(plan, enumerate(text for _, text in texts), room):
         number, start, stop = rule.place
         if rule.sure:
             index, text = texts[number]

@@ -13,7 +13,7 @@ from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
-from context_compression.strategies.floor import leaves_half
+from context_compression.strategies.floor import floor, leaves_half
 from context_compression.strategies.forms import Forms, is_users, unread_in
 from context_compression.strategies.must_keep import (
     Level,
@@ -33,7 +33,10 @@ def propose(plan: Plan) -> Proposal:
 
 def extraction(plan: Plan, room: int) -> Sequence[Edit]:
     """The edits that leave at most `room` tokens, if the smallest view is not larger."""
-    views = Views(plan, max(room, 1))  # a system prompt may take more than the target
+    least = floor(plan)
+    if least.tokens >= room:  # a system prompt may take more than the target
+        return least.edits
+    views = Views(plan, room)
     edits: Sequence[Edit] = ()
     for level, view in views.in_order():
         rival = views.rival_of(level, view)

@@ -3,19 +3,26 @@
 Head, pins and the last user message are unshortened. The calls of the open tool step stay; long
 arguments of answered calls are shortened. A result of this step that is larger than a preview
 becomes one line. What must always stay is in it, too: items of unknown types, and what a provider
-compacted. Nothing else stays.
+compacted; the user's sure rules, up to a share (`filling/standing.py`); and one note with a ref.
+Nothing else stays.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_compression.conversation.messages import Message
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
+from context_compression.strategies.declared import with_declarations
+from context_compression.strategies.filling.assembling import notes_of
+from context_compression.strategies.filling.standing import standing_rules, with_rules_shown
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.unread import with_room
+
+RULES, A_REF = "the user's standing rules", "a note with a ref"
+"""The names of parts of the minimum size."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +36,28 @@ class Floor:
 
 def floor(plan: Plan) -> Floor:
     """The smallest view of a plan; its tokens are without system prompt and tool schemas."""
-    kept = smallest(plan)
+    forms = Forms(plan)
+    bare = _shaped(forms, Form.LEAST)
+    kept, quoted = with_rules_shown(forms, anchored_forms(plan, Form.LEAST))
+    view = {**with_declarations(plan, kept)}
+    notes = notes_of(forms.quoting, view, quoted, 0)
+    total = cost(plan, kept, notes)
+    if total >= plan.total:
+        return Floor((), plan.total, _parts(plan, dict(enumerate(plan.messages))))
+    parts, least = _parts(plan, bare), cost(plan, bare, {})
+    if added := least - sum(parts.values()):
+        parts[_what_notes_do(plan, bare)] = added
+    if total > least:
+        parts[RULES if standing_rules(plan) else A_REF] = total - least
+    return Floor(keep_only(plan, kept, notes, "floor"), total, parts)
+
+
+def _parts(plan: Plan, kept: Mapping[int, Message]) -> dict[str, int]:
     parts: dict[str, int] = {}
     for index, message in kept.items():
         part = _part(plan, index)
         parts[part] = parts.get(part, 0) + plan.counter.message(message)
-    total = cost(plan, kept, {})
-    if notes := total - sum(parts.values()):
-        parts[_what_notes_do(plan, kept)] = notes
-    return Floor(keep_only(plan, kept, {}, "floor"), total, parts)
+    return parts
 
 
 def anchored(plan: Plan, room: int, owed: int = 0) -> dict[int, Message]:
@@ -51,13 +71,14 @@ def anchored(plan: Plan, room: int, owed: int = 0) -> dict[int, Message]:
         room: the tokens that the view may take.
         owed: the tokens of it that unread results must leave, in addition to the smallest view.
     """
+    forms = Forms(plan)
     if leaves_half(plan, room):
-        return _shaped(plan, Form.FULL)
-    kept = smallest(plan)
+        return _shaped(forms, Form.FULL)
+    kept = _shaped(forms, Form.LEAST)
     spare = room - owed - cost(plan, kept, {})
-    unread = with_room(Forms(plan), int(measured.UNREAD_SHARE * room), spare).shown
+    unread = with_room(forms, int(measured.UNREAD_SHARE * room), spare).shown
     room -= owed if unread else 0
-    previews = {**_shaped(plan, Form.PREVIEW), **unread}
+    previews = {**_shaped(forms, Form.PREVIEW), **unread}
     if cost(plan, previews, {}) <= room:
         return previews
     kept |= unread
@@ -91,14 +112,9 @@ def leaves_half(plan: Plan, room: int) -> bool:
     return cost(plan, {index: plan.messages[index] for index in plan.anchored}, {}) <= room // 2
 
 
-def smallest(plan: Plan) -> dict[int, Message]:
-    """The anchored messages, as small as possible."""
-    return _shaped(plan, Form.LEAST)
-
-
-def _shaped(plan: Plan, form: Form) -> dict[int, Message]:
-    forms = Forms(plan)
-    return {index: forms.shaped(index, each) for index, each in anchored_forms(plan, form).items()}
+def _shaped(forms: Forms, form: Form) -> dict[int, Message]:
+    each = anchored_forms(forms.plan, form)
+    return {index: forms.plain(index, form) for index, form in each.items()}
 
 
 def _part(plan: Plan, index: int) -> str:

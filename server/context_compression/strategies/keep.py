@@ -79,11 +79,13 @@ def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) 
 
 
 def saved_by(plan: Plan, edits: Sequence[Edit]) -> int:
-    """Tokens that edits save."""
-    return sum(
-        sum(plan.tokens[edit.start : edit.stop]) - sum(map(plan.counter.message, edit.becomes))
-        for edit in edits
-    )
+    """Tokens that edits save; those that would not shrink their messages are not made."""
+    saved = 0
+    for edit in edits:
+        freed = sum(plan.tokens[edit.start : edit.stop])
+        freed -= sum(map(plan.counter.message, edit.becomes))
+        saved += freed if edit.needed else max(0, freed)
+    return saved
 
 
 def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> bool:

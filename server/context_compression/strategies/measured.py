@@ -100,6 +100,13 @@ LEAST_NAME_TOKENS, MOST_NAMES, MOST_NAMES_TRIED = 2, 200, 2_000
 """The fewest tokens of a name, the most names of a line, and the most names that are tried, so that
 the time does not depend on the counter."""
 
+# The newest outcome
+
+OUTCOME_ROOM_TOKENS, OUTCOME_SHARE = 3_000, 0.2
+"""In a room of up to this many tokens, the line that tells how the last run ended comes before all
+pieces, because an older outcome without it misleads; it may take this share of the room after the
+kept messages. In a larger room it competes and mostly wins (measured on recorded sessions)."""
+
 # Pictures
 
 PICTURES_SHARE = 0.25
@@ -157,6 +164,11 @@ repeated."""
 
 # Standing constraints of the user
 
+RULES_SHARE, LEAST_RULES_TOKENS = 0.05, 100
+"""The share of the window, and of the conversation if that is smaller, up to which the user's sure
+constraints belong to the minimum size; and the tokens that they may have in any conversation. They
+do not depend on the target, so that the minimum size is the same for each target. A share of the
+window alone refuses targets of recorded sessions that are short, with many pasted rules."""
 RULE_LABEL_TOKENS = 8
 """The tokens of the label of a quoted constraint."""
 PASTED_RULES = 3

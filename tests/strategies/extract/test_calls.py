@@ -187,7 +187,7 @@ def test_the_label_of_a_call_says_when_it_failed_or_brought_nothing() -> None:
         text_message("user", "Go on."),
     )  # fmt: skip
 
-    view = texts(extract(messages, 0.028).messages)
+    view = texts(extract(messages, 0.029).messages)
 
     assert "[Bash; exit 1] npm test src/a_1.py\\n[Result]\\nError: no such module" in view
     assert "[Bash] git diff --staged src/b_2.py → empty" in view

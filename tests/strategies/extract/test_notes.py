@@ -45,14 +45,17 @@ def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
 def test_in_the_smallest_room_one_mark_says_that_messages_are_missing(start: int) -> None:
     """Without its start a conversation has a note of ours, which is none of them."""
     asked = "Which of them was the slowest?"
-    messages = session(conversation(60)[start:], text_message("user", asked))
+    work = session(text_message("user", "Look."), *(step(n, "a line\n" * 90) for n in range(60)))
+    answered = text_message("assistant", "I have read them all.")
+    messages = session(work[start:], answered, text_message("user", asked))
 
-    shown = compress(messages, target_tokens=40, strategy="extract").messages
+    note, last = compress(messages, target_tokens=40, strategy="extract").messages
 
-    assert [message["content"] for message in shown] == [
-        f"[Compressed History] Not shown here:\n[… {len(messages) - 1} messages]",
-        asked,
-    ]
+    ref = ref_of(messages[0])
+    assert last["content"] == asked
+    assert note["content"] == (
+        f"[Compressed History] Not shown here:\n[… {len(messages) - 1} messages; first ref {ref}]"
+    )
 
 
 def test_that_a_conversation_came_without_its_start_is_neither_kept_nor_quoted() -> None:
@@ -112,15 +115,12 @@ def test_what_only_a_note_of_ours_tells_of_counts_as_dropped() -> None:
 
 
 @pytest.mark.parametrize("room", [700, 1_000, 1_400])
-def test_in_a_small_room_no_note_with_quotes_tells_the_ref_of_a_gap(room: int) -> None:
+def test_in_a_small_room_the_notes_tell_one_ref_of_a_gap(room: int) -> None:
     result = compress(conversation(60), target_tokens=room, strategy="extract")
 
-    telling = [
-        str(message["content"])
-        for message in result.messages
-        if re.search(r"messages?; (?:first )?ref", str(message["content"]))
-    ]
-    assert all(note.startswith("[Compressed History] Not shown here") for note in telling)
+    refs = re.findall(r"messages?; (?:first )?ref (\w+)", texts(result.messages))
+    assert len(refs) == 1
+    assert refs[0] in result.originals
 
 
 def test_what_is_quoted_of_an_earlier_note_stands_below_its_label() -> None:

@@ -83,16 +83,20 @@ def test_what_a_tool_puts_out_in_the_form_of_our_notes_holds_no_rule() -> None:
 
 
 def test_a_rule_too_long_for_the_room_does_not_keep_out_the_others() -> None:
-    long = f"Please make sure that the importer handles {'all the strange records, ' * 14}too."
+    long = [
+        f"Please make sure that the {what} handles {'all the strange records, ' * 14}too."
+        for what in ("importer", "exporter")
+    ]
     messages = session(
-        text_message("user", f"{long} Never push to main."),
+        text_message("user", f"{' '.join(long)} Never push to main."),
         *map(decided, range(30)),
         text_message("user", "Go."),
     )
 
-    shown = texts(compress(messages, target_tokens=80).messages)
+    shown = texts(compress(messages, target_tokens=160, settings={"token_budget": 1_600}).messages)
 
     assert "Never push to main." in shown
+    assert long[1] not in shown
 
 
 @pytest.mark.parametrize("target", [1_020, 1_060])

@@ -7,7 +7,10 @@
     kept.py            the kept messages in their forms, with which each attempt begins
     competing.py       the texts that compete for the room, and their pieces
     worth.py           the worth of a piece in addition to its evidence, by its author
-    rules.py           the user's standing constraints, which are quoted first
+    rules.py           the user's standing constraints in texts
+    standing.py        those that belong to the minimum size, and stand in each view
+    quoted_rules.py    those that a view quotes, before all pieces
+    outcome.py         how the last run ended, which a small view tells first
     shown_pictures.py  the pictures that a view shows
     assembling.py      the chosen pieces in their places, and notes for missing messages
     lines.py           the lines of files and names at the end of the last note

@@ -1,6 +1,7 @@
 """Assembles a view: chosen pieces in the messages of the view, other pieces quoted in notes."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from context_compression.conversation.authors import holds_excerpts
 from context_compression.conversation.labels import label_quotes
@@ -15,9 +16,13 @@ from context_compression.strategies.forms import Form
 from context_compression.strategies.keep import cost
 from context_compression.strategies.payloads import units_in
 from context_compression.strategies.pictures import Showing
-from context_compression.strategies.quoting.gaps import gaps, largest_with_ref, noted
+from context_compression.strategies.quoting import Quoting
+from context_compression.strategies.quoting.gaps import gaps, largest, largest_with_ref, noted
 from context_compression.strategies.quoting.note import note
 from context_compression.strategies.tool_results import Slots
+
+REF = re.compile(r"\bref [0-9a-f]{12}\b")
+"""A ref in a note."""
 
 
 def assembled(
@@ -44,7 +49,7 @@ def assembled(
         else:
             quoted[index] = slots
     view = {**with_declarations(base.plan, without_others(base, view, showing))}
-    return view, notes_of(base, view, quoted, mark_tokens)
+    return view, notes_of(base.quoting, view, quoted, mark_tokens, base.room)
 
 
 def _with_labels_of_notes(base: KeptMessages, index: int, slots: Slots) -> Slots:
@@ -66,25 +71,51 @@ def _stands_alone(base: KeptMessages, index: int) -> bool:
 
 
 def notes_of(
-    base: KeptMessages, view: Mapping[int, Message], quoted: dict[int, Slots], mark_tokens: float
+    quoting: Quoting,
+    view: Mapping[int, Message],
+    quoted: dict[int, Slots],
+    mark_tokens: float,
+    room: int = 0,
 ) -> dict[int, Message]:
     """For each run of dropped messages a note that quotes the chosen pieces and marks gaps.
 
     A run without chosen pieces has a note only if its gap is among the largest. Notes with a ref
-    and notes without one have the same room each. `quoted` is empty afterwards.
+    and notes without one have the same room each. One note has a ref in any room.
+
+    Args:
+        quoting: the `Quoting` of the conversation.
+        view: the messages of the view, by index.
+        quoted: the spans to quote, by message.
+        mark_tokens: the tokens that marks of gaps with refs may take.
+        room: the tokens that the view may take.
     """
-    plan, quoting = base.plan, base.quoting
+    plan = quoting.plan
     behind_head = range(plan.head, len(plan.messages))
     runs = [*filter(None, gaps(behind_head, sorted({*behind_head}.intersection(view))))]
     with_ref = largest_with_ref(
-        runs, quoted, plan.tokens, quoting.ref_of_message, mark_tokens,
-        between=base.room >= measured.LEAST_FOR_REFS_TOKENS,
+        runs, quoted, plan.tokens, quoting.ref_of_gap, mark_tokens,
+        between=room >= measured.LEAST_FOR_REFS_TOKENS,
     )  # fmt: skip
-    with_note = noted(runs, quoted, with_ref, plan.tokens, mark_tokens)
-    notes: dict[int, Message] = {}
-    for run in with_note:
-        notes[run.start] = note(quoting, run, quoted, with_ref, first=run is with_note[0])
-    return notes
+    notes = _written(quoting, runs, quoted, with_ref, mark_tokens)
+    if with_ref or any(REF.search(note.text) for note in notes.values()):
+        return notes
+    one = largest(runs, quoted, plan.tokens, quoting.ref_of_gap)
+    return _written(quoting, runs, quoted, one, mark_tokens) if one else notes
+
+
+def _written(
+    quoting: Quoting,
+    runs: Sequence[range],
+    quoted: Mapping[int, Slots],
+    with_ref: Container[int],
+    mark_tokens: float,
+) -> dict[int, Message]:
+    with_note = noted(runs, quoted, with_ref, quoting.plan.tokens, mark_tokens)
+    left = {**quoted}
+    return {
+        run.start: note(quoting, run, left, with_ref, first=run is with_note[0])
+        for run in with_note
+    }
 
 
 def with_payloads(

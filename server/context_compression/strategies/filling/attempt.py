@@ -1,8 +1,9 @@
 """`Attempt`: the content of one attempt at a view, in addition to the kept messages.
 
 An attempt that is too large gives back content in this order: the lines of files and names beyond
-their share; pieces, the worst first; pictures; the lines; marks with refs; and last the user's
-standing constraints. An attempt with room left takes more pieces, then pictures, then more names.
+their share; pieces, the worst first; pictures; the lines; marks with refs; the newest outcome; and
+last the user's constraints, except those that stand in each view. An attempt with room left takes
+more pieces, then pictures, then more names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,8 @@ from context_compression.strategies.filling.dates import with_dates
 from context_compression.strategies.filling.explanation import explanation
 from context_compression.strategies.filling.kept import KeptMessages
 from context_compression.strategies.filling.lines import FilesAndNames
-from context_compression.strategies.filling.rules import rules_with_room
+from context_compression.strategies.filling.outcome import newest_outcome
+from context_compression.strategies.filling.quoted_rules import rules_with_room
 from context_compression.strategies.keep import cost
 from context_compression.strategies.pictures import Showing
 
@@ -66,13 +68,17 @@ class Attempt:
         """
         self._base, self._showing = base, showing
         self.pool, self._choice = competition(base)
-        self._rules, self.lacks_sure_rule = rules_with_room(base, self.pool, left)
+        rules = rules_with_room(base, self.pool, left)
+        self._standing, self._rules, self.lacks_sure_rule = rules
         self._lines = FilesAndNames(base)
         self._mark_tokens = max(measured.GAPS_SHARE * base.room, measured.BARE_NOTE_TOKENS)
         small = min(1.0, base.room / measured.LARGE_ROOM_TOKENS)
         self.slack = measured.SLACK_SHARE * base.room * small
         due = measured.NOTE_TOKENS + self._lines.for_files + self._lines.for_names
-        self._chosen = self._choice.take(left - (due + sum(rule.tokens for rule in self._rules)))
+        due += sum(rule.tokens for rule in (*self._standing, *self._rules))
+        self._outcome, tokens = newest_outcome(base, self.pool, left)
+        due += tokens
+        self._chosen = self._choice.take(left - due)
         self._rounds = measured.FILLING_ROUNDS  # how often more pieces may be taken
         self._misses = 0  # how often in a row the view was too large
         self._fits = 0  # how many pieces are known to fit
@@ -88,8 +94,10 @@ class Attempt:
     def _places(self) -> Iterator[Place]:
         """The places of the constraints and the chosen pieces, with dates of stretches."""
         pieces = map(self.pool.place, sorted(self._chosen))
-        rules = (rule.place for rule in self._rules)
-        return with_dates(self._base, self.pool, chain(rules, pieces))
+        rules = (rule.place for rule in (*self._standing, *self._rules))
+        if not (self._chosen or self._rules or self._outcome):
+            return rules
+        return with_dates(self._base, self.pool, chain(rules, self._outcome, pieces))
 
     def left_by(self, draft: Draft) -> int:
         """The tokens of the room that a draft leaves; negative if it takes more."""
@@ -116,10 +124,13 @@ class Attempt:
             self._lines.drop()
         elif self._mark_tokens:
             self._mark_tokens = 0.0
+        elif self._outcome:
+            self._outcome = ()
         elif self._rules:
             self._give_back_rules(missing)
             return True
         else:
+            self.lacks_sure_rule |= bool(self._standing)
             return False
         self._misses = 0
         return True
@@ -159,4 +170,5 @@ class Attempt:
 
     def explained(self, draft: Draft) -> dict[int, str]:
         """How each message of a draft that is not shown in full is shown, by index."""
-        return explanation(self._base, draft.view, self.pool, self._chosen, self._rules)
+        rules = (*self._standing, *self._rules)
+        return explanation(self._base, draft.view, self.pool, self._chosen, rules)

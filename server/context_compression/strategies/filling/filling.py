@@ -11,7 +11,7 @@ from context_compression.strategies import measured
 from context_compression.strategies.filling.assembling import notes_of, with_payloads
 from context_compression.strategies.filling.attempt import Attempt, Draft
 from context_compression.strategies.filling.kept import Beside, KeptMessages, texts_in
-from context_compression.strategies.filling.rules import tokens_owed
+from context_compression.strategies.filling.quoted_rules import tokens_owed
 from context_compression.strategies.filling.shown_pictures import room_left, with_pictures
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
@@ -130,7 +130,7 @@ class Filling:
 
     def _with_one_mark(self, view: dict[int, Message]) -> Draft:
         """The view without quotes, with one mark for missing messages if that fits."""
-        notes = notes_of(self._base, view, {}, measured.BARE_NOTE_TOKENS)
+        notes = notes_of(self._base.quoting, view, {}, measured.BARE_NOTE_TOKENS)
         fits = cost(self._base.plan, view, notes) <= self._base.room
         return Draft(view, notes if fits else {})
 

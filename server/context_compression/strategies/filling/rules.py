@@ -1,4 +1,4 @@
-"""The user's standing constraints in dropped messages, which a view quotes."""
+"""The user's standing constraints in texts of a conversation."""
 
 import re
 from collections.abc import Container, Iterable
@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from context_compression.conversation.authors import holds_excerpts, user_spans
 from context_compression.conversation.messages import Block, Message, Opaque, Text, ToolResult
-from context_compression.planning.pieces import Place, Pool
+from context_compression.planning.pieces import Place
+from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
-from context_compression.strategies.filling.kept import KeptMessages
-from context_compression.strategies.forms import Forms
 
 OF_WORK = re.compile(r"\w[\w-]*\.[A-Za-z]\w{0,4}\b|[/\\`_]|(?<!\w)--\w|\b[a-z]+[A-Z]\w*")
 """A sign of work in a sentence: a file, a path, code, an option, a name of a program."""
@@ -30,72 +29,8 @@ class Rule(NamedTuple):
     sure: bool
 
 
-class Rules(NamedTuple):
-    """The constraints that a view has room for, and whether a sure one has no room."""
-
-    quoted: list[Rule]
-    lacks_sure: bool
-
-
-def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
-    """The standing constraints in dropped messages, as far as there is room.
-
-    They are chosen first and given back last. A constraint that takes more than half of the room
-    comes after the others, so that it does not push them out.
-
-    Args:
-        base: the kept messages.
-        pool: the texts that compete, in which the constraints have their places.
-        left: the tokens of the room that the kept messages leave.
-    """
-    messages = base.plan.messages
-    texts: list[tuple[int, str]] = []
-    claims = set[int]()
-    for number, source in enumerate(pool.sources):
-        block = messages[source.message].blocks[source.slot]
-        if source.message not in base.kept and words_in(block, messages[source.message]):
-            texts.append((number, source.text))
-            if isinstance(block, ToolResult) and block.claim:
-                claims.add(number)
-    room = left - measured.BARE_NOTE_TOKENS
-    half = room / 2
-    quoted: list[Rule] = []
-    lacks_sure = False
-    for rule in sorted(
-        rules_in(base.forms, texts, left, claims), key=lambda rule: rule.tokens > half
-    ):
-        if rule.tokens <= room:
-            room -= rule.tokens
-            quoted.append(rule)
-        else:
-            lacks_sure |= rule.sure
-    return Rules(quoted, lacks_sure)
-
-
-def tokens_owed(base: KeptMessages, left: int) -> int:
-    """The least tokens of notes for dropped messages, including the standing constraints.
-
-    Without constraints it is the cost of one mark for the dropped messages, or 0 if there are none.
-    """
-    dropped = {
-        index: message
-        for index, message in enumerate(base.plan.messages)
-        if index >= base.plan.head and index not in base.kept
-    }
-    texts = [
-        (index, words)
-        for index, message in dropped.items()
-        for block in message.blocks
-        if (words := words_in(block, message))
-    ]
-    rules = rules_in(base.forms, texts, left)
-    if rules:
-        return measured.NOTE_TOKENS + sum(rule.tokens for rule in rules)
-    return measured.BARE_NOTE_TOKENS if dropped else 0
-
-
 def rules_in(
-    forms: Forms, texts: Iterable[tuple[int, str]], room: float, claims: Container[int] = ()
+    plan: Plan, texts: Iterable[tuple[int, str]], room: float, claims: Container[int] = ()
 ) -> list[Rule]:
     """The constraints in numbered texts of role user.
 
@@ -109,22 +44,21 @@ def rules_in(
     the first one if none is sure.
 
     Args:
-        forms: the forms of the messages of a plan.
+        plan: the plan of the conversation.
         texts: texts of dropped messages, each with its number.
         room: the tokens that the kept messages leave.
         claims: the numbers of texts that only claim to be the user's; their rules are never sure,
             so that no output of a tool comes before what the user typed.
     """
-    plan = forms.plan
     numbered = [*texts]
-    whole = _typed_if_little(forms, numbered, room)
+    whole = _typed_if_little(plan, numbered, room)
     talk = plan.is_talk_of_two  # advice between friends has the form of a rule, too
     by_text: dict[str, tuple[tuple[int, int, int], Rule]] = {}
     for number, text in numbered:
         if number in whole:
             continue
         long = plan.counter.text(text) > measured.TYPED_TOKENS and not holds_excerpts(text)
-        for rank, found in enumerate(forms.constraints_of(text), 1):
+        for rank, found in enumerate(plan.constraints_of(text), 1):
             sentence = text[found.start : found.stop]
             tokens = plan.counter.text(sentence) + measured.RULE_LABEL_TOKENS
             if talk and not found.sure:
@@ -155,19 +89,19 @@ def rules_in(
 
 
 def _typed_if_little(
-    forms: Forms, texts: Iterable[tuple[int, str]], room: float
+    plan: Plan, texts: Iterable[tuple[int, str]], room: float
 ) -> dict[int, list[Rule]]:
     """All that the user typed, by the number of its text, the newest first, if it is little.
 
     Otherwise it is empty. Long texts and notes of this package are not typed.
     """
-    count = forms.plan.counter.text
+    count = plan.counter.text
     typed: dict[int, list[Rule]] = {}
     left = measured.TYPED_SHARE * room
     for number, text in texts:
         if holds_excerpts(text) or count(text) > measured.TYPED_TOKENS:
             continue
-        sure = any(found.sure for found in forms.constraints_of(text))
+        sure = any(found.sure for found in plan.constraints_of(text))
         for start, stop in user_spans(text):
             tokens = count(text[start:stop]) + measured.RULE_LABEL_TOKENS
             typed.setdefault(number, []).append(Rule((number, start, stop), tokens, sure))

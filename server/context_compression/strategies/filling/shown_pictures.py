@@ -4,7 +4,7 @@ from context_compression.conversation.messages import Message
 from context_compression.strategies import measured
 from context_compression.strategies.filling.competing import Competing
 from context_compression.strategies.filling.kept import KeptMessages
-from context_compression.strategies.filling.rules import tokens_owed
+from context_compression.strategies.filling.quoted_rules import tokens_owed
 from context_compression.strategies.forms import Form
 from context_compression.strategies.keep import cost
 from context_compression.strategies.pictures import Showing

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from enum import Enum, auto
-from functools import cache, cached_property
+from functools import cached_property
 
 from context_compression.conversation.authors import holds_excerpts
 from context_compression.conversation.authors.task import general_spans, task_spans
@@ -17,7 +17,6 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.conversation.rendering import Span, render
-from context_compression.evidence.constraints import constraints_of_user
 from context_compression.evidence.facts import outcome_lines
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
@@ -70,13 +69,11 @@ class Forms:
     Attributes:
         plan: the plan of the conversation.
         quoting: the texts of its messages that may be quoted.
-        constraints_of: the user's constraints in a text; each text is searched once.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.quoting = Quoting(plan)
-        self.constraints_of = cache(constraints_of_user)
         self._tool_names: Mapping[str, str] = tool_names(plan)
         self._results = ShortResults(self.quoting)
         self._user_texts = UserTexts(plan)
@@ -168,7 +165,9 @@ class Forms:
             if block is before and isinstance(block, Text) and len(block.text) > limit:
                 spans = outer_parts(block.text, limit)
                 if message.role == "user":
-                    spans += ((rule.start, rule.stop) for rule in self.constraints_of(block.text))
+                    spans += (
+                        (rule.start, rule.stop) for rule in self.plan.constraints_of(block.text)
+                    )
                 if holds_excerpts(block.text):
                     spans = label_quotes(block.text, spans, self.quoting.label_begins)
                 spans += slots.get((slot, ""), ())
@@ -213,7 +212,7 @@ class Forms:
         general, left = general_spans(text), measured.GENERAL_RULES_CHARS
         found = [
             (rule.start, rule.stop)
-            for rule in self.constraints_of(text)
+            for rule in self.plan.constraints_of(text)
             if rule.sure and any(start <= rule.start < stop for start, stop in general)
         ]
         while found:

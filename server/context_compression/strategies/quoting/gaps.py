@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
+from operator import itemgetter
 
 from context_compression.display.plurals import how_many
 from context_compression.strategies import measured
@@ -25,7 +26,7 @@ def largest_with_ref(
     runs: Iterable[range],
     quoted: Container[int],
     tokens: Sequence[int],
-    ref_of: Callable[[int], str],
+    ref_of: Callable[[range], str],
     room: float,
     *,
     between: bool,
@@ -38,12 +39,12 @@ def largest_with_ref(
         runs: the runs of messages that are not in the view.
         quoted: the indices of messages that are quoted in part.
         tokens: the tokens of each message.
-        ref_of: takes the index of a message and returns its ref, `""` if it has none.
+        ref_of: takes a gap and returns its ref, `""` if it has none.
         room: the tokens that the marks may take.
         between: whether gaps between quotes have marks with refs, too.
     """
     up_to = [0, *accumulate(tokens)]
-    candidates: list[tuple[int, int, int]] = []
+    candidates: list[tuple[int, int, int, range]] = []
     for run in runs:
         indices = [index for index in run if index in quoted]
         if indices and not between:
@@ -51,13 +52,37 @@ def largest_with_ref(
         for missing in filter(None, gaps(run, indices)):
             size = up_to[missing.stop] - up_to[missing.start]
             price = measured.GAP_MARK_TOKENS if indices else measured.NOTE_TOKENS
-            candidates.append((-size, missing.start, price))
+            candidates.append((-size, missing.start, price, missing))
     with_ref = set[int]()
-    for size, start, price in sorted(candidates):
-        if price <= room and -size > 2 * price and ref_of(start):
+    for size, start, price, missing in sorted(candidates, key=itemgetter(0, 1)):
+        if price <= room and -size > 2 * price and ref_of(missing):
             room -= price
             with_ref.add(start)
     return with_ref
+
+
+def largest(
+    runs: Iterable[range],
+    quoted: Container[int],
+    tokens: Sequence[int],
+    ref_of: Callable[[range], str],
+) -> set[int]:
+    """The start of the largest gap that can have a mark with a ref; empty if there is none.
+
+    A gap between quotes comes before all others, because its mark needs no note of its own. The
+    arguments are those of `largest_with_ref`.
+    """
+    candidates: list[tuple[bool, int, int, range]] = []
+    for run in runs:
+        indices = [index for index in run if index in quoted]
+        price = measured.GAP_MARK_TOKENS if indices else measured.NOTE_TOKENS
+        for missing in filter(None, gaps(run, indices)):
+            size = sum(tokens[missing.start : missing.stop])
+            if size > 2 * price:
+                candidates.append((not indices, -size, missing.start, missing))
+    best_first = (missing for *_, missing in sorted(candidates, key=itemgetter(0, 1, 2)))
+    one = next(filter(ref_of, best_first), None)
+    return set() if one is None else {one.start}
 
 
 def noted(

@@ -71,7 +71,7 @@ def note(
     for missing, index in zip(gaps(run, indices), [*indices, None], strict=True):
         if missing:
             has_ref = missing.start in with_ref
-            ref = quoting.ref_of_message(missing.start) if has_ref else ""
+            ref = quoting.ref_of_gap(missing) if has_ref else ""
             writer.pass_over(missing, ref, marked=has_ref or not indices)
         if index is not None:
             writer.quote(index, quoted.pop(index))

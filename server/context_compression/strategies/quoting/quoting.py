@@ -123,6 +123,11 @@ class Quoting:
             self._refs[index] = ref
         return ref
 
+    def ref_of_gap(self, missing: range) -> str:
+        """The ref of the first message of a gap that has one; `""` if none has."""
+        refs = (self.ref_of_message(index) for index in missing)
+        return next((ref for ref in refs if ref), "")
+
 
 def _label_tokens(call: CallTexts | None) -> int:
     """About how many tokens a label takes that names a call."""

@@ -17,6 +17,7 @@ from context_compression.planning.staying import end_of_ignored
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.filling import Beside, Filling
+from context_compression.strategies.filling.standing import rules_note, standing_rules
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only, saved_by
@@ -174,7 +175,11 @@ class Summary:
             plan, text, last_request, ledger, plan.archive.ref_of(record.whole_ledger),
             int(measured.LEDGER_SHARE * self.room),
         )  # fmt: skip
+        rules = [
+            r for r in standing_rules(plan) if r.message not in kept and r.message < self.first
+        ]
         left = self.room - cost(plan, kept, {self.middle[0]: note})
+        left -= plan.counter.message(rules_note(rules)) if rules else 0
         fits = True
         skipped: list[int] = []
         for unit in reversed(units(plan, range(self.first, len(plan.messages)))):

@@ -1,0 +1,177 @@
+"""The user's sure rules belong to the minimum size, and stand in each view that meets it."""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated import Messages
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context_compression import BudgetTooSmall, Result, Settings, compress, count_tokens
+from context_compression.compression.prepared import PreparedConversation
+from context_compression.compression.request import CompressionRequest
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Message, texts_of
+from context_compression.strategies.filling.standing import standing_rules
+from context_compression.strategies.measured import RULES_SHARE
+from context_compression.testing import ScriptedSummarizer
+from context_compression.testing import conversation as talk_with_tools
+
+SUMMARY = "## Goal\nMend the parser.\n\n## Progress\n### Done\n- All tests were read.\n"
+STRATEGIES = ("auto", "extract", "window", "summarize", "offload", "truncate")
+SUBJECTS = (
+    "the folder migrations", "src/units.nim", "the branch main", "`release.toml`",
+    "die Datei plan.csv", "the API of v2", "数据库", "a customer's address",
+)  # fmt: skip
+FORMS = (
+    "Never change {}.", "You must always ask before you touch {}.", "Do not rename {}, ever.",
+    "Only read {}.", "Make sure that {} stays as it is.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """A conversation with tools, into which the user put rules: each with its place."""
+
+    turns: int
+    seed: int
+    placed: Sequence[tuple[str, float]]
+
+    @property
+    def rules(self) -> list[str]:
+        return [rule for rule, _ in self.placed]
+
+    @property
+    def messages(self) -> Messages:
+        messages: Messages = talk_with_tools(self.turns, seed=self.seed)
+        typed = [at for at, message in enumerate(messages) if is_typed(message)]
+        for rule, place in self.placed:
+            at = typed[int(place * len(typed))]
+            messages[at] = {**messages[at], "content": f"{messages[at]['content']}\n{rule}"}
+        return messages
+
+
+def is_typed(message: Mapping[str, Any]) -> bool:
+    return message["role"] == "user" and isinstance(message["content"], str)
+
+
+rules = st.builds(str.format, st.sampled_from(FORMS), st.sampled_from(SUBJECTS))
+placed = st.tuples(rules, st.floats(0, 0.99))
+ruled = st.builds(
+    Ruled, st.integers(6, 12), st.integers(0, 9),
+    st.lists(placed, min_size=1, max_size=6, unique_by=lambda each: each[0]),
+)  # fmt: skip
+
+
+def minimum(messages: Messages, target: int = 1, **options: Any) -> BudgetTooSmall:
+    with pytest.raises(BudgetTooSmall) as refused:
+        compress(messages, target_tokens=target, **options)
+    return refused.value
+
+
+def text_of(result: Result) -> str:
+    return json.dumps(result.messages, ensure_ascii=False)
+
+
+def run(messages: Messages, strategy: str, target: int) -> Result:
+    summarizer = ScriptedSummarizer(*[SUMMARY] * 20) if strategy == "summarize" else None
+    return compress(messages, target_tokens=target, strategy=strategy, summarizer=summarizer)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@settings(max_examples=settings().max_examples // 4)
+@given(talk=ruled, share=st.sampled_from((0.0, 0.001, 0.01, 0.05, 0.2, 0.5, 0.9)))
+def test_a_view_at_or_above_the_minimum_size_holds_each_sure_rule(
+    strategy: str, talk: Ruled, share: float
+) -> None:
+    messages = talk.messages
+    floor = minimum(messages).floor_tokens
+    total = count_tokens(messages)
+    if floor >= total:
+        return
+
+    result = run(messages, strategy, floor + int(share * (total - floor)))
+
+    assert [rule for rule in talk.rules if rule not in text_of(result)] == []
+    if strategy in ("auto", "extract"):
+        assert result.target_met
+
+
+@given(talk=ruled, shares=st.tuples(*[st.floats(0.001, 0.99)] * 2))
+def test_the_minimum_size_does_not_depend_on_the_target(
+    talk: Ruled, shares: tuple[float, float]
+) -> None:
+    messages = talk.messages
+    floor = minimum(messages)
+    for share in shares:
+        if (target := int(share * floor.floor_tokens)) > 0:
+            other = minimum(messages, target)
+
+            assert (other.floor_tokens, other.parts) == (floor.floor_tokens, floor.parts)
+
+
+def test_the_minimum_size_names_the_rules_among_its_parts() -> None:
+    rule = "Never push to main without a review of the whole diff by two people of the team."
+    first, *others = talk_with_tools(12, seed=1)
+    messages = [{**first, "content": f"{first['content']} {rule}"}, *others]
+
+    refused = minimum(messages)
+
+    assert refused.parts["the user's standing rules"] > count_tokens(
+        [{"role": "user", "content": rule}]
+    )
+    assert "the user's standing rules" in str(refused)
+    assert rule in text_of(compress(messages, target_tokens=refused.floor_tokens))
+
+
+def test_rules_beyond_their_share_of_the_window_are_not_part_of_the_minimum_size() -> None:
+    rules = [f"Never touch table_{n} of the store {n * 7}." for n in range(400)]
+    messages = talk_with_tools(6, seed=2)
+    said = [
+        {"role": role, "content": text}
+        for n in range(0, 400, 2)
+        for role, text in (("user", " ".join(rules[n : n + 2])), ("assistant", "Noted."))
+    ]
+    window = 40_000
+    refused = minimum([*messages, *said, *messages], settings={"token_budget": window})
+    result = compress(
+        [*messages, *said, *messages], target_tokens=refused.floor_tokens,
+        settings={"token_budget": window},
+    )  # fmt: skip
+
+    held = [n for n, rule in enumerate(rules) if rule in text_of(result)]
+    assert refused.parts["the user's standing rules"] <= 1.5 * RULES_SHARE * window
+    assert held and held == [*range(held[0], 400)], "the newest come first"
+
+
+RECORDED = (
+    "claude-code-cli-43d5a694", "codex-agentv-6d314cc7", "tau-airline-3-0", "qmsum-test-26",
+    "sweagent-8f338105", "memorybank-cn-02",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", ["auto", "extract", "window", "offload"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_in_a_recorded_conversation_the_standing_rules_stand_in_each_view(
+    strategy: str, name: str, data_folder: Path
+) -> None:
+    with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        messages = json.load(file)["messages"]
+    request = CompressionRequest(messages=messages, settings=Settings())
+    rules = standing_rules(PreparedConversation(request, Settings(), "auto").plan)
+    floor, total = minimum(messages).floor_tokens, count_tokens(messages)
+
+    for share in (0, 0.02, 0.1, 0.4):
+        view = run(messages, strategy, floor + int(share * (total - floor))).messages
+
+        shown = "\n".join(text for message in parse(view).messages for text in texts_in(message))
+        assert [rule.words for rule in rules if rule.words not in shown] == []
+
+
+def texts_in(message: Message) -> Iterator[str]:
+    return (text for block in message.blocks for text in texts_of(block))
