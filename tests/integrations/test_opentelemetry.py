@@ -38,7 +38,13 @@ from context_compression.session.by_caller import SummaryAssignment
 from context_compression.session.pacing import Event
 from context_compression.summaries.llms.openai import OpenAISummarizer
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
-from context_compression.testing import ScriptedSummarizer, chat_api, conversation, messages_api
+from context_compression.testing import (
+    ScriptedSummarizer,
+    chat_api,
+    conversation,
+    messages_api,
+    summary_about,
+)
 from context_compression.testing.chat_api import ChatAPI
 from context_compression.testing.messages_api import MessagesAPI
 
@@ -48,12 +54,7 @@ pytestmark = pytest.mark.anyio
 
 MODEL = "claude-test-1"
 SECRET = "the colour of the okapi is 7731"
-SUMMARY = (
-    "## Goal\nFix the failing login test."
-    "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
-    "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
-    "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
-)
+SUMMARY = summary_about("Fix the failing login test.")
 SMALL = {"token_budget": 8_000, "keep_recent_tokens": 1_000, "preserve_messages": 1}
 
 

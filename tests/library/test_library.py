@@ -13,7 +13,7 @@ import context_compression
 from context_compression import Result, Session, Store, acompress, compress
 from context_compression.doors.conversations import Conversations
 from context_compression.hooks.requests import session_of
-from context_compression.testing import conversation
+from context_compression.testing import conversation, summary_about
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace
 
@@ -92,16 +92,7 @@ BY_MODEL: dict[str, Any] = {"summary_model": "claude-haiku-4-5"}
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesAPI]:
-    with MessagesAPI(
-        [
-            (
-                "## Goal\nShip the build."
-                "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
-                "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
-                "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
-            )
-        ]
-    ) as api:
+    with MessagesAPI([summary_about("Ship the build.")]) as api:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", api.base_url)
         yield api

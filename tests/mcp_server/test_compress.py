@@ -20,7 +20,7 @@ from mcp_door import (
 from context_compression import Session, count_tokens
 from context_compression.cli import json_output
 from context_compression.doors.conversations import Conversations
-from context_compression.testing import conversation
+from context_compression.testing import conversation, summary_about
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -717,12 +717,7 @@ async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
             client,
             "context_compress",
             plan_id=plan,
-            summary=(
-                "## Goal\nAs before."
-                "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
-                "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
-                "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
-            ),
+            summary=summary_about("As before."),
         )
 
     status = await ask(client, "context_status", conversation="s-1")

@@ -31,6 +31,7 @@ __all__ = [
     "run",
     "said_by_model",
     "said_by_user",
+    "summary_about",
     "tool_step",
 ]
 
@@ -155,6 +156,16 @@ def tool_step(
     return WRITERS[dialect].step(Step(runs, says, thought, redacted, answered))
 
 
+def summary_about(goal: str) -> str:
+    """A summary of any `conversation`, as a model might write it."""
+    return (
+        f"## Goal\n{goal}\n\n## Progress\nThe connect, session, token, cache, index, worker, "
+        "request, handler, config, retry, buffer, query, login, timeout, header and schema modules "
+        "under src were read, and pytest saw an AssertionError in some.\n\n"
+        "## Next Steps\nRun pytest on src/login and src/cache again."
+    )
+
+
 class ScriptedSummarizer:
     """Answers each request with the next entry of a script, or raises it if it is an exception.
 
@@ -178,5 +189,6 @@ class ScriptedSummarizer:
 
 def _beginning_of(request: SummaryRequest) -> str:
     """A summary that tells how the record of a request begins."""
-    words = " ".join(request.prompt.split()[1:BEGINNING_WORDS])
+    record = request.prompt.partition("</conversation>")[0]
+    words = " ".join(record.split()[1:BEGINNING_WORDS])
     return f"## Goal\nAs before.\n\n## Critical Context\n{words[:BEGINNING_CHARS]}"

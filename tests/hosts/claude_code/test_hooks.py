@@ -19,7 +19,7 @@ from context_compression.conversation.refs import ref_of
 from context_compression.hooks.host_compaction import INSTRUCTIONS
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
-from context_compression.testing import conversation, log
+from context_compression.testing import conversation, log, summary_about
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace
 
@@ -833,16 +833,7 @@ async def test_automatic_compactions_are_the_hosts_where_ours_are_off(tmp_path: 
 
 
 async def test_a_model_that_the_user_has_named_writes_the_summary(tmp_path: Path) -> None:
-    with MessagesAPI(
-        [
-            (
-                "## Goal\nFind out why the login fails."
-                "\n\n## Progress\nThe connect, session, token, cache, index, worker, request, handler, config, "
-                "retry, buffer, query, login, timeout, header and schema modules under src were read, and pytest "
-                "saw an AssertionError in some.\n\n## Next Steps\nRun pytest on src/login and src/cache again."
-            )
-        ]
-    ) as api:
+    with MessagesAPI([summary_about("Find out why the login fails.")]) as api:
         environ = {
             "CONTEXT_COMPRESSION_SUMMARY_MODEL": "claude-test-1",
             "CONTEXT_COMPRESSION_STRATEGY": "summarize",

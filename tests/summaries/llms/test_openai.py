@@ -512,7 +512,9 @@ def test_openai_itself_is_asked_with_the_new_name_of_the_limit(host: str, name: 
 async def test_a_summary_of_a_long_conversation_is_written_and_checked(tmp_path: Path):
     secret = "sk-proj-" + "Ab3" * 16
     messages = [*conversation(12), {"role": "user", "content": f"The key is {secret}. Go on."}]
-    answer = "## Goal\nFix src/no/such_file_9417.py; see ticket INVENTED-77123."
+    sections = ("Goal", "Progress", "Key Decisions", "Next Steps")
+    words = "Fix src/no/such_file_9417.py as the user asked; see ticket INVENTED-77123. Go on."
+    answer = "\n\n".join(f"## {section}\n{words}" for section in sections)
     with ChatAPI([answer]) as api:
         writer = OpenAISummarizer(MODEL, base_url=api.base_url, environ={}, sleep=no_sleep)
         session = Session(tmp_path, "s", summarizer=writer)

@@ -127,7 +127,7 @@ def ends_and_errors(text: str, chars: int) -> list[Span]:
     last = fitting(errors[len(first) :][::-1], for_errors // 2)
     spans = [*landmarks(text, for_errors), *first, *last]
     left = chars - sum(end - start for start, end in {*spans})
-    if not measured.ENDING_CHARS <= left < stop:
+    if not 0 < left < stop:
         return spans
     return [*spans, *outer_parts(text[:stop], left, LINE_END)]
 
