@@ -168,7 +168,7 @@ def seeded(random: Random) -> tuple[list[dict[str, Any]], list[str]]:
             noise = "\n".join(f"line {n} of it" for n in range(random.randrange(400)))
             texts.append(f"{noise}\n{carried(text)}\n{noise}")
         asked, told, given, answered = ("\n".join(texts[at : at + 2]) for at in (0, 2, 4, 6))
-        messages.append({"role": "user", "content": f"Step {turn}: {asked}"})
+        messages.append({"role": "user", "content": f"Step {turn} in src/mend.py: {asked}"})
         run = Run(f"c{turn}", "Bash", {"command": given}, answered)
         messages += tool_step([run], "anthropic")
         messages.append({"role": "assistant", "content": told})
@@ -185,7 +185,10 @@ def test_no_secret_of_a_transcript_reaches_the_model(
     from context_compression.summaries.llms.anthropic import AnthropicSummarizer
 
     messages, secrets = seeded(Random(seed))
-    with MessagesAPI(["## Goal\nTo mend it."]) as api:
+    steps = " ".join(
+        f"Step {n} of src/mend.py printed line {n} of it and line {n + 1} of it." for n in range(9)
+    )
+    with MessagesAPI([f"## Goal\nTo mend src/mend.py.\n\n## Progress\n{steps}"]) as api:
         client = AsyncAnthropic(api_key="any", base_url=api.base_url, max_retries=0)
         result = compress(
             messages,

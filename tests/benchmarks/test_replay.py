@@ -29,7 +29,6 @@ RECORDED = {
 """How many messages of each are run: enough to be compressed at least once at 30,000 tokens."""
 LONG = {"codex-agentv-2c00582a": 270, "claude-code-cli-43d5a694": 276}
 """Run as a whole: enough for 120,000 tokens, too."""
-SUMMARY = "## Goal\nAs the user said.\n\n## Next Steps\nGo on."
 
 
 @cache
@@ -46,7 +45,7 @@ class Replay:
         settings = {"token_budget": budget} | ({"summary_role": role} if role else {})
         self.session = Session(
             folder, "s", settings=settings, on_event=self.events.append,
-            summarizer=ScriptedSummarizer(SUMMARY) if role else None,
+            summarizer=ScriptedSummarizer() if role else None,
         )  # fmt: skip
         self.recorded: Messages = []
         self.refs: dict[str, None] = {}

@@ -243,15 +243,20 @@ def test_any_way_to_count_keeps_the_budget(count: Callable[[str], int] | None) -
         assert result.target_tokens == wanted
 
 
+GRANITE = "## Goal\nTo speak of granite.\n\n## Next Steps\n" + "Go on with the granite. " * 9
+
+
 def test_where_nobody_knows_the_dialect_of_plain_texts_no_summary_leaves_the_messages() -> None:
     plain = [
-        {"role": role, "content": f"{role} says {n} " * 40}
+        {"role": role, "content": f"{role} says {n} of granite " * 40}
         for n in range(40)
         for role in ("user", "assistant")
     ]
 
-    other = summarized(plain, None, model="gpt-5")
-    claude = summarized(plain, None, model="claude-sonnet-4-5")
+    other, claude = (
+        summarized(plain, None, model=model, summarizer=ScriptedSummarizer(GRANITE))
+        for model in ("gpt-5", "claude-sonnet-4-5")
+    )
 
     assert other.messages[0]["content"].startswith(MARK)
     assert other.system is None
@@ -395,7 +400,7 @@ def test_a_caller_who_begins_anew_has_no_summary_of_what_is_there_again(tmp_path
 
     again = session.compress(messages=work(0, 30), **options)
 
-    assert again.messages == first.messages
+    assert again.messages[1:] == first.messages[1:]  # the first holds excerpts in the room left
     assert str(again.system).replace("III", "I") == first.system
     assert session.undo() == work(0, 30)
     assert session.system == "Be brief."

@@ -17,8 +17,8 @@ ROOM = {"token_budget": 40_000}
 
 @every_door
 def test_what_was_asked_for_is_whole_each_time_it_is_asked_for(door: Door) -> None:
-    if door.replaces or door.is_refused:
-        return
+    if door.replaces or door.is_refused or door.name == "undo":
+        return  # it compresses because it was told to
 
     def law(door: Door, reading: Reading, data: st.DataObject) -> None:
         for request in door.requests(reading.talk, Ask(1.0, ROOM, restores=True)):

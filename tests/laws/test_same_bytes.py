@@ -9,7 +9,8 @@ from talks import SMALL, Talk, broken_talks, shares, talks
 from context_compression.conversation.refs import canonical
 
 
-def same_bytes(door: Door, talk: Talk, asked: Ask) -> None:
+def same_bytes(door: Door, talk: Talk, asked: Ask, *, is_damaged: bool = False) -> None:
+    """A repair may write what stands elsewhere, so damaged talks are compared by bytes only."""
     dialect, messages = talk
     given = deepcopy(messages)
 
@@ -19,7 +20,7 @@ def same_bytes(door: Door, talk: Talk, asked: Ask) -> None:
     assert canonical(messages) == canonical(given), "the input was changed"
     views = [[canonical(each.view) for each in requests] for requests in (first, again)]
     assert views[0] == views[1]
-    if door.makes_own:
+    if door.makes_own or is_damaged:
         return
     for request in first:
         history, view = request.objects or (request.history, request.view)
@@ -40,7 +41,7 @@ def test_the_same_conversation_gives_the_same_bytes(door: Door) -> None:
 @every_door
 def test_the_same_damaged_conversation_gives_the_same_bytes(door: Door) -> None:
     def law(door: Door, talk: Talk, data: st.DataObject) -> None:
-        same_bytes(door, talk, Ask(data.draw(shares), SMALL))
+        same_bytes(door, talk, Ask(data.draw(shares), SMALL), is_damaged=True)
 
     holds(door, broken_talks, law)
 

@@ -609,7 +609,7 @@ async def test_a_summary_in_the_system_prompt_goes_out_with_every_request(
     folder: Path, both: Any, system: Any
 ):
     with MessagesAPI([*map(calling, range(30)), DONE]) as api:
-        model = ScriptedSummarizer("## Goal\nRead all parts.")
+        model = ScriptedSummarizer()
         settings = {"summary_role": "system", "strategy": "summarize"}
         chat = Conversing(folder, api, settings=settings, summarizer=model)
 

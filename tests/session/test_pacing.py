@@ -464,8 +464,8 @@ SUMMARIZING = """
 import sys
 from context_compression import Session
 from context_compression.testing import ScriptedSummarizer
-session = Session(sys.argv[1], "s", summarizer=ScriptedSummarizer(sys.argv[2]))
-for target in map(int, sys.argv[3:]):
+session = Session(sys.argv[1], "s", summarizer=ScriptedSummarizer())
+for target in map(int, sys.argv[2:]):
     session.record({"role": "user", "content": f"for {target}"})
     session.compress(strategy="summarize", target_tokens=target)
 """
@@ -477,7 +477,7 @@ def test_processes_that_summarise_the_same_conversation_take_turns(tmp_path: Pat
 
     def start(*targets: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", SUMMARIZING, str(tmp_path), SUMMARY, *targets],
+            [sys.executable, "-c", SUMMARIZING, str(tmp_path), *targets],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
