@@ -52,7 +52,8 @@ def rules_in(
     """
     numbered = [*texts]
     whole = _typed_if_little(plan, numbered, room)
-    talk = plan.is_talk_of_two  # advice between friends has the form of a rule, too
+    # advice between friends has the form of a rule, too; where tools work, nobody gives such advice
+    talk = plan.is_talk_of_two and not any(m.calls or m.results for m in plan.messages)
     by_text: dict[str, tuple[tuple[int, int, int], Rule]] = {}
     for number, text in numbered:
         if number in whole:
