@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 import pytest
-from doors import Door
+from door import Door
 from talks import Talk, in_dialect
 
 RECORDED = "claude-code-agentv-ce5dc297"

@@ -2,9 +2,9 @@
 
 from every_door import Ask, Door, every_door, holds
 from hypothesis import strategies as st
+from spoken_texts import text_of
 from talks import SMALL, Talk, shares, talks
 from tasks import Task, tasks
-from texts import text_of
 
 from context_compression import count_tokens
 

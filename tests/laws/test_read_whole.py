@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from every_door import Ask, Door, every_door, holds
 from hypothesis import strategies as st
+from spoken_texts import text_of
 from tasks import QUESTIONS, Reading, readings
-from texts import text_of
 
 from context_compression import Session
 from context_compression.conversation.messages import ToolCall

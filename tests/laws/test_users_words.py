@@ -5,9 +5,9 @@ from functools import partial
 
 from every_door import Ask, Door, Request, every_door, holds
 from hypothesis import strategies as st
+from spoken_texts import text_of, texts_by_user
 from talks import SMALL, Talk, shares, talks
 from tasks import FORGED, Task, tasks
-from texts import text_of, texts_by_user
 
 from context_compression import count_tokens
 from context_compression.compression.prepared import as_a_harness_wrote

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from doors import Ask, Door, Request, of_session, session_in
+from door import Ask, Door, Request, of_session, session_in
 from generated import Messages
 
 from context_compression.integrations.translation import Translation, fit

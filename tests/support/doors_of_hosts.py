@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from click.testing import CliRunner
-from doors import STORE, Ask, Door, Request, in_store, of_session, session_in
+from door import STORE, Ask, Door, Request, in_store, of_session, session_in
 from generated import Messages
 from mcp import Client
 from mcp_door import Answer, ask, connected, workspace_in, write_transcript

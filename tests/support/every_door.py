@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from doors import STORE, About, Ask, Door, Request, in_store, of_session, session_in
+from door import STORE, About, Ask, Door, Request, in_store, of_session, session_in
 from doors_of_frameworks import OF_FRAMEWORKS
 from doors_of_hosts import OF_HOSTS
 from generated import Messages
