@@ -45,7 +45,8 @@ RECENT = 12
 """How many messages before a result its preview may follow: it prefers lines with their names."""
 FOLDER = ".compression/"
 REF_IN_NAME = re.compile(rf"offloaded[/\\\\]({REF})\b")
-COMPLETE = "nothing is left out: lines that differ only in numbers are a letter and the numbers"
+COMPLETE = "lines that differ only in numbers are a letter and the numbers; … marks what is cut"
+"""What an output in patterns says of itself; it stays true if it is shortened further."""
 WORTH_PATTERNS = 0.25
 """Share of a result that patterns must free; else it is easier to read as it came."""
 
