@@ -10,12 +10,13 @@ from click.testing import CliRunner, Result
 from mcp_door import ask, connected, everything_in, workspace_in, write_transcript
 
 from context_compression.cli import main
+from context_compression.testing import summary_about
 
 from .conftest import conversation
 
 Run = Callable[..., Result]
 REPEATED = "already compressed; nothing was archived again"
-SUMMARY = "## Goal\nRead all parts.\n\n## Progress\nParts 0 to 6 were read; nothing was changed."
+SUMMARY = summary_about("Read all parts.")
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ async def test_half_characters_do_not_break_the_wire(tmp_path: Path) -> None:
     write_messages(tmp_path / "talk.json", messages)
 
     async with Client(server(tmp_path)) as client:
-        done = await ask(client, "context_compress", conversation="talk.json", target_tokens=20)
+        done = await ask(client, "context_compress", conversation="talk.json", target_tokens=90)
         back = await ask(client, "context_restore", ref=next(iter(done.facts["refs"])))
 
     assert r"a \ud83d b" in back.text

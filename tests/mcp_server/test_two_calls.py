@@ -25,8 +25,8 @@ ASKED: dict[str, Any] = {"strategy": "summarize", "target_tokens": 9_000}
 SUMMARY = (
     "## Goal\nFix the build: find why the tests of src/session and src/login fail.\n\n"
     "## Progress\nThe connect, cache, worker, handler and buffer modules were read, and pytest "
-    "reported an AssertionError in some of them.\n\n## Key Decisions\nKeep the token index as "
-    "it is.\n\n## Next Steps\nRun the tests."
+    "reported an AssertionError in some of them, as the user had said of src/session.\n\n"
+    "## Key Decisions\nKeep the token index as it is.\n\n## Next Steps\nRun the tests."
 )
 
 

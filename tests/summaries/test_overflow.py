@@ -306,3 +306,16 @@ def test_a_stop_reason_can_say_it() -> None:
     assert silent_overflow("model_context_window_exceeded", 10, 5, 200_000)
     assert not silent_overflow("tool_use", 10, 5, 200_000)
     assert not silent_overflow(None, 210_000, 5, 200_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<html><head><title>413 Request Entity Too Large</title></head></html>",
+        "prompt is too long: 213462 tokens > 001 maximum",
+        "request too large: the limit is 32000000 bytes",
+        "prompt is too long; the limit is 2000 messages",
+    ],
+)
+def test_numbers_of_other_things_name_no_window(text: str) -> None:
+    assert window_named(text) is None

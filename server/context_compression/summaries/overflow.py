@@ -71,18 +71,22 @@ N = r"(\d[\d,_]{2,14})"
 """A number of tokens, with or without separators. A smaller number is a code, or a part of a text.
 """
 WINDOW = (
-    rf"> ?{N}\b",  # Anthropic: 213462 tokens > 200000 maximum
-    rf"\bn_ctx\W{{1,5}}{N}\b",  # llama.cpp
-    rf"(?:<=|less than|at most|up to|cannot exceed|no more than) {N}\b",  # TGI, Cohere
-    rf"\b(?:limit|allowed|maximum)(?: is| of| ?[:=(]){{1,3}} ?{N}\b",
+    rf"(?:\d|\btokens) > {N}",  # Anthropic: 213462 tokens > 200000 maximum
+    rf"\bn_ctx\W{{1,5}}{N}",  # llama.cpp
+    rf"(?:<=|less than|at most|up to|cannot exceed|no more than) {N}",  # TGI, Cohere
+    rf"\b(?:limit|allowed|maximum)(?: is| of| ?[:=(]){{1,3}} ?{N}",
     rf"\b(?:max(?:imum)?|context|model|configured)\b[^.\d]{{0,30}}(?:length|size|window)"
-    rf"(?: is| of| only| ?[:=(]){{0,3}} ?{N}\b",  # most
-    rf"\bshould be \[\d{{1,3}}, ?{N}\b",  # DashScope
+    rf"(?: is| of| only| ?[:=(]){{0,3}} ?{N}",  # most
+    rf"\bshould be \[\d{{1,3}}, ?{N}",  # DashScope
     rf"\b(?:with|your) {N}[- ](?:maximum context|tokens?\b)",  # Mistral
-    rf"(?:长度|上下文|限制)[^\d.]{{0,8}}{N}\b",
+    rf"(?:长度|上下文|限制)[^\d.]{{0,8}}{N}",
 )
 """How errors name a window, the surest first."""
-WINDOW_NAMED = tuple(re.compile(pattern, re.I) for pattern in WINDOW)
+NOT_TOKENS = r"\b(?!\.\d| ?(?:messages?|requests?|images?|files?|bytes|seconds|[kmg]i?b)\b)"
+"""What may follow the number of a window: limits of other things have it, too."""
+WINDOW_NAMED = tuple(re.compile(f"(?:{pattern}){NOT_TOKENS}", re.I) for pattern in WINDOW)
+LEAST_WINDOW = 1_000
+"""A smaller number names no window: it is a code, or the window is too small for any summary."""
 NUMBER = re.compile(rf"(?<![\w.-]){N}\b(?![.-]?\w)")
 
 FOREIGN_THINKING = re.compile(r"\bbound to (?:a different|another) conversation\b", re.I)
@@ -138,6 +142,8 @@ def window_named(error: BaseException | Mapping[str, Any] | str) -> NamedWindow 
     for text in (text[:LONGEST_TEXT] for text in _texts_with_numbers(error)):
         if found := next(filter(None, (named.search(text) for named in WINDOW_NAMED)), None):
             tokens = _number(found[1])
+            if tokens < LEAST_WINDOW:
+                continue
             numbers = map(_number, NUMBER.findall(text))
             return NamedWindow(tokens, max((n for n in numbers if n > tokens), default=0))
     return None
