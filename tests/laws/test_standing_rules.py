@@ -19,7 +19,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.strategies.filling.standing import standing_rules
 from context_compression.strategies.measured import RULES_SHARE
-from context_compression.testing import ScriptedSummarizer
+from context_compression.testing import Run, ScriptedSummarizer, said_by_user, tool_step
 from context_compression.testing import conversation as talk_with_tools
 
 SUMMARY = "## Goal\nMend the parser.\n\n## Progress\n### Done\n- All tests were read.\n"
@@ -175,3 +175,17 @@ def test_in_a_recorded_conversation_the_standing_rules_stand_in_each_view(
 
 def texts_in(message: Message) -> Iterator[str]:
     return (text for block in message.blocks for text in texts_of(block))
+
+
+def test_a_rule_in_a_note_is_the_users_after_another_compression_to_the_minimum() -> None:
+    messages = [said_by_user("Refactor the parser. Never edit src/f3.py.", "anthropic")]
+
+    for number in range(4):
+        run = Run(f"c{number}", "Bash", {"command": f"make {number}"}, f"line {number}\n" * 900)
+        messages += tool_step([run], "anthropic")
+        messages += [{"role": "assistant", "content": "Done."}, said_by_user("Go on.", "anthropic")]
+        with pytest.raises(BudgetTooSmall) as refused:
+            compress(messages, target_tokens=1)
+        messages = [*compress(messages, target_tokens=refused.value.floor_tokens).messages]
+
+        assert "Never edit src/f3.py." in str(messages), number

@@ -12,7 +12,8 @@ import pytest
 from full_disk import a_disk_that_takes
 from provider import refused
 
-from context_compression import Session, count_tokens
+from context_compression import Session, count_tokens, restore_tool
+from context_compression.conversation.refs import ref_of
 from context_compression.settings import Settings
 from context_compression.testing import Run, ScriptedSummarizer, said_by_user, tool_step
 
@@ -304,3 +305,17 @@ def test_a_request_overtaken_by_another_thread_never_sends_its_messages(
 
     with a_disk_that_takes(0):
         assert session.fit([*theirs, *step(1)]) == [*theirs, *step(1)]
+
+
+def test_a_text_that_was_restored_and_exceeds_the_window_comes_as_a_preview(tmp_path: Path) -> None:
+    session = Session(tmp_path, "s", settings={"token_budget": 4_000})
+    tool, text = restore_tool(session), "\n".join(f"def part_{n}(): return {n}" for n in range(600))
+    history = [{"role": "user", "content": "Read it."}]
+    sent: Any = None
+    for number in range(3):
+        if number == 1:
+            tool.answer({"ref": ref_of(text)})
+        history += tool_step([Run(f"c{number}", "Read", {"path": "a.py"}, text)], "anthropic")
+        sent = session.fit(history, tools=[tool.anthropic])
+
+    assert count_tokens(sent, tools=[tool.anthropic]) < 4_000

@@ -15,7 +15,7 @@ from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.declared import with_declarations
-from context_compression.strategies.filling.assembling import notes_of
+from context_compression.strategies.filling.assembling import notes_of, with_labels_of_notes
 from context_compression.strategies.filling.standing import standing_rules, with_rules_shown
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
@@ -38,7 +38,8 @@ def floor(plan: Plan) -> Floor:
     """The smallest view of a plan; its tokens are without system prompt and tool schemas."""
     forms = Forms(plan)
     bare = _shaped(forms, Form.LEAST)
-    kept, quoted = with_rules_shown(forms, anchored_forms(plan, Form.LEAST))
+    kept, rules = with_rules_shown(forms, anchored_forms(plan, Form.LEAST))
+    quoted = {i: with_labels_of_notes(forms.quoting, i, slots) for i, slots in rules.items()}
     view = {**with_declarations(plan, kept)}
     notes = notes_of(forms.quoting, view, quoted, 0)
     total = cost(plan, kept, notes)

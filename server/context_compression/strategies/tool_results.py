@@ -169,7 +169,10 @@ def with_short_results(
     def settle(result: ToolResult, slot: int) -> ToolResult:
         name = names.get(result.call_id, "tool")
         archive = plan.archive
-        if name.endswith("context_restore") or archive.ref_of(result.text) in archive.restored:
+        if name.endswith("context_restore"):
+            return result
+        fits = tokens_of_text(result, plan.counter) <= plan.settings.threshold_tokens
+        if fits and archive.ref_of(result.text) in archive.restored:
             return result
         if is_typed_answer(result, plan.counter):
             return result

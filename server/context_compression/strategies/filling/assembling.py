@@ -41,7 +41,7 @@ def assembled(
     view, quoted = dict(base.shown), dict[int, Slots]()
     for index in [*slots_of]:
         # spans are released once they are shown, because there may be many pieces
-        slots = _with_labels_of_notes(base, index, slots_of.pop(index))
+        slots = with_labels_of_notes(base.quoting, index, slots_of.pop(index))
         if index in base.kept:
             view[index] = base.forms.shaped(index, base.kept[index], slots)
         elif index >= base.first and _stands_alone(base, index):
@@ -52,11 +52,11 @@ def assembled(
     return view, notes_of(base.quoting, view, quoted, mark_tokens, base.room)
 
 
-def _with_labels_of_notes(base: KeptMessages, index: int, slots: Slots) -> Slots:
+def with_labels_of_notes(quoting: Quoting, index: int, slots: Slots) -> Slots:
     """The spans of a message; in a note of this package with the labels of the quotes."""
-    blocks = base.plan.messages[index].blocks
+    blocks = quoting.plan.messages[index].blocks
     return {
-        (slot, key): label_quotes(block.text, spans, base.quoting.label_begins)
+        (slot, key): label_quotes(block.text, spans, quoting.label_begins)
         if isinstance(block := blocks[slot], Text) and holds_excerpts(block.text)
         else spans
         for (slot, key), spans in slots.items()
