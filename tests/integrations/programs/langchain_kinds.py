@@ -132,7 +132,7 @@ def every_kind():
     ]  # fmt: skip
     for n in range(20):
         messages += [calling(n=n), ToolMessage(log(n), tool_call_id=f"logs-{n}", id=f"log-{n}")]
-    return messages
+    return [*messages, AIMessage("All are read."), HumanMessage("And now?", id="h3")]
 
 
 def in_a_graph_of_ones_own():

@@ -9,10 +9,11 @@ import re
 import runpy
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from io import StringIO
 from operator import is_
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from agent_runs import log
@@ -187,16 +188,18 @@ async def ways() -> dict[str, Any]:
             pass
 
     async def last_request(way: str) -> list[str]:
-        # paths of one length: notes name files, and all is counted
-        watching, ours = Watching(), ContextCompression(store=f"{way:_<6}", settings=SETTINGS)
-        agent = agent_with(Model(), ours, watching)
-        options: dict[str, Any] = {"usage_limits": LIMITS, "conversation_id": "one"}
-        if way == "sync":
-            await asyncio.to_thread(agent.run_sync, PROMPT, **options)
-        else:
-            handler = streamed if way == "stream" else None
-            await agent.run(PROMPT, event_stream_handler=handler, **options)
-        return [text.replace(f"{way:_<6}", "store") for text in shown(watching.requests[-1])]
+        with chdir(
+            mkdtemp(dir=".")
+        ):  # notes name files, and may be quoted under a ref of their own
+            watching, ours = Watching(), ContextCompression(store="store", settings=SETTINGS)
+            agent = agent_with(Model(), ours, watching)
+            options: dict[str, Any] = {"usage_limits": LIMITS, "conversation_id": "one"}
+            if way == "sync":
+                await asyncio.to_thread(agent.run_sync, PROMPT, **options)
+            else:
+                handler = streamed if way == "stream" else None
+                await agent.run(PROMPT, event_stream_handler=handler, **options)
+            return shown(watching.requests[-1])
 
     seen = [await last_request(way) for way in ("async", "sync", "stream")]
     return {
