@@ -282,10 +282,12 @@ def test_a_fork_goes_on_from_the_copies_it_holds(kind: str, left: int, host: Sec
     assert hosts.read(path).missing == []
 
 
-def linked(host: SecondHost, base: str, session: str, kind: str, at: str, *rows: object) -> Path:
+def linked(
+    host: SecondHost, base: str, session: str, kind: str, at: str, *rows: tuple[str, Row]
+) -> Path:
     """A fork that holds only rows of its own."""
     boundary = json.dumps({"type": kind, "messageID": at})
-    return host.keep(session, list(rows), start=20, fork_session_id=base, fork_boundary=boundary)  # pyright: ignore[reportArgumentType]
+    return host.keep(session, list(rows), start=20, fork_session_id=base, fork_boundary=boundary)
 
 
 ROWS = st.lists(st.sampled_from([user("U."), answer("A."), *TALK, checkpoint("C.")]), min_size=1)
