@@ -16,8 +16,9 @@ from context_compression.session.following import check_list
 from context_compression.session.pacing import Announcer, Event, Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.threads import acquired, in_thread, same_signature_as
-from context_compression.session.triggers import Error, after_refusal, before_request
+from context_compression.session.triggers import after_refusal, before_request
 from context_compression.store.log import FITTING_SECONDS
+from context_compression.summaries.error_texts import Error
 from context_compression.summaries.summarizer import Summarizer
 
 if TYPE_CHECKING:

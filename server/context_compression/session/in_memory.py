@@ -24,10 +24,11 @@ from context_compression.session.growing import is_much_larger, room_of
 from context_compression.session.outgoing import Outgoing, told
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.status import Status, status_of
-from context_compression.session.triggers import Error, target_after
+from context_compression.session.triggers import target_after
 from context_compression.session.unread import Followed, readable, with_unread
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
+from context_compression.summaries.error_texts import Error
 from context_compression.summaries.overflow import is_foreign_thinking
 from context_compression.tokens import Anchor
 from context_compression.tokens.usage import usage

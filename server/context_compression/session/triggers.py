@@ -1,18 +1,17 @@
 """Plans the compressions that a session starts itself: when one is due, and after a refusal."""
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from context_compression.session.compressing import PlannedCompression
 from context_compression.session.pacing import Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import due
 from context_compression.settings import Settings
+from context_compression.summaries.error_texts import Error
 from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
 from context_compression.tokens.usage import Usage
 
-Error: TypeAlias = BaseException | Mapping[str, Any] | str
-"""A provider's refusal: the exception, the body of its answer, or a text."""
 MUST_ANSWER: Mapping[str, Any] = {"must_answer": True}
 """The option of a compression before a request that goes out in any case."""
 

@@ -8,6 +8,7 @@ The strategy `summarize` decides when a summary is made, and what else a view ke
     prompts/           the instructions; a file of the user may replace each
     acceptance.py      whether an answer is a summary
     record.py          `SummaryRecord`: what a summary covers, and its cost
+    error_texts.py     the texts and statuses of an error of a provider, whatever it holds
     overflow.py        whether an error of a provider means "too long"
     llms/              a module for each way to call a model
 """

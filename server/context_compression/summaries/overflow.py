@@ -5,12 +5,16 @@ Errors about rate limits or the length of the answer use the same words, so they
 Many name the limit as well (`window_named`), so that the next request can be as large as it may be.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
-from context_compression.conversation.messages import is_object, strings_in
+from context_compression.summaries.error_texts import (
+    Error,
+    objects_of_error,
+    statuses_of,
+    texts_of_error,
+)
 
 LONGEST_TEXT = 4000
 """How many characters of each text are searched: providers may echo the request."""
@@ -92,9 +96,7 @@ NUMBER = re.compile(rf"(?<![\w.-]){N}\b(?![.-]?\w)")
 FOREIGN_THINKING = re.compile(r"\bbound to (?:a different|another) conversation\b", re.I)
 
 
-def is_overflow(
-    error: BaseException | Mapping[str, Any] | str, *, provider: str | None = None
-) -> bool:
+def is_overflow(error: Error, *, provider: str | None = None) -> bool:
     """Whether a provider refused a request because the conversation is too long.
 
     `is_overflow("prompt is too long: 213462 tokens > 200000 maximum")` -> `True`
@@ -105,8 +107,8 @@ def is_overflow(
         provider: needed for Cerebras, which refuses with a bare 400; from other providers, a bare
             400 may mean anything.
     """
-    texts = [text[:LONGEST_TEXT] for text in _texts(error)]
-    statuses = _statuses(error)
+    texts = [text[:LONGEST_TEXT] for text in texts_of_error(error)]
+    statuses = statuses_of(error)
     for text in texts:
         if (status := STATUS.search(text)) and (text == error or len(text) > 3):
             statuses.add(int(status[1]))  # a bare number in a body is no status
@@ -131,7 +133,7 @@ class NamedWindow(NamedTuple):
     used: int = 0
 
 
-def window_named(error: BaseException | Mapping[str, Any] | str) -> NamedWindow | None:
+def window_named(error: Error) -> NamedWindow | None:
     """The window that an error names; `None` if it names none.
 
     `window_named("prompt is too long: 213462 tokens > 200000 maximum")` -> `(200000, 213462)`
@@ -139,7 +141,9 @@ def window_named(error: BaseException | Mapping[str, Any] | str) -> NamedWindow 
     Args:
         error: as `is_overflow`, of which it must be one.
     """
-    for text in (text[:LONGEST_TEXT] for text in _texts_with_numbers(error)):
+    for text in (
+        text[:LONGEST_TEXT] for text in chain(texts_of_error(error), objects_of_error(error))
+    ):
         if found := next(filter(None, (named.search(text) for named in WINDOW_NAMED)), None):
             tokens = _number(found[1])
             if tokens < LEAST_WINDOW:
@@ -153,7 +157,7 @@ def _number(digits: str) -> int:
     return int(digits.replace(",", "").replace("_", ""))
 
 
-def is_foreign_thinking(error: BaseException | Mapping[str, Any] | str) -> bool:
+def is_foreign_thinking(error: Error) -> bool:
     """Whether a provider refused thinking because the messages before it have changed.
 
     Anthropic reports that for a `signature`, with status 400 (Claude docs, "Fix a thinking block
@@ -162,7 +166,7 @@ def is_foreign_thinking(error: BaseException | Mapping[str, Any] | str) -> bool:
     Args:
         error: as `is_overflow`.
     """
-    return any(FOREIGN_THINKING.search(text[:LONGEST_TEXT]) for text in _texts(error))
+    return any(FOREIGN_THINKING.search(text[:LONGEST_TEXT]) for text in texts_of_error(error))
 
 
 def silent_overflow(
@@ -187,61 +191,3 @@ def silent_overflow(
             return output_tokens == 0 and input_tokens >= FULL_WINDOW * window
         case _:
             return False
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An exception and those it was raised from; frameworks wrap the provider's exception."""
-    seen: set[int] = set()
-    at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        seen.add(id(at))
-        yield at
-        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
-
-
-def _texts(error: BaseException | Mapping[str, Any] | str) -> Iterator[str]:
-    if isinstance(error, str):
-        yield error
-    elif isinstance(error, BaseException):
-        for link in _chain(error):
-            yield type(link).__name__
-            yield str(link)
-            for name in ("message", "body", "type", "code"):
-                yield from strings_in(getattr(link, name, None))
-            yield from strings_in(_answer(link))
-    else:
-        yield from strings_in(error)
-
-
-def _texts_with_numbers(error: BaseException | Mapping[str, Any] | str) -> Iterator[str]:
-    """The texts, and the objects of a body as JSON: llama.cpp names its window in a field."""
-    yield from _texts(error)
-    bodies = [error] if is_object(error) else []
-    if isinstance(error, BaseException):
-        bodies = [getattr(link, "body", None) for link in _chain(error)]
-    for body in filter(is_object, bodies):
-        yield json.dumps(body, default=str)
-
-
-def _answer(error: BaseException) -> str | None:
-    """The text of the answer in an HTTP client's exception, if the answer was read."""
-    try:
-        text = getattr(getattr(error, "response", None), "text", None)
-    except Exception:  # clients such as httpx raise if a stream was not read
-        return None
-    return text if isinstance(text, str) else None
-
-
-def _statuses(error: BaseException | Mapping[str, Any] | str) -> set[int]:
-    values: list[Any] = []
-    if isinstance(error, BaseException):
-        for link in _chain(error):
-            for holder in (link, getattr(link, "response", None)):
-                values += [
-                    getattr(holder, name, None) for name in ("status_code", "status", "code")
-                ]
-    elif is_object(error):
-        for holder in (error, error.get("error")):
-            if is_object(holder):
-                values += [holder.get(name) for name in ("status_code", "status", "code")]
-    return {value for value in values if isinstance(value, int)}

@@ -5,10 +5,12 @@ names of their classes: some versions use `httpx`, others `httpx2`, and neither 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.summaries.error_texts import plain
 from context_compression.summaries.overflow import is_overflow, window_named
 from context_compression.summaries.summarizer import SummaryReply
 
@@ -138,8 +140,9 @@ def host_of(client: Any) -> str:
 
 def _answered_with(error: Any, client: Any, model: str, provider: Provider) -> Failure:
     """The failure for an error that the provider sent."""
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    status, codes = _status(error), {getattr(error, name, None) for name in ("code", "type")}
+    given: Any = getattr(getattr(error, "response", None), "headers", None)
+    headers: Mapping[str, Any] = given if is_object(given) else {}
+    status, codes = _status(error), {str(getattr(error, name, None)) for name in ("code", "type")}
     is_inside = getattr(error, "status_code", 200) < 400  # of an answer, so the status says nothing
     if is_inside and isinstance(error.body, str) and PAGE.match(error.body):
         text = f'{host_of(client)} answered with a web page: "{detail(error, client)}".'
@@ -186,12 +189,12 @@ def _status(error: Any) -> int:
     code = str(getattr(error, "code", None))
     if re.fullmatch("[45][0-9][0-9]", code):
         return int(code)
-    return STATUS_OF.get(getattr(error, "type", None) or "", 500)
+    return STATUS_OF.get(str(getattr(error, "type", None)), 500)
 
 
 def detail(error: Any, client: Any) -> str:
     """The provider's message, clipped and without the key, because gateways echo requests."""
-    said = error.body
+    said = plain(error.body)
     for name in ("error", "message", "detail"):
         said = said.get(name, said) if is_object(said) else said
     if is_array(said):  # FastAPI: one object for each wrong field
