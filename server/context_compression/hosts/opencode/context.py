@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from context_compression.conversation.messages import as_object, objects
+from context_compression.conversation.messages import as_object, is_object, objects
+from context_compression.hosts.opencode.cells import unread
 from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
 from context_compression.transcripts.history import Request
@@ -40,8 +41,12 @@ class Context:
     def add(self, message: StoredMessage, *, newest: bool) -> None:
         """Add a message. Calls of the newest message may still be running."""
         self._time = message.time
-        if message.about.get("role") == "user":
-            self._put("user", [block for part in message.parts for block in self._shown(part)])
+        role = message.about.get("role")
+        if role != "assistant":
+            parts = [*message.parts]
+            if role != "user":
+                parts.insert(0, unread("message without a role", message.about))
+            self._put("user", [block for part in parts for block in self._shown(part)])
         elif not _is_lost(message):
             if request := request_of(message, len(self.messages)):
                 self.requests.append(request)
@@ -116,11 +121,15 @@ class Context:
                 if about.get("interrupted") is True and isinstance(about.get("output"), str):
                     yield result(id, about["output"])
                 else:
-                    yield result(id, string(state, "error"), failed=True)
+                    yield result(id, _output(state, "error"), failed=True)
             case _ if not newest:
-                yield result(id, INTERRUPTED, failed=True)
+                said = filter(None, [string(state, "output"), INTERRUPTED])
+                yield result(id, _output({**state, "output": "\n".join(said)}), failed=True)
             case _:
                 return
+        for name in ("output", "error"):
+            if not isinstance(odd := state.get(name), str | None):
+                yield from self._strange(unread(f"{name} of a call", odd))
 
     def _note_cleared(self, tool: str, output: Any) -> None:
         if output in ("", CLEARED):
@@ -129,15 +138,22 @@ class Context:
             self.cleared.append(ClearedResult(tool, whole_text(output)))
 
     def _strange(self, part: Object) -> Iterator[Any]:
-        kind = string(part, "type") or "none"
-        if kind not in SILENT:
-            self.unknown[kind] += 1
-            yield part
+        kind, held = string(part, "type") or "none", part
+        match part:
+            case {"type": ["unread", str(kind)], "held": value}:
+                about = value if is_object(value) else {"value": value}
+                held = {**about, "type": string(about, "type") or kind}
+            case _ if kind in SILENT:
+                return
+            case _:
+                pass
+        self.unknown[kind] += 1
+        yield held
 
 
-def _output(state: Object) -> Any:
-    """The output of a call: a text, or blocks if it has attachments."""
-    output, attached = string(state, "output"), objects(state.get("attachments"))
+def _output(state: Object, name: str = "output") -> Any:
+    """The output of a call, or its error: a text, or blocks if it has attachments."""
+    output, attached = string(state, name), objects(state.get("attachments"))
     media = [linked(string(each, "url"), string(each, "mime")) for each in attached]
     return [text(output), *media] if media else output
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts.opencode.about import TITLE
+from context_compression.hosts.opencode.cells import object_in, text_of
 from context_compression.hosts.opencode.compactions import compactions_among
 from context_compression.hosts.opencode.live import Object, StoredMessage, not_reverted
 from context_compression.hosts.opencode.second_messages import as_stored
@@ -27,7 +28,7 @@ from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
 from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
 from context_compression.transcripts.generations import Generations, major
-from context_compression.transcripts.lines import LONGEST, parse, string, too_large
+from context_compression.transcripts.lines import LONGEST, string, too_large
 from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.reading import MAX_BYTES
 from context_compression.transcripts.times import seconds
@@ -64,11 +65,16 @@ class Held(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A row that was read: when it was written, its data, and their bytes."""
+    """A row that was read: its id and time, its data, and their characters."""
 
-    updated: int
+    id: str
+    updated: Any
     data: Object
     size: int
+
+
+Rows: TypeAlias = dict[tuple[str, int], Known]
+"""By table and number of the row: an id may be NULL, or that of several rows."""
 
 
 def database_of(path: Path) -> tuple[Path, str | None] | None:
@@ -99,7 +105,7 @@ class SessionReading:
     database: Path
     session: str | None
     max_bytes: int = MAX_BYTES
-    _known: dict[str, Known] = field(default_factory=dict[str, Known], repr=False)
+    _known: Rows = field(default_factory=dict[tuple[str, int], Known], repr=False)
     _summaries: Summaries = field(default_factory=Summaries, repr=False)
 
     def look(self) -> Transcript:
@@ -125,7 +131,7 @@ class SessionReading:
         return before_each(self.database / info["id"], info, [*newest_first][::-1])
 
     def _look(self, db: "sqlite3.Connection") -> Transcript:
-        used: dict[str, Known] = {}
+        used: Rows = {}
         info, newest_first, lineage = self._session(db, used)
         if lineage is not None:
             around = lineage.around(db)
@@ -140,41 +146,40 @@ class SessionReading:
         missing += transcript.missing
         return replace(transcript, warnings=warnings, missing=missing)
 
-    def _session(self, db: "sqlite3.Connection", used: dict[str, Known]) -> Held:
+    def _session(self, db: "sqlite3.Connection", used: Rows) -> Held:
         id = self.session or _only_session(self.database, db)
         for table, live in _tables(db):
             query = f"SELECT * FROM {table} WHERE id = ? AND {live}"
             if (session := db.execute(query, (id,)).fetchone()) is None:
                 continue
-            info = dict(session)
+            info = {**dict(session), "id": id}
             if table == SESSIONS:
                 _refuse_unknown(self.database / id, db)
                 lineage = lineage_of(db, info)
                 return Held(info, self._second(db, lineage, used), lineage)
-            info["revert"] = parse(str(info.get("revert")).encode())
+            info["revert"] = object_in(info.get("revert"))
             messages = self._first(db, id, used)
             return Held(info, not_reverted(messages, as_object(info["revert"])), None)
         raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
 
     def _second(
-        self, db: "sqlite3.Connection", lineage: Lineage, used: dict[str, Known]
+        self, db: "sqlite3.Connection", lineage: Lineage, used: Rows
     ) -> Iterator[StoredMessage]:
         """The messages of a session of opencode 2, the newest first."""
         for span in lineage.spans:
-            about = span.select(db, "id, type, time_updated| ORDER BY seq DESC")
+            columns = "rowid AS place, id, type, time_updated"
+            about = span.select(db, f"{columns}| ORDER BY seq DESC, rowid DESC")
             while page := about.fetchmany(PAGE):
-                self._learn(db, MESSAGES, page, used)
+                learnt = self._learn(db, MESSAGES, page, used)
                 self._refuse_large(span.session, used)
-                for row in page:
-                    if stored := as_stored(row["id"], row["type"], used[row["id"]].data):
+                for row, known in zip(page, learnt, strict=True):
+                    if stored := as_stored(known.id, text_of(row["type"]), known.data):
                         yield stored
 
-    def _first(
-        self, db: "sqlite3.Connection", session: str, used: dict[str, Known]
-    ) -> Iterator[StoredMessage]:
+    def _first(self, db: "sqlite3.Connection", session: str, used: Rows) -> Iterator[StoredMessage]:
         """The messages of a session of opencode 1, the newest first."""
         about = db.execute(
-            "SELECT id, time_updated FROM message WHERE session_id = ? "
+            "SELECT rowid AS place, id, time_updated FROM message WHERE session_id = ? "
             "ORDER BY time_created DESC, id DESC",
             (session,),
         )
@@ -182,37 +187,37 @@ class SessionReading:
             ids = [row["id"] for row in page]
             marks = ", ".join("?" * len(ids))
             parts = db.execute(
-                f"SELECT id, message_id, time_updated FROM part WHERE message_id IN ({marks}) "
-                "ORDER BY id",
+                "SELECT rowid AS place, id, message_id, time_updated FROM part "
+                f"WHERE message_id IN ({marks}) ORDER BY id",
                 ids,
             ).fetchall()
-            self._learn(db, "message", page, used)
-            self._learn(db, "part", parts, used)
+            learnt = self._learn(db, "message", page, used)
+            own: dict[Any, list[Object]] = {}
+            for part, known in zip(parts, self._learn(db, "part", parts, used), strict=True):
+                own.setdefault(part["message_id"], []).append(known.data)
             self._refuse_large(session, used)
-            for row in page:
-                own = [used[p["id"]].data for p in parts if p["message_id"] == row["id"]]
-                yield StoredMessage(row["id"], used[row["id"]].data, own)
+            for row, known in zip(page, learnt, strict=True):
+                yield StoredMessage(known.id, known.data, own.get(row["id"], []))
 
-    def _refuse_large(self, session: str, used: dict[str, Known]) -> None:
+    def _refuse_large(self, session: str, used: Rows) -> None:
         if sum(known.size for known in used.values()) > self.max_bytes:
             raise too_large(self.database / session, "more than is allowed", self.max_bytes)
 
     def _learn(
-        self,
-        db: "sqlite3.Connection",
-        table: str,
-        rows: Sequence["sqlite3.Row"],
-        used: dict[str, Known],
-    ) -> None:
-        """Load the data of rows that changed since the last reading."""
+        self, db: "sqlite3.Connection", table: str, rows: Sequence["sqlite3.Row"], used: Rows
+    ) -> list[Known]:
+        """The data of rows; those that changed since the last reading are loaded."""
+        learnt: list[Known] = []
         for row in rows:
-            id, updated = row["id"], row["time_updated"]
-            known = self._known.get(id)
-            if known is None or known.updated != updated:
-                row = db.execute(f"SELECT data FROM {table} WHERE id = ?", (id,)).fetchone()
-                data = str(row["data"]).encode()
-                known = Known(updated, {**as_object(parse(data)), "id": id}, len(data))
-            used[id] = known
+            place, id, updated = (table, row["place"]), text_of(row["id"]), row["time_updated"]
+            known = self._known.get(place)
+            if known is None or (known.id, known.updated) != (id, updated):
+                load = f"SELECT data FROM {table} WHERE rowid = ?"
+                written = text_of(db.execute(load, (row["place"],)).fetchone()["data"])
+                known = Known(id, updated, {**object_in(written), "id": id}, len(written))
+            used[place] = known
+            learnt.append(known)
+        return learnt
 
 
 def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
@@ -234,6 +239,7 @@ def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
             address = f"{database.resolve().as_uri()}?{options}"
             with closing(sqlite3.connect(address, uri=True)) as db:
                 db.row_factory = sqlite3.Row
+                db.text_factory = text_of  # which replaces what is not UTF-8
                 db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                 db.execute("BEGIN")  # all reads see the same state
                 _refuse_views(database, db)
@@ -271,7 +277,7 @@ def _tables(db: "sqlite3.Connection") -> list[tuple[str, str]]:
     names = {row["name"] for row in db.execute(query, (SESSIONS, FIRST))}
     if SESSIONS not in names:
         return [(FIRST, "1")]
-    taken_over = f"id NOT IN (SELECT id FROM {SESSIONS})"
+    taken_over = f"id NOT IN (SELECT id FROM {SESSIONS} WHERE id IS NOT NULL)"
     return [(SESSIONS, "1"), *([(FIRST, taken_over)] if FIRST in names else [])]
 
 
@@ -302,9 +308,9 @@ def _rows(
 
 def _only_session(database: Path, db: "sqlite3.Connection") -> str:
     ids = _rows(db, "id", "parent_id IS NULL", (), 2)
-    if len(ids) == 1:
+    if len(ids) == 1 and is_file_name(ids[0]["id"]):
         return ids[0]["id"]
-    raise _which(f"{database} holds many sessions, or none.", database, db)
+    raise _which(f"{database} holds many sessions, or none that can be named.", database, db)
 
 
 def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNotFound:

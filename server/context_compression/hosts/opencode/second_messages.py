@@ -20,13 +20,15 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array, is_object, objects
+from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.hosts.opencode.cells import listed, unread
 from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.transcripts.lines import string
 
 SILENT = frozenset({"agent-switched", "model-switched", "idle", "display", "invocation"})
 """Types that no request holds."""
-UNFINISHED = frozenset({"running", "failed"})
+UNFINISHED = ("running", "failed")
+COMPLETED = ("completed", None)
 SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})
 """The media types of a user's files that the host sends as they are."""
 WRITTEN = {"text/plain": "file", "application/x-directory": "directory"}
@@ -42,10 +44,11 @@ def as_stored(id: str, kind: str, data: Object) -> StoredMessage | None:
         return None
     about: dict[str, Any] = {"role": "user", "time": data.get("time")}
     match kind, data:
-        case "assistant", {"content": content} if _are_objects(content):
+        case "assistant", {"content": content} if is_array(content) or isinstance(content, str):
             about |= {"role": "assistant", "tokens": data.get("tokens")}
             about["modelID"] = string(as_object(data.get("model")), "id")
-            parts = [part for item in objects(content) for part in _spoken(item)]
+            items = [_text(content)] if isinstance(content, str) else content
+            parts = [part for item in items for part in _spoken(item)]
         case "user", {"text": str(said)}:
             parts = [*_skills(data), *([_text(said)] if said else []), *_files(data)]
         case "synthetic" | "system", {"text": str(said)}:
@@ -56,11 +59,12 @@ def as_stored(id: str, kind: str, data: Object) -> StoredMessage | None:
             parts = [_noted(f"The working directory is now {folder}.")]
         case "shell", {"command": str(command)}:
             parts = list(_shell(command, data))
-        case "compaction", {"summary": str(summary)}:
+        case "compaction", {"summary": str(summary)} if data.get("status") in COMPLETED:
             about["checkpoint"] = string(data, "reason")
-            parts = [_checkpoint(summary, string(data, "recent"))]
+            recent, strange = _said(data, "recent")
+            parts = [_checkpoint(summary, recent), *strange]
         case _:
-            parts = [{**data, "type": kind}]
+            parts = [unread(kind or "none", data)]
     return StoredMessage(id, about, parts)
 
 
@@ -69,8 +73,17 @@ def is_sealed(data: Object) -> bool:
     return bool(data.get("providerContext"))
 
 
-def _are_objects(value: Any) -> bool:
-    return is_array(value) and all(map(is_object, value))
+def _said(data: Object, name: str, inner: str = "") -> tuple[str, list[Object]]:
+    """A text, which may be that of `inner` in an object; and what stands there and is none."""
+    match data.get(name):
+        case str(said):
+            return said, []
+        case {**about} if isinstance(about.get(inner), str):
+            return about[inner], []
+        case None:
+            return "", []
+        case odd:
+            return "", [unread(name, odd)]
 
 
 def _is_passed_over(data: Object) -> bool:
@@ -92,19 +105,23 @@ def _skill(name: str, said: str) -> Object:
 
 
 def _skills(data: Object) -> Iterator[Object]:
-    for skill in objects(data.get("skills")):
-        if said := string(skill, "text"):
-            yield _skill(string(skill, "name") or string(skill, "id"), said)
+    for skill in listed(data.get("skills")):
+        match skill:
+            case {"text": str(said)}:
+                yield _skill(string(skill, "name") or string(skill, "id"), said)
+            case _:
+                yield unread("skill", skill)
 
 
 def _shell(command: str, data: Object) -> Iterator[Object]:
     if as_object(data.get("metadata")).get("background") is True:
         return  # its result comes as a message of its own
-    output = string(as_object(data.get("output")), "output")
+    output, strange = _said(data, "output", "output")
     tag = "user_shell_command"
     yield _text(
         f"<{tag}>\n<command>\n{command}\n</command>\n<result>\n{output}\n</result>\n</{tag}>"
     )
+    yield from strange
 
 
 def _checkpoint(summary: str, recent: str) -> Object:
@@ -115,20 +132,18 @@ def _checkpoint(summary: str, recent: str) -> Object:
 
 def _files(data: Object) -> Iterator[Object]:
     """The files that a user attached."""
-    for file in objects(data.get("files")):
-        mime, held = string(file, "mime"), string(file, "data")
-        uri = string(as_object(file.get("source")), "uri") or string(file, "uri")
-        name = string(file, "name") or uri or "without a name"
-        if mime in WRITTEN:
+    for file in listed(data.get("files")):
+        about = as_object(file)
+        mime, held = string(about, "mime"), string(about, "data")
+        uri = string(as_object(about.get("source")), "uri") or string(about, "uri")
+        name = string(about, "name") or uri or "without a name"
+        if mime in WRITTEN and isinstance(about.get("data"), str | None):
             yield _noted(f"Attached {WRITTEN[mime]} {name}:\n{_decoded(held)}")
-        elif mime in SHOWN:
-            yield {
-                "type": "file",
-                "mime": mime,
-                "url": f"data:{mime};base64,{held}" if held else uri,
-            }
-        elif not mime:
-            yield {**file, "type": "file of no type"}
+        elif mime in SHOWN and (held or uri):
+            url = f"data:{mime};base64,{held}" if held else uri
+            yield {"type": "file", "mime": mime, "url": url}
+        else:
+            yield unread(f"file of {mime or 'no type'}", file)
 
 
 def _decoded(data: str) -> str:
@@ -138,22 +153,27 @@ def _decoded(data: str) -> str:
         return data
 
 
-def _spoken(item: Object) -> Iterator[Object]:
+def _spoken(item: Any) -> Iterator[Object]:
     """A part of an assistant message."""
     match item:
+        case {"type": "text", "text": str()}:
+            yield item
         case {"type": "reasoning", "text": str(said)}:
             yield {"type": "reasoning", "text": said, "metadata": {"": item.get("state")}}
         case {"type": "tool", "id": str(id), "name": str(name), "state": state} if is_object(state):
             texts, files, strange = _contents(state)
-            result = {"status": string(state, "status"), "input": state.get("input")}
+            result: dict[str, Any] = {"input": state.get("input"), "attachments": files}
+            result["status"] = string(state, "status")
             if result["status"] == "error":
-                result["error"] = "\n".join(filter(None, [_reason(state.get("error")), *texts]))
+                reason, odd = _said(state, "error", "message")
+                result["error"] = "\n".join(filter(None, [reason, *texts]))
+                strange += odd
             else:
-                result |= {"output": "\n".join(texts), "attachments": files}
+                result["output"] = "\n".join(texts)
             yield {"type": "tool", "callID": id, "tool": name, "state": result}
             yield from strange
         case _:
-            yield item
+            yield unread(string(as_object(item), "type") or "content", item)
 
 
 def _contents(state: Object) -> tuple[list[str], list[Object], list[Object]]:
@@ -162,21 +182,17 @@ def _contents(state: Object) -> tuple[list[str], list[Object], list[Object]]:
     files: list[Object] = []
     strange: list[Object] = []
     held = state.get("content")
-    for item in [_text(held)] if isinstance(held, str) else objects(held):
+    for item in [_text(held)] if isinstance(held, str) else listed(held):
         match item:
             case {"type": "text", "text": str(said)}:
                 texts.append(said)
             case {"type": "file", "uri": str(uri)}:
                 files.append({"url": uri, "mime": string(item, "mime")})
             case _:
-                strange.append({**item, "type": string(item, "type") or "none"})
-    if not (texts or files or strange):  # early versions kept a value in place of content
+                strange.append(unread(string(as_object(item), "type") or "content", item))
+    if not (texts or files):  # early versions kept a value in place of content
         values = map(state.get, ("output", "result", "structured"))
         texts += [
             v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values if v
         ][:1]
     return texts, files, strange
-
-
-def _reason(error: Any) -> str:
-    return error if isinstance(error, str) else string(as_object(error), "message")

@@ -11,15 +11,18 @@ The tables of version 1 stay in the database as they were when a session was tak
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from context_compression.conversation.messages import as_object
+from context_compression.conversation.messages import is_object
+from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
+from context_compression.hosts.opencode.cells import object_in, text_of
 from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.hosts.opencode.second_messages import as_stored, is_sealed
 from context_compression.hosts.opencode.stored_summaries import NEAR
-from context_compression.transcripts.lines import parse, string
+from context_compression.transcripts.lines import string
 
 if TYPE_CHECKING:
     import sqlite3  # loaded when it is used: few sessions need it
@@ -37,18 +40,50 @@ SEALED = (
 
 @dataclass(frozen=True)
 class Span:
-    """The rows of a session up to one of them, which is included."""
+    """The rows of a session up to one of them, which is included, or before it."""
 
     session: str
-    until: int
+    until: int = LAST
+    included: bool = True
 
-    def select(self, db: "sqlite3.Connection", what: str, *values: Any) -> "sqlite3.Cursor":
+    def select(self, db: "sqlite3.Connection", what: str) -> "sqlite3.Cursor":
         """`SELECT {columns} FROM … {further conditions, order}` of these rows."""
         columns, _, rest = what.partition("|")
+        upto = "<=" if self.included else "<"
         return db.execute(
-            f"SELECT {columns} FROM {MESSAGES} WHERE session_id = ? AND seq <= ? {rest}",
-            (self.session, self.until, *values),
+            f"SELECT {columns} FROM {MESSAGES} WHERE session_id = ? AND seq {upto} ? {rest}",
+            (self.session, self.until),
         )
+
+    def near(self, db: "sqlite3.Connection", *, edges: bool) -> list[StoredMessage]:
+        """The compactions and the answers next to them, and to the edges; the newest first."""
+        about = "rowid AS place, type| AND type IN ('assistant', 'compaction') ORDER BY seq, rowid"
+        rows = self.select(db, about).fetchall()
+        places = [n for n, row in enumerate(rows, 1) if row["type"] == "compaction"]
+        near = {
+            n
+            for place in [*places, *([0, len(rows)] if edges else [])]
+            for n in range(max(place - NEAR, 0), min(place + NEAR, len(rows)))
+        }
+        load = f"SELECT id, type, data FROM {MESSAGES} WHERE rowid = ?"
+        found = (db.execute(load, (rows[n]["place"],)).fetchone() for n in sorted(near)[::-1])
+        read = (as_stored(text_of(r["id"]), r["type"], object_in(r["data"])) for r in found)
+        return [message for message in read if message is not None]
+
+    def unplaced(self, db: "sqlite3.Connection") -> list[str]:
+        """What is missing because nothing says where it stood."""
+        rows = db.execute(
+            f"SELECT id FROM {MESSAGES} WHERE session_id = ? "
+            "AND typeof(seq) NOT IN ('integer', 'real')",
+            (self.session,),
+        ).fetchall()
+        if not rows:
+            return []
+        first = ", ".join(one_line(text_of(row["id"])) for row in rows[:3])
+        return [
+            f"{how_many(len(rows), 'row')} of {MESSAGES} ({first}{', …' * (len(rows) > 3)}) left "
+            "out: `seq` is no number, so that nothing says where they belong."
+        ]
 
 
 @dataclass(frozen=True)
@@ -67,23 +102,8 @@ class Lineage:
 
     def around(self, db: "sqlite3.Connection") -> list[StoredMessage]:
         """The compactions and the answers next to them; the newest first."""
-        near: dict[tuple[int, int], StoredMessage] = {}
-        for age, span in enumerate(self.spans):
-            found = span.select(db, "seq| AND type = 'compaction'").fetchall()
-            edges = [-1, span.until] * (len(self.spans) > 1)
-            for place in [*(row["seq"] for row in found), *edges]:
-                for order, sign in (("DESC", "<="), ("ASC", ">")):
-                    rows = span.select(
-                        db,
-                        f"id, type, seq, data| AND seq {sign} ? AND type IN ('assistant', "
-                        f"'compaction') ORDER BY seq {order} LIMIT {NEAR}",
-                        place,
-                    )
-                    for row in rows:
-                        data = as_object(parse(str(row["data"]).encode()))
-                        if stored := as_stored(row["id"], row["type"], data):
-                            near[-age, row["seq"]] = stored
-        return [near[place] for place in sorted(near, reverse=True)]
+        edges = len(self.spans) > 1
+        return [message for span in self.spans for message in span.near(db, edges=edges)]
 
 
 def is_known(db: "sqlite3.Connection") -> bool:
@@ -107,33 +127,55 @@ def written_in(db: "sqlite3.Connection", table: str) -> str:
 
 def lineage_of(db: "sqlite3.Connection", session: Object) -> Lineage:
     """The rows that make a session, without those that the user reverted."""
-    span = Span(string(session, "id"), LAST)
-    spans, missing, warnings = list[Span](), list[str](), list[str]()
-    if reverted := string(as_object(parse(str(session.get("revert")).encode())), "messageID"):
-        if first := span.select(db, "seq| AND id = ?", reverted).fetchone():
-            span = Span(span.session, first["seq"] - 1)
-        else:
-            warnings.append(
-                f"A revert names {one_line(reverted)}, which is no message of this session."
-            )
+    lineage = Lineage([], [], [])
+    span, seen = _not_reverted(db, session, lineage.warnings), set[str]()
     while True:
-        spans.append(span)
-        base = string(session, "fork_session_id")
-        if not base or _is_copied(db, span.session, base):
+        lineage.spans.append(span)
+        seen.add(span.session)
+        base = session.get("fork_session_id")
+        if base in (None, "") or (isinstance(base, str) and _is_copied(db, span.session, base)):
             break
-        before = _boundary(db, session, warnings)
-        if before is None or before.session in {each.session for each in spans}:
-            missing.append(
-                f"{span.session} was forked from {one_line(base)} at a message that is not in the "
-                "database; what was said before the fork is missing."
+        before = _boundary(db, session, lineage.warnings)
+        if before is None or before.session in seen:
+            lineage.missing.append(
+                f"{span.session} was forked from {one_line(text_of(base))} at a message that is "
+                "not in the database; what was said before the fork is missing."
             )
             break
         span = before
         found = db.execute(f"SELECT * FROM {SESSIONS} WHERE id = ?", (span.session,)).fetchone()
         session = dict(found) if found else {}
-    if any(_sealed(db, span) for span in spans):
-        warnings.append(SEALED)
-    return Lineage(spans, missing, warnings)
+    for span in lineage.spans:
+        lineage.missing.extend(span.unplaced(db))
+    if any(_sealed(db, span) for span in lineage.spans):
+        lineage.warnings.append(SEALED)
+    return lineage
+
+
+def reverted_in(session: Object) -> tuple[str, list[str]]:
+    """The message from which on a session was reverted, and the warning if none can be read."""
+    written = session.get("revert")
+    about = written if is_object(written) else object_in(written)
+    first = string(about, "messageID")
+    is_odd = not first and text_of(written) not in ("", "null")
+    return first, ["A revert is written in a form that is not known here; all is given."] * is_odd
+
+
+def _not_reverted(db: "sqlite3.Connection", session: Object, warnings: list[str]) -> Span:
+    span = Span(string(session, "id"))
+    first, odd = reverted_in(session)
+    warnings.extend(odd)
+    if not first:
+        return span
+    query = f"SELECT seq FROM {MESSAGES} WHERE session_id = ? AND id = ?"
+    row = db.execute(query, (span.session, first)).fetchone()
+    if row is None or not isinstance(row["seq"], int | float):
+        warnings.append(
+            f"A revert names {one_line(first)}, which is no message of this session with a place "
+            "in it; all is given."
+        )
+        return span
+    return Span(span.session, row["seq"], included=False)
 
 
 def _is_copied(db: "sqlite3.Connection", fork: str, base: str) -> bool:
@@ -142,7 +184,7 @@ def _is_copied(db: "sqlite3.Connection", fork: str, base: str) -> bool:
     own = db.execute(query, (fork,)).fetchone()
     if own is None:
         return False
-    named = COPY.fullmatch(str(own["id"]))
+    named = COPY.fullmatch(text_of(own["id"]))
     if named and named[1] == str(own["seq"]):
         return True
     query = f"SELECT 1 FROM {MESSAGES} WHERE session_id = ? AND seq = ? AND type = ? AND data = ?"
@@ -151,21 +193,32 @@ def _is_copied(db: "sqlite3.Connection", fork: str, base: str) -> bool:
 
 def _boundary(db: "sqlite3.Connection", fork: Object, warnings: list[str]) -> Span | None:
     """The rows that a fork goes on from; `None` if the row that ends them is not there."""
-    written = string(fork, "fork_boundary")
-    about = as_object(parse(written.encode("utf-8", "replace")))
+    written = text_of(fork.get("fork_boundary"))
+    about = object_in(written)
     id, kind = string(about, "messageID") or written.strip('"'), about.get("type")
     query = f"SELECT session_id, seq FROM {MESSAGES} WHERE id = ? AND typeof(seq) = 'integer'"
     row = db.execute(query, (id,)).fetchone()
-    if row is None:
+    if row is None or row["session_id"] not in _before(db, fork):
         return None
     if kind not in ("before", "through"):
         warnings.append(
             f"The boundary of the fork {string(fork, 'id')} is written in a form that is not known "
             f"here; the messages up to {one_line(id)} are given."
         )
-    return Span(row["session_id"], row["seq"] - (kind == "before"))
+    return Span(row["session_id"], row["seq"], included=kind != "before")
+
+
+def _before(db: "sqlite3.Connection", fork: Object) -> Iterator[str]:
+    """The sessions that a fork goes back to, the nearest first."""
+    seen, base = set[str](), string(fork, "fork_session_id")
+    while base and base not in seen:
+        yield base
+        seen.add(base)
+        query = f"SELECT fork_session_id AS base FROM {SESSIONS} WHERE id = ?"
+        row = db.execute(query, (base,)).fetchone()
+        base = string(dict(row or {}), "base")
 
 
 def _sealed(db: "sqlite3.Connection", span: Span) -> bool:
     rows = span.select(db, "data| AND type = 'compaction' AND data LIKE '%\"providerContext\"%'")
-    return any(is_sealed(as_object(parse(str(row["data"]).encode()))) for row in rows)
+    return any(is_sealed(object_in(row["data"])) for row in rows)

@@ -1,11 +1,10 @@
 """The summaries of a session's compactions in opencode's database, without the whole session."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from context_compression.conversation.messages import as_object
+from context_compression.hosts.opencode.cells import object_in, text_of
 from context_compression.hosts.opencode.live import Object, StoredMessage
-from context_compression.transcripts.lines import parse
 
 if TYPE_CHECKING:
     import sqlite3  # loaded when it is used: few sessions need it
@@ -19,7 +18,7 @@ NEAR = 6  # messages that are looked at on each side of a summary
 class Summaries:
     """The compactions' summaries of one session; later readings look only at newer messages."""
 
-    _found: dict[str, int] = field(default_factory=dict[str, int])
+    _found: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """By id: when it was created, in milliseconds."""
     _until: int = 0  # the newest change that was seen
 
@@ -33,7 +32,7 @@ class Summaries:
         self._found |= {row["id"]: row["time_created"] for row in newer}
         newest = "SELECT max(time_updated) AS newest FROM message WHERE session_id = ?"
         self._until = db.execute(newest, (session,)).fetchone()["newest"] or 0
-        near: dict[str, tuple[int, StoredMessage]] = {}
+        near: dict[Any, tuple[Any, StoredMessage]] = {}
         for time in self._found.values():
             for order, sign in (("DESC", "<="), ("ASC", ">")):
                 rows = db.execute(
@@ -48,14 +47,15 @@ class Summaries:
 
 def _stored(db: "sqlite3.Connection", row: "sqlite3.Row") -> StoredMessage:
     """A message of which only the part that may request a compaction is loaded."""
-    about = as_object(parse(str(row["data"]).encode()))
+    about = object_in(row["data"])
     parts: list[Object] = []
     if about.get("role") == "user":
         query = f"SELECT data FROM part WHERE message_id = ? AND {IS_REQUEST}"
         found = db.execute(query, (row["id"],))
-        parts = [as_object(parse(str(part["data"]).encode())) for part in found]
-    return StoredMessage(row["id"], about, parts)
+        parts = [object_in(part["data"]) for part in found]
+    return StoredMessage(text_of(row["id"]), about, parts)
 
 
-def _age(placed: tuple[int, StoredMessage]) -> tuple[int, str]:
-    return placed[0], placed[1].id
+def _age(placed: tuple[Any, StoredMessage]) -> tuple[float, str]:
+    created, message = placed
+    return created if isinstance(created, int | float) else 0, message.id

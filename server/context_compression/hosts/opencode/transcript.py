@@ -16,11 +16,13 @@ versions 1.2 and 1.18; checked against the messages that 1.18 itself selects.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.hosts.opencode.about import NAME
+from context_compression.hosts.opencode.cells import listed, unread
 from context_compression.hosts.opencode.compactions import (
     compactions_among,
     place_of,
@@ -33,7 +35,8 @@ from context_compression.hosts.opencode.live import (
     live_messages,
     not_reverted,
 )
-from context_compression.hosts.opencode.second_messages import as_stored
+from context_compression.hosts.opencode.second_messages import as_stored, is_sealed
+from context_compression.hosts.opencode.second_rows import SEALED, reverted_in
 from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import (
@@ -53,7 +56,10 @@ def is_export(document: Any) -> bool:
 def read_document(path: Path, document: Any) -> Transcript:
     """The live conversation of an exported session."""
     session, messages = _held(document)
-    return transcript_of(path, session, reversed(messages), compactions_among(messages))
+    transcript = transcript_of(path, session, reversed(messages), compactions_among(messages))
+    sealed = any(map(is_sealed, objects(as_object(document).get("messages"))))
+    notes = [*reverted_in(session)[1], *([SEALED] if sealed else [])]
+    return replace(transcript, warnings=[*notes, *transcript.warnings])
 
 
 def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
@@ -65,22 +71,38 @@ def _held(document: Any) -> tuple[Object, list[StoredMessage]]:
     """The session's record, and its messages without reverted ones."""
     about = as_object(document)
     session = as_object(about.get("info"))
-    revert = as_object(session.get("revert"))
-    held = objects(about.get("messages"))
-    if any("info" in message for message in held):
-        messages = [
-            StoredMessage(string(info, "id"), info, objects(message.get("parts")))
-            for message in held
-            if (info := as_object(message.get("info")))
-        ]
-        left = not_reverted(reversed(messages), revert)
+    held = listed(about.get("messages"))
+    if any("info" in message for message in objects(held)):
+        messages = map(_first_message, held)
+        left = not_reverted(reversed([*messages]), as_object(session.get("revert")))
         return session, [*left][::-1]
-    ids = [string(message, "id") for message in held]
-    first = string(revert, "messageID")
+    ids = [string(as_object(message), "id") for message in held]
+    first, _ = reverted_in(session)
     kept = held[: ids.index(first)] if first in ids else held
-    read = (as_stored(string(m, "id"), string(m, "type"), m) for m in kept)
+    read = map(_second_message, kept)
     place = as_object(session.get("location"))
     return {**place, **session}, [message for message in read if message is not None]
+
+
+def _first_message(message: Any) -> StoredMessage:
+    """A message of opencode 1 in an export."""
+    about = as_object(message)
+    if not (info := as_object(about.get("info"))):
+        return _unread_message(message)
+    parts = listed(about.get("parts"))
+    known = [part if is_object(part) else unread("part", part) for part in parts]
+    return StoredMessage(string(info, "id"), info, known)
+
+
+def _second_message(message: Any) -> StoredMessage | None:
+    """A message of opencode 2 in an export; `None` if no request holds it."""
+    if not is_object(message):
+        return _unread_message(message)
+    return as_stored(string(message, "id"), string(message, "type"), message)
+
+
+def _unread_message(message: Any) -> StoredMessage:
+    return StoredMessage("", {"role": "user"}, [unread("message", message)])
 
 
 def before_each(
@@ -94,12 +116,13 @@ def before_each(
         messages: the session's messages without reverted ones, the oldest first.
     """
     requested = requests_among(messages)
+    places = [at for at, message in enumerate(messages) if message.id in requested]
+    compactions = compactions_among(messages)
     return {
-        place_of(message): transcript_of(
-            path, session, reversed(messages[:at]), compactions_among(messages[:at])
+        place_of(messages[at]): transcript_of(
+            path, session, (messages[n] for n in range(at - 1, -1, -1)), compactions[:number]
         )
-        for at, message in enumerate(messages)
-        if message.id in requested
+        for number, at in enumerate(places)
     }
 
 
