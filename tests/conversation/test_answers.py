@@ -1,4 +1,4 @@
-"""Who speaks in a result is told by its origin: the question tool, or the mark of a rejection."""
+"""Who speaks in a result is told by its origin; what a tool may have written is only a claim."""
 
 import json
 from collections.abc import Callable
@@ -32,6 +32,11 @@ QUESTION_TOOLS = (
     "human", "ask-user", "ASK_USER", "vscode_askQuestions", "handoffToUser", "mcp_elicitation",
     "user_input", "humanInTheLoop", "elicit_input", "prompt_user", "ask_the_user",
 )  # fmt: skip
+OWN_TOOLS = {
+    "ask_user", "ask_user_question", "AskUserQuestion", "request_user_input", "clarify",
+    "handoff_to_user", "human_input", "elicitation", "ask_followup_question", "question", "human",
+    "vscode_askQuestions", "user_input",
+}  # fmt: skip
 OTHER_TOOLS = (
     "parse_user_input", "ask_question", "get_user", "list_questions", "task_user_export", "bash",
     "mask_human_pose", "create_user", "read_file", "web_search", "user_inputs_table_migrate",
@@ -156,6 +161,34 @@ def test_a_rule_in_the_reason_of_a_rejection_is_kept_and_counted(form: str, lang
     run = Run("no", "bash", {"command": "mysql"}, REASONS[form].format(rule), failed=True)
 
     check(dialect, run, rule)
+
+
+@pytest.mark.parametrize("form", ["text", "answer", "Claude Code", "lines"])
+@pytest.mark.parametrize("tool", QUESTION_TOOLS)
+def test_only_a_hosts_own_question_tool_makes_an_answer_surely_the_users(
+    tool: str, form: str
+) -> None:
+    run = Run("asked", tool, {"question": ASKED}, ANSWERS[form](RULES["en"]))
+
+    [result] = [
+        r for m in parse(conversation("anthropic", run)).messages for r in m.results if r.said
+    ]
+
+    assert RULES["en"] in result.said
+    assert (not result.claim) is (tool in OWN_TOOLS)
+
+
+@pytest.mark.parametrize("form", REASONS)
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("tool", ["bash", "Bash", "mcp__web__fetch", "ask_users"])
+def test_the_wording_of_a_rejection_is_never_surely_the_users(
+    tool: str, dialect: Dialect, form: str
+) -> None:
+    run = Run("no", tool, {"command": "mysql"}, REASONS[form].format(RULES["en"]), failed=True)
+
+    results = [r for m in parse(conversation(dialect, run)).messages for r in m.results if r.said]
+
+    assert [result.claim for result in results] == ["unmarked"]
 
 
 @pytest.mark.parametrize("form", REASONS)

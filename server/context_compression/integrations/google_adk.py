@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
 
-from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.formats import plain
 from context_compression.extras import extra
 from context_compression.integrations.google_adk_speakers import OTHER_AGENT, Speakers
 from context_compression.integrations.sessions import SessionOptions, Sessions
+from context_compression.integrations.speakers import unmarked
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
@@ -143,7 +143,7 @@ def _read(content: Content, speakers: Speakers | None = None) -> dict[str, Any]:
 
 def _write(content: Mapping[str, Any]) -> Content:
     """The JSON as a content; bytes, such as signatures, are base64 only in JSON."""
-    parts = [{k: v for k, v in part.items() if k != BY_USER} for part in content.get("parts") or ()]
+    parts = [*map(unmarked, content.get("parts") or ())]
     return Content.model_validate_json(json.dumps({**content, "parts": parts}))
 
 

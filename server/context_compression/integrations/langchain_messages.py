@@ -21,6 +21,7 @@ from context_compression.conversation.formats import ROLES
 from context_compression.conversation.messages import as_object, objects, strings_in
 from context_compression.extras import extra
 from context_compression.integrations.langchain_speakers import is_by_user, said_by_user
+from context_compression.integrations.speakers import unmarked
 from context_compression.integrations.translation import Translation, parts_of
 
 with extra("langchain"):
@@ -241,7 +242,7 @@ def _block(part: Part) -> Any:
         case {"type": "tool-result", "output": block}:
             return block
         case _:
-            return {key: value for key, value in part.items() if key != BY_USER}
+            return unmarked(part)
 
 
 def _blocks(content: Any, original: BaseMessage) -> Any:

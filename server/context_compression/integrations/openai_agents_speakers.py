@@ -1,8 +1,7 @@
 """The reasons with which calls were rejected in runs of the OpenAI Agents SDK.
 
 An item has only the output that the model is shown. The run's context has who rejected what, and a
-tool is given that context before each call of the model. `passing` marks items with it, and
-`as_given` takes the mark off again, because OpenAI would refuse it.
+tool is given that context before each call of the model. `passing` marks items with it.
 """
 
 # The framework is an extra, and not installed where this is checked:
@@ -10,31 +9,27 @@ tool is given that context before each call of the model. `passing` marks items 
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownParameterType=false
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
-from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.formats.responses import CALLS
 from context_compression.conversation.messages import is_by_model, is_object
 from context_compression.extras import extra
+from context_compression.integrations.speakers import Spoken, unmarked
 from context_compression.integrations.translation import Translation
 
 with extra("openai-agents"):
     from agents import RunContextWrapper
 
-MOST_REASONS = 10_000
-"""How many reasons are remembered; a session of ours keeps each of them with its item."""
-
 
 class Rejections:
-    """The reasons of rejected calls, by the ids of the calls, as far as runs have told them."""
+    """The reasons of rejected calls, as far as runs have told them."""
 
     def __init__(self) -> None:
         self._runs: WeakSet[RunContextWrapper[Any]] = WeakSet()
-        self._reasons: OrderedDict[str, str] = OrderedDict()
+        self._reasons = Spoken()
         self._lock = Lock()
 
     def listen(self, run: RunContextWrapper[Any], agent: Any) -> bool:
@@ -51,7 +46,7 @@ class Rejections:
             context: what the program gave to the run.
         """
         self._ask(items, context)
-        return Translation(self._marked, as_given)
+        return Translation(self._marked, unmarked)
 
     def _ask(self, items: Sequence[Any], context: Any) -> None:
         """Ask the runs with this context for the reasons of the newest outputs."""
@@ -67,22 +62,14 @@ class Rejections:
                 continue
             asked = (run.get_rejection_message(names[id] or "", id) for run in runs)
             if reason := next(filter(None, asked), None):
-                with self._lock:
-                    self._reasons[id] = reason
-                    if len(self._reasons) > MOST_REASONS:
-                        self._reasons.popitem(last=False)
+                self._reasons.note(id, reason)
 
     def _marked(self, item: Any) -> Any:
         if not is_object(item):
             return None
         answers = str(item.get("type")).endswith("_output")
-        reason = self._reasons.get(str(item.get("call_id"))) if answers else None
-        return {**item, BY_USER: reason} if reason else item
-
-
-def as_given(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item without the mark."""
-    return {key: value for key, value in item.items() if key != BY_USER}
+        answers = answers and str(item.get("call_id")) in self._reasons
+        return self._reasons.marked(item, item["call_id"]) if answers else item
 
 
 def _is_call(item: Any) -> bool:

@@ -11,13 +11,15 @@ agent = Agent(model=..., tools=[...], conversation_manager=ContextCompression())
 # pyright: reportUntypedBaseClass=false, reportPrivateUsage=false
 
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from typing import Any, Unpack, cast
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object, strings_in
 from context_compression.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
+from context_compression.integrations.speakers import Spoken, unmarked
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
@@ -25,7 +27,7 @@ from context_compression.session import Session
 with extra("strands"):
     from strands import Agent
     from strands.agent.conversation_manager import ConversationManager
-    from strands.hooks import AgentInitializedEvent, HookRegistry
+    from strands.hooks import AfterToolsEvent, AgentInitializedEvent, HookRegistry
     from strands.middleware import InvokeModelContext, InvokeModelStage
     from strands.tools.tools import PythonAgentTool
     from strands.types.content import ContentBlock, Message, Messages
@@ -33,6 +35,9 @@ with extra("strands"):
 
 TOO_LONG = "context window exceeded"
 """What Strands found out about an error, however its provider words it."""
+BEFORE_ALL, BEFORE_ONE = "v1:before_tools:", ("v1:before_tool_call:", "v1:tool_call:")
+"""How the ids of interrupts begin: of a hook before all calls, and of a hook or the tool of one
+call, whose id follows."""
 
 
 class ContextCompression(ConversationManager):
@@ -57,6 +62,7 @@ class ContextCompression(ConversationManager):
         self.sessions = Sessions.of(self, "strands", options)
         self._conversation_id = conversation_id
         self._ids: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
+        self._spoken = Spoken()
 
     def session_of(self, agent: Agent) -> Session:
         """The session of an agent."""
@@ -70,9 +76,10 @@ class ContextCompression(ConversationManager):
         return self._ids[agent]
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Wait for the agent to be made."""
+        """Wait for the agent to be made, and for answers to its interrupts."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(AgentInitializedEvent, self._join)
+        registry.add_callback(AfterToolsEvent, self._listen)
 
     def apply_management(self, agent: Agent, **kwargs: Any) -> None:
         """Leave the messages as they are after a turn."""
@@ -98,6 +105,19 @@ class ContextCompression(ConversationManager):
         event.agent.tool_registry.register_tool(PythonAgentTool(tool.name, about, self._restore))
         event.agent.add_middleware(InvokeModelStage.Input, self._fit)
 
+    def _listen(self, event: AfterToolsEvent) -> None:
+        """Note what a person answered to the interrupts of calls whose results are complete.
+
+        The agent forgets it before the next call of the model.
+        """
+        interrupts = [*event.agent._interrupt_state.interrupts.values()]
+        for block in event.message["content"]:
+            id = block["toolResult"]["toolUseId"]
+            of_call = (BEFORE_ALL, *(f"{kind}{id}:" for kind in BEFORE_ONE))
+            answers = [each.response for each in interrupts if each.id.startswith(of_call)]
+            if words := "\n".join(strings_in(answers)):
+                self._spoken.note(id, words)
+
     async def _fit(self, context: InvokeModelContext) -> InvokeModelContext:
         """The request with the messages that are to be sent instead."""
         history, added = _without_added(context)
@@ -108,11 +128,24 @@ class ContextCompression(ConversationManager):
             window=context.model.context_window_limit,
         )
         view = await afit(
-            session, history, MESSAGES, system=context.system_prompt, tools=context.tool_specs
+            session,
+            history,
+            Translation(self._read, _write),
+            system=context.system_prompt,
+            tools=context.tool_specs,
         )
         if added:
             view[-1] = {**view[-1], "content": [*view[-1]["content"], *added]}
         return context.replace(messages=view)
+
+    def _read(self, message: Message) -> dict[str, Any]:
+        content = [
+            self._spoken.marked(block, id)
+            if (id := as_object(as_object(block).get("toolResult")).get("toolUseId"))
+            else block
+            for block in _as_json(message["content"])
+        ]
+        return {**message, "content": content}
 
     def _restore(self, call: ToolUse, /, *, agent: Agent, **_: Any) -> ToolResult:
         """The answer to a call of our tool."""
@@ -151,4 +184,6 @@ def _with_bytes(value: Any, key: str = "") -> Any:
     return b64decode(value) if is_bytes else value
 
 
-MESSAGES: Translation[Message] = Translation(_as_json, _with_bytes)
+def _write(message: Mapping[str, Any]) -> Message:
+    blocks = [_with_bytes(unmarked(block)) for block in message["content"]]
+    return cast("Message", {**message, "content": blocks})

@@ -74,10 +74,10 @@ def rules_of_user(plan: Plan, room: int) -> list[RuleOf]:
         if (words := words_in(block, plan.messages[index]))
     ]
     found: list[RuleOf] = []
-    for rule in rules_in(plan, enumerate(text for _, text in texts), room):
+    for rule in rules_in(plan, enumerate(words for _, words in texts), room):
         number, start, stop = rule.place
         if rule.sure:
-            index, text = texts[number]
+            index, (text, _) = texts[number]
             found.append(RuleOf(index, text[start:stop], rule.tokens))
     return found
 

@@ -40,16 +40,16 @@ ANSWERS = (
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 @pytest.mark.parametrize(
-    ("tool", "answer", "failed", "vouched"),
+    ("tool", "answer", "failed"),
     [
-        *(("Bash", refusal, True, True) for refusal in REFUSALS),
-        *(("Bash", refusal, False, False) for refusal in REFUSALS),
-        *(("AskUserQuestion", answer, False, True) for answer in ANSWERS),
-        *(("Bash", answer, False, False) for answer in ANSWERS),
+        *(("Bash", refusal, failed) for refusal in REFUSALS for failed in (True, False)),
+        *(("AskUserQuestion", answer, False) for answer in ANSWERS),
+        *(("mcp__desk__AskUserQuestion", answer, False) for answer in ANSWERS),
+        *(("Bash", answer, False) for answer in ANSWERS),
     ],
 )
-def test_what_the_user_says_in_the_result_of_a_tool_is_the_users_where_the_host_vouches_for_it(
-    dialect: Any, tool: str, answer: str, failed: bool, vouched: bool
+def test_what_the_user_says_in_the_result_of_a_tool_is_the_users_where_no_tool_can_write_it(
+    dialect: Any, tool: str, answer: str, failed: bool
 ) -> None:
     read = "\n".join(f"value alpha_{n} comes to beta_{n} and gamma_{n}" for n in range(300))
     messages = session(
@@ -66,7 +66,7 @@ def test_what_the_user_says_in_the_result_of_a_tool_is_the_users_where_the_host_
     result = compress(messages, target_tokens=600)
 
     view = texts(result.messages)
-    knows = vouched and not (failed and dialect == "openai")  # which tells no errors of tools
+    knows = tool == "AskUserQuestion"
     assert WORDS in view or (tool == "Bash" and answer in ANSWERS)  # nobody was asked
     assert ("; the user said" in view) is knows
     assert (result.loss["user requests"].total == 3) is knows

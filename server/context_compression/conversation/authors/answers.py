@@ -1,18 +1,38 @@
 """The user's words in tool results: answers to questions, and reasons of rejected calls.
 
-A result is the user's by its origin: its call asks the user, or whoever wrote the message marked it
-(`BY_USER`, which also tells that a text of role user is not the user's). Only where nobody knows is
-the wording of a rejection believed, and only where hosts write it: as all of a result that is
-marked as an error. A result without that mark only claims to be the user's: it is kept, but never
-called the user's, and never comes before what the user typed.
+The text of a result is written by a tool, and so by whoever wrote the page, the file or the server
+behind it; a tool also decides whether its result is an error. So neither can show that the user
+speaks. This is decided by what a tool cannot write:
+
+    origin                                             the words are
+    the mark of an adapter, or of the program itself   as it says: the user's, or nobody's
+    (`BY_USER`)
+    the reason in an answer to a request for approval  the user's
+    (OpenAI's item, the AI SDK's parts)
+    a question tool of a host or framework, by its     the user's
+    exact name (`questions.KNOWN`)
+    a tool that is named like one                      a claim
+    the wording of a rejection, in a failed call or    a claim
+    in a dialect that does not mark failed calls
+    the wording of a rejection, in a call that the     a claim, which is unlikely
+    dialect says to have succeeded
+    everything else                                    nobody's
+
+A claim is kept like words of the user, after what the user typed. It is never called the user's,
+never part of the minimum size, and never pushes out what the user typed. Hosts that record who
+rejected a call are read by `hosts`; `docs/hosts.md` has what each of them records.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from context_compression.conversation.authors.questions import answer_in, asks_user
+from context_compression.conversation.authors.questions import (
+    answer_in,
+    asks_user,
+    is_question_tool,
+)
 from context_compression.conversation.authors.rejections import reason_in
 from context_compression.conversation.cache_marks import BY_USER
 from context_compression.conversation.messages import (
@@ -26,7 +46,7 @@ from context_compression.conversation.messages import (
 )
 
 LONGEST_CLAIM = 1_500
-"""The most characters of a result that is believed to be a rejection by its wording alone."""
+"""The most characters of a result that may be a rejection by its wording alone."""
 
 
 def with_answers(messages: Sequence[Message], *, flags_errors: bool) -> list[Message]:
@@ -36,10 +56,10 @@ def with_answers(messages: Sequence[Message], *, flags_errors: bool) -> list[Mes
         messages: one conversation.
         flags_errors: whether its dialect marks a result of a call that did not succeed.
     """
-    asked: dict[str, bool] = {}
+    asked: dict[str, str] = {}
     marked: list[Message] = []
     for message in messages:
-        asked.update((call.id, asks_user(call.name)) for call in message.calls)
+        asked.update((call.id, call.name) for call in message.calls)
         blocks = tuple(
             _marked(block, asked, flags_errors=flags_errors)
             if isinstance(block, ToolResult | Opaque | Text)
@@ -56,7 +76,7 @@ def _is(one: object, other: object) -> bool:
 
 
 def _marked(
-    block: ToolResult | Opaque | Text, asked: dict[str, bool], *, flags_errors: bool
+    block: ToolResult | Opaque | Text, asked: Mapping[str, str], *, flags_errors: bool
 ) -> Block:
     if isinstance(block, Text):
         by_host = as_object(block.source).get(BY_USER)
@@ -70,16 +90,18 @@ def _marked(
     if isinstance(by_host, str):
         said = _still_in("\n".join(_texts(block)), by_host)
         return replace(block, said=said) if said else block
-    question = asked.get(block.call_id, asks_user(block.name))
-    said = "\n".join(filter(None, map(reason_in, _texts(block))))
-    if by_host or (question and not block.is_error):
-        said = said or "\n".join(filter(None, map(answer_in, _texts(block))))
+    tool = asked.get(block.call_id, block.name)
+    reason = "\n".join(filter(None, map(reason_in, _texts(block))))
+    answers = by_host or (asks_user(tool) and not block.is_error)
+    said = reason or ("\n".join(filter(None, map(answer_in, _texts(block)))) if answers else "")
+    if not said or by_host or is_question_tool(tool):
         return replace(block, said=said) if said else block
-    if not said or (not question and len(block.text) > LONGEST_CLAIM):
+    if answers:
+        return replace(block, said=said, claim="unmarked")
+    if len(block.text) > LONGEST_CLAIM:
         return block
-    if question or (flags_errors and block.is_error):
-        return replace(block, said=said)
-    return replace(block, said=said, claim="unlikely" if flags_errors else "unmarked")
+    unlikely = flags_errors and not block.is_error
+    return replace(block, said=said, claim="unlikely" if unlikely else "unmarked")
 
 
 def _still_in(text: str, words: str) -> str:

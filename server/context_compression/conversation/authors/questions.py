@@ -28,7 +28,24 @@ QUESTION_TOOL = re.compile(
     r"|request|response|feedback|tool|v?\d+))*"
 )
 """Names of tools that ask the user, in snake case without a namespace; as a whole, because
-`parse_user_input` asks nobody. `ask_question` alone may ask a search service."""
+`parse_user_input` asks nobody. `ask_question` alone may ask a search service. Any server may name
+a tool so: such a name alone does not show that the user said what the tool returns."""
+KNOWN = frozenset({
+    "AskUserQuestion",  # Claude Code
+    "request_user_input",  # Codex
+    "ask_user",  # Gemini CLI, Copilot CLI
+    "ask_user_question",  # Qwen Code, Windsurf
+    "question",  # opencode
+    "ask_followup_question",  # Cline, Roo Code
+    "vscode_askQuestions",  # VS Code
+    "clarify",  # Hermes
+    "handoff_to_user",  # Strands
+    "human", "human_input",  # LangChain, CrewAI
+    "get_user_input", "user_input",  # Agno, smolagents
+    "elicitation",
+})  # fmt: skip
+"""The question tools of hosts and frameworks, exactly as these name them. Hosts put the name of a
+server before the names of its tools, so that no server's tool is among them."""
 ANSWERS = frozenset({
     "answer", "answers", "response", "responses", "reply", "replies", "user_response",
     "user_input", "user_answer", "user_reply", "user_message", "free_text", "freeform",
@@ -72,8 +89,13 @@ UNANSWERED = re.compile(
 """What a host says when nobody answered."""
 
 
+def is_question_tool(tool: str) -> bool:
+    """Whether a tool is the question tool of a host or framework itself."""
+    return tool in KNOWN
+
+
 def asks_user(tool: str) -> bool:
-    """Whether the model asks the user with a tool, by its name.
+    """Whether the model probably asks the user with a tool, by its name.
 
     `asks_user("mcp__desk__AskUserQuestion")` -> `True`
     """

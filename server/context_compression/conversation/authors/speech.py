@@ -15,7 +15,9 @@ from context_compression.conversation.messages import (
     STRANGER,
     Block,
     Message,
+    Opaque,
     Text,
+    ToolResult,
 )
 
 ARGUMENTS = ("<command-args>", "</command-args>")
@@ -77,8 +79,12 @@ def words_of_user(message: Message) -> str:
 
     Words that only claim to be the user's are not included.
     """
-    claims = any(result.claim for result in message.results)
-    return "\n".join(filter(None, [user_words(message), "" if claims else message.said]))
+    said = (
+        block.said
+        for block in message.blocks
+        if isinstance(block, Opaque) or (isinstance(block, ToolResult) and not block.claim)
+    )
+    return "\n".join(filter(None, [user_words(message), *said]))
 
 
 def user_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -32,6 +32,12 @@ def general_spans(text: str) -> tuple[Span, ...]:
     return general if len(general) < len(sections) else ()
 
 
+@lru_cache(maxsize=64)
+def tagged_spans(text: str) -> tuple[Span, ...]:
+    """The sections of a text at the top level: each is a tag with its content."""
+    return tuple(span for _, span in _sections(text)) if "</" in text else ()
+
+
 def task_spans(text: str, end_chars: int = 0) -> list[Span]:
     """The spans around the general instructions of a text, and their beginnings and ends.
 

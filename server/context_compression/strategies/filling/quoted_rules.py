@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from context_compression.conversation.messages import ToolResult
 from context_compression.planning.pieces import Pool
 from context_compression.strategies import measured
 from context_compression.strategies.filling.kept import KeptMessages
-from context_compression.strategies.filling.rules import Rule, rules_in, words_in
+from context_compression.strategies.filling.rules import Rule, Words, rules_in, words_in
 from context_compression.strategies.filling.standing import lacking, standing_rules
 
 
@@ -38,20 +37,19 @@ def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
         left: the tokens of the room that the kept messages leave.
     """
     messages = base.plan.messages
-    texts: list[tuple[int, str]] = []
-    claims = set[int]()
+    texts: list[tuple[int, Words]] = []
     for number, source in enumerate(pool.sources):
         block = messages[source.message].blocks[source.slot]
-        if source.message not in base.kept and words_in(block, messages[source.message]):
-            texts.append((number, source.text))
-            if isinstance(block, ToolResult) and block.claim:
-                claims.add(number)
+        if source.message in base.kept:
+            continue
+        if words := words_in(block, messages[source.message]):
+            texts.append((number, words._replace(text=source.text)))
     standing = _standing(base, pool)
     room = left - measured.BARE_NOTE_TOKENS - sum(rule.tokens for rule in standing)
     half = room / 2
     quoted: list[Rule] = []
     lacks_sure = False
-    others = (_beside(rule, standing) for rule in rules_in(base.plan, texts, left, claims))
+    others = (_beside(rule, standing) for rule in rules_in(base.plan, texts, left))
     for rule in sorted(filter(None, others), key=lambda rule: rule.tokens > half):
         if rule.tokens <= room:
             room -= rule.tokens

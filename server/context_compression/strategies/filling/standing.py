@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from context_compression.conversation.authors import EXCERPTS, holds_excerpts
 from context_compression.conversation.digest_notes import is_digest
-from context_compression.conversation.messages import Message, ToolResult, texts_of, user
+from context_compression.conversation.messages import Message, texts_of, user
 from context_compression.conversation.rendering import Span
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
@@ -33,25 +33,24 @@ class Standing(NamedTuple):
 
 
 def standing_rules(plan: Plan) -> Sequence[Standing]:
-    """The user's sure constraints that stand in each view, the newest first."""
+    """The user's sure constraints that stand in each view: typed ones first, the newest first."""
     places = [
-        (index, slot, block, words)
+        (index, slot, words)
         for index, message in enumerate(plan.messages)
         if index >= plan.head
         for slot, block in enumerate(message.blocks)
         if (words := words_in(block, message))
     ]
     texts = [(number, words) for number, (*_, words) in enumerate(places)]
-    claims = {n for n, (_, _, b, _) in enumerate(places) if isinstance(b, ToolResult) and b.claim}
     of = min(plan.settings.token_budget, plan.total)
     left = max(measured.RULES_SHARE * of, measured.LEAST_RULES_TOKENS)
     chosen: list[Standing] = []
-    for rule in rules_in(plan, texts, 0, claims):
+    for rule in rules_in(plan, texts, 0):
         if rule.sure and rule.tokens <= left:
             left -= rule.tokens
             number, start, stop = rule.place
-            index, slot, _, words = places[number]
-            chosen.append(Standing(index, slot, start, stop, words[start:stop], rule.tokens))
+            index, slot, (text, _) = places[number]
+            chosen.append(Standing(index, slot, start, stop, text[start:stop], rule.tokens))
     return chosen
 
 
