@@ -16,6 +16,7 @@ from context_compression.compression.result import Result
 from context_compression.compression.steps import Steps, start
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.listening import ModelCall, heard
+from context_compression.summaries.asking import asked, failure_of, reply_of
 from context_compression.summaries.overflow import is_overflow, window_named
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
@@ -104,11 +105,12 @@ async def at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
 
 
 async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryReply | SummaryError:
-    asked = getattr(summarizer, "model", None) or request.model
+    model = getattr(summarizer, "model", None) or request.model
     try:
-        with heard(ModelCall(summarizer, asked, request.max_tokens)) as end:
-            reply: Any = await _in_time(summarizer, request)
+        with heard(ModelCall(summarizer, model, request.max_tokens)) as end:
+            reply = reply_of(await _in_time(summarizer, request))
             end(reply)
+            return reply
     except SummaryError as error:
         return _with_window(error)
     except (
@@ -118,18 +120,13 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
     ) as error:  # a caller's own may fail as it likes
         if not isinstance(error, Exception) and current_thread() is main_thread():
             raise  # it may be a signal
-        return _with_window(SummaryError(f"{type(error).__name__}: {error}"), error)
-    if isinstance(reply, SummaryReply):
-        return reply
-    if isinstance(reply, str):
-        return SummaryReply(reply)
-    return SummaryError(f"The summarizer answered with {type(reply).__name__}, not a SummaryReply.")
+        return _with_window(failure_of(error), error)
 
 
-async def _in_time(summarizer: Summarizer, request: SummaryRequest) -> SummaryReply:
-    """The summary, if the settings say how long it may take in this time."""
+async def _in_time(summarizer: Summarizer, request: SummaryRequest) -> Any:
+    """The answer, if the settings say how long it may take in this time."""
     if request.seconds is None:
-        return await summarizer.summarize(request)
+        return await asked(summarizer, request)
     from context_compression.summaries.llms.deadline import InTime  # it imports an event loop
 
     return await InTime(summarizer).summarize(request)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from context_compression.session.compressing import Compressor, Need, PlannedCompression
 from context_compression.session.pacing import Pace
@@ -17,7 +17,8 @@ from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import settings_for
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
-from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
+from context_compression.summaries.asking import asked
+from context_compression.summaries.summarizer import Summarizer, SummaryRequest
 
 EARLY = 0.85
 """The share of the threshold from which on a compression is prepared."""
@@ -58,10 +59,10 @@ class Alone:
     summarizer: Summarizer
     discard: Callable[[], object]
 
-    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+    async def summarize(self, request: SummaryRequest) -> Any:
         """The summary of the summarizer."""
         self.discard()
-        return await self.summarizer.summarize(request)
+        return await asked(self.summarizer, request)
 
 
 class Background:

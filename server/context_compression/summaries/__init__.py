@@ -4,6 +4,7 @@ The strategy `summarize` decides when a summary is made, and what else a view ke
 
     summarizer.py      `Summarizer`, with its request and its reply
     choice.py          who writes them: a summarizer that is passed, or a model of the settings
+    asking.py          a summarizer of any kind is asked; a mistake in one is told at once
     serialization.py   a conversation as text, within a token budget
     prompts/           the instructions; a file of the user may replace each
     acceptance.py      whether an answer is a summary

@@ -1,15 +1,17 @@
 """Who writes the summaries of a program: its own summarizer, or the model its settings name."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from context_compression.errors import InvalidSettings
 from context_compression.setting_names import Provider
 from context_compression.settings import Settings
-from context_compression.summaries.summarizer import Summarizer
+from context_compression.summaries.asking import why_no_summarizer
+from context_compression.summaries.summarizer import Summarizer, SummaryFunction
 
 BY_SETTINGS: Literal["by settings"] = "by settings"
-Writer: TypeAlias = Summarizer | Literal["by settings"] | None
-"""A summarizer; `BY_SETTINGS` for the model that the settings name; `None` for no model."""
+Writer: TypeAlias = Summarizer | SummaryFunction | Literal["by settings"] | None
+"""A summarizer or a function; `BY_SETTINGS` for the model that the settings name; `None` for no
+model."""
 
 
 def summarizer_for(writer: Writer, settings: Settings) -> Summarizer | None:
@@ -28,13 +30,10 @@ def summarizer_for(writer: Writer, settings: Settings) -> Summarizer | None:
     return provider and summarizer_of(provider, settings.summary_model, deadline_seconds=None)
 
 
-def _checked(writer: Summarizer) -> Summarizer:
-    if not callable(getattr(writer, "summarize", None)):
-        raise InvalidSettings(
-            f"summarizer is {writer!r:.80}; it must be an object with the method summarize. "
-            'Settings name an API: {"summarizer": "openai", "summary_model": "gpt-5-mini"}.'
-        )
-    return writer
+def _checked(writer: Summarizer | SummaryFunction) -> Summarizer:
+    if why := why_no_summarizer(writer):
+        raise InvalidSettings(f"{why}.")
+    return cast("Summarizer", writer)  # `asked` takes a function, too
 
 
 def summarizer_of(provider: Provider, model: str | None, **options: Any) -> Summarizer:

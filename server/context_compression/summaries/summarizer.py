@@ -1,7 +1,8 @@
 """`Summarizer`: the interface to the author of a summary, with its request and its reply."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,25 @@ class SummaryReply:
 
 
 class Summarizer(Protocol):
-    """Writes summaries. It has one method, so that callers can bring their own."""
+    """Writes summaries. It has one method, so that callers can bring their own.
 
-    async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """The summary for a request.
+    The method may be async or plain; a plain one runs in a thread. A function of the request alone
+    is a summarizer, too.
+    """
+
+    def summarize(
+        self, request: SummaryRequest
+    ) -> Awaitable[SummaryReply | str] | SummaryReply | str:
+        """The summary for a request, as a reply or as its text.
 
         Raises:
             SummaryError: there is no summary: an error of the provider, an empty or cut off answer,
                 a refusal, or a tool call.
         """
         ...
+
+
+SummaryFunction: TypeAlias = Callable[
+    [SummaryRequest], Awaitable[SummaryReply | str] | SummaryReply | str
+]
+"""The same as a function."""

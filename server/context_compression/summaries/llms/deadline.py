@@ -5,7 +5,8 @@ from typing import Any
 import anyio
 
 from context_compression.errors import SummaryError
-from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
+from context_compression.summaries.asking import asked
+from context_compression.summaries.summarizer import Summarizer, SummaryRequest
 
 
 class InTime:
@@ -29,7 +30,7 @@ class InTime:
         """The limit is `seconds`; `None` for none but that of a request."""
         self._other, self._seconds = other, seconds
 
-    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+    async def summarize(self, request: SummaryRequest) -> Any:
         """The summary for a request.
 
         Raises:
@@ -37,7 +38,7 @@ class InTime:
         """
         seconds = request.seconds or self._seconds
         with anyio.move_on_after(seconds):
-            return await self._other.summarize(request)
+            return await asked(self._other, request)
         raise SummaryError(
             f"No summary within {seconds:g} s. Set summary_model to a faster model, or "
             "summary_seconds to more.",
