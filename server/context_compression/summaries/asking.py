@@ -62,8 +62,9 @@ def reply_of(answer: Any) -> SummaryReply:
         return SummaryReply(answer)
     if not isinstance(answer, SummaryReply):
         raise _mistake(f"it returned {_named(answer)}, not a SummaryReply or a text")
-    if not isinstance(answer.text, str):
-        raise _mistake(f"the text of its SummaryReply is {_named(answer.text)}")
+    text: Any = answer.text
+    if not isinstance(text, str):
+        raise _mistake(f"the text of its SummaryReply is {_named(text)}")
     for name in (each.name for each in fields(answer) if each.name.endswith("_tokens")):
         if not isinstance(tokens := getattr(answer, name), int):
             raise _mistake(f"{name} of its SummaryReply is {_named(tokens)}, not a number")
