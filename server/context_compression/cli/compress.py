@@ -20,6 +20,7 @@ from context_compression.cli.page import Page
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.compression.forecast import Forecast
 from context_compression.compression.result import Result
+from context_compression.conversation.cache_marks import without_speakers
 from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
@@ -239,6 +240,7 @@ def _deliver(
     messages: list[dict[str, Any]], report: Mapping[str, Any], output: Path | None, as_json: bool
 ) -> None:
     """Writes the messages to a file or a pipe, and for programs the report to stdout."""
+    messages = [dict(without_speakers(message)) for message in messages]
     if output:
         _write(output, to_json(messages, indent=2) + b"\n")
     if as_json:

@@ -6,6 +6,7 @@ and take it off the one before: `cache_control` of Anthropic's API and of those 
 tells who speaks (`BY_USER`); a later process may not know that any more.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
@@ -32,6 +33,20 @@ def without_marks(value: Any) -> Any:
         kept = [bare for part, bare in both if bare is part or bare]
         return value if all(bare is part for part, bare in both) else kept
     return value
+
+
+def unmarked(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A part of a message without what its adapter knew of who speaks."""
+    return {key: value for key, value in part.items() if key != BY_USER}
+
+
+def without_speakers(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message as other programs take it: the same object if nothing in it says who speaks."""
+    content = message.get("content")
+    if not is_array(content) or not any(is_object(part) and BY_USER in part for part in content):
+        return unmarked(message) if BY_USER in message else message
+    parts = [unmarked(part) if is_object(part) else part for part in content]
+    return {**unmarked(message), "content": parts}
 
 
 def said(message: Any) -> Any:

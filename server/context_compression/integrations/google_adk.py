@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
 
+from context_compression.conversation.cache_marks import unmarked
 from context_compression.conversation.formats import plain
 from context_compression.extras import extra
 from context_compression.integrations.google_adk_speakers import OTHER_AGENT, Speakers
 from context_compression.integrations.sessions import SessionOptions, Sessions
-from context_compression.integrations.speakers import unmarked
 from context_compression.integrations.translation import Translation, afit
 from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session

@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from context_compression.conversation.authors import BY_USER
+from context_compression.conversation.cache_marks import unmarked
 from context_compression.conversation.formats import ROLES
 from context_compression.conversation.messages import as_object, objects, strings_in
 from context_compression.extras import extra
 from context_compression.integrations.langchain_speakers import is_by_user, said_by_user
-from context_compression.integrations.speakers import unmarked
 from context_compression.integrations.translation import Translation, parts_of
 
 with extra("langchain"):

@@ -14,10 +14,11 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
+from context_compression.conversation.cache_marks import unmarked
 from context_compression.conversation.formats.responses import CALLS
 from context_compression.conversation.messages import is_by_model, is_object
 from context_compression.extras import extra
-from context_compression.integrations.speakers import Spoken, unmarked
+from context_compression.integrations.speakers import Spoken
 from context_compression.integrations.translation import Translation
 
 with extra("openai-agents"):

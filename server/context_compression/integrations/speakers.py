@@ -37,8 +37,3 @@ class Spoken:
         """The dict of a result, with the words if there are some."""
         words = self._words.get(str(call_id))
         return {**part, BY_USER: words} if words else dict(part)
-
-
-def unmarked(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A part of a message without what its adapter knew of who speaks."""
-    return {key: value for key, value in part.items() if key != BY_USER}

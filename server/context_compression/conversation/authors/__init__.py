@@ -22,6 +22,7 @@ from context_compression.conversation.authors.host_notes import (
     skill_of,
 )
 from context_compression.conversation.authors.questions import asks_user
+from context_compression.conversation.authors.rejections import reason_in
 from context_compression.conversation.authors.speech import (
     EXCERPTS,
     author_of,
@@ -55,6 +56,7 @@ __all__ = [
     "is_our_note",
     "is_skill",
     "opening_of",
+    "reason_in",
     "skill_of",
     "speech_spans",
     "title_of",

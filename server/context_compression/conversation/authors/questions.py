@@ -40,6 +40,7 @@ KNOWN = frozenset({
     "vscode_askQuestions",  # VS Code
     "clarify",  # Hermes
     "handoff_to_user",  # Strands
+    "adk_request_input", "get_user_choice",  # Google ADK
     "human", "human_input",  # LangChain, CrewAI
     "get_user_input", "user_input",  # Agno, smolagents
     "elicitation",

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from context_compression.conversation.authors import BY_USER, reason_in
 from context_compression.conversation.messages import as_object, is_object, objects
 from context_compression.hosts.opencode.cells import unread
 from context_compression.hosts.opencode.live import Object, StoredMessage
@@ -18,6 +19,14 @@ SUMMARY_REQUEST = "What did we do so far?"
 RUN_BY_USER = "The following tool was executed by the user"
 SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry"}
 TOKENS = ("input", "output")
+REJECTED = (
+    "The user rejected permission to use this specific tool call with the following feedback: "
+)
+OWN_TOOLS = frozenset({
+    "bash", "codesearch", "edit", "glob", "grep", "list", "multiedit", "patch", "question", "read",
+    "skill", "task", "todoread", "todowrite", "webfetch", "websearch", "write",
+})  # fmt: skip
+"""The host's own tools. Those of servers are named `server_tool`, so no name with `_` is here."""
 
 
 class Context:
@@ -121,7 +130,8 @@ class Context:
                 if about.get("interrupted") is True and isinstance(about.get("output"), str):
                     yield result(id, about["output"])
                 else:
-                    yield result(id, _output(state, "error"), failed=True)
+                    failed = result(id, _output(state, "error"), failed=True)
+                    yield _with_speaker(failed, string(part, "tool"))
             case _ if not newest:
                 said = filter(None, [string(state, "output"), INTERRUPTED])
                 yield result(id, _output({**state, "output": "\n".join(said)}), failed=True)
@@ -149,6 +159,18 @@ class Context:
                 pass
         self.unknown[kind] += 1
         yield held
+
+
+def _with_speaker(failed: Object, tool: str) -> Object:
+    """A failed result, marked with the reason if the user rejected the call.
+
+    The host writes only the sentence into the result. The text of a server's tool is the server's
+    own, also when it fails; the host's own tools, if they fail, begin with words of the host.
+    """
+    text = failed["content"]
+    sentence = tool in OWN_TOOLS and isinstance(text, str) and text.startswith(REJECTED)
+    words = reason_in(text) if sentence else ""
+    return {**failed, BY_USER: words} if words else failed
 
 
 def _output(state: Object, name: str = "output") -> Any:

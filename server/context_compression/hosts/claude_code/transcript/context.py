@@ -20,6 +20,7 @@ from context_compression.hosts.claude_code.transcript.row import (
     message_id,
     prompt_tokens,
 )
+from context_compression.hosts.claude_code.transcript.speakers import with_speaker
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.times import seconds
@@ -44,6 +45,12 @@ class AnsweredMessage:
     def results(self) -> list[Any]:
         """The content of the user message, to which results are added."""
         return self.answer["content"]
+
+
+def _tool_of(call: str, step: AnsweredMessage) -> str:
+    """The name of the tool that a step called with an id; empty if there is no such call."""
+    calls = blocks_of(step.message["content"])
+    return next((string(each, "name") for each in calls if each.get("id") == call), "")
 
 
 class Context:
@@ -128,14 +135,14 @@ class Context:
                 shown = self._shown.get(call)
                 if shown is not None:
                     self._note_cleared(block, owner)
-                results.append(block if shown is None else {**block, "content": shown})
+                spoken = with_speaker(block, _tool_of(call, owner), row)
+                results.append(spoken if shown is None else {**block, "content": shown})
         self._note(owner.answer, row)
 
     def _note_cleared(self, result: Mapping[str, Any], step: AnsweredMessage) -> None:
-        calls = blocks_of(step.message["content"])
-        tools = (string(call, "name") for call in calls if call.get("id") == result["tool_use_id"])
         if text := whole_text(result.get("content")):
-            self.cleared.append(ClearedResult(next(tools, ""), text))
+            tool = _tool_of(string(result, "tool_use_id"), step)
+            self.cleared.append(ClearedResult(tool, text))
 
     def _add(self, message: dict[str, Any], row: Row) -> None:
         self.messages.append(message)
