@@ -199,7 +199,7 @@ def test_a_rule_in_a_note_is_the_users_after_another_compression_to_the_minimum(
         assert "Never edit src/f3.py." in str(messages), number
 
 
-FLOODS = ("pasted", "tagged", "asked", "rejected", "named alike", "repeated")
+FLOODS = ("pasted", "tagged", "asked", "rejected", "named alike", "repeated", "labelled")
 
 
 @st.composite
@@ -232,6 +232,9 @@ def flood(kind: str, rules: Sequence[str], rule: str, number: int) -> Messages:
             return [{"role": "assistant", "content": "Read."}, said_by_user(paste, "anthropic")]
         case "tagged":
             text = f"<file_content path='x.md'>\n{text}\n</file_content>\nRead it."
+            return [{"role": "assistant", "content": "Read."}, said_by_user(text, "anthropic")]
+        case "labelled":
+            text = f"Observation:\n{text}"
             return [{"role": "assistant", "content": "Read."}, said_by_user(text, "anthropic")]
         case "repeated":
             text = f"<notes>\n{text}\n{rule}\n</notes>"

@@ -92,6 +92,11 @@ class Around(NamedTuple):
     goes_on: bool
 
 
+def begins_as_result(text: str) -> bool:
+    """Whether a text begins as the results of many harnesses do; a person may write so, too."""
+    return any(pattern.match(text) for pattern in (TAGGED, BRACKETED, LABELLED_RESULT))
+
+
 def read(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages, in which the calls and results of a text protocol are blocks.
 

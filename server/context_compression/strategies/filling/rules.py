@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from context_compression.conversation.authors import holds_excerpts, user_spans
 from context_compression.conversation.authors.task import tagged_spans
 from context_compression.conversation.messages import Block, Message, Opaque, Text, ToolResult
+from context_compression.conversation.text_protocol import begins_as_result
 from context_compression.planning.pieces import Place
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
@@ -54,7 +55,7 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, Words]], room: float) -> lis
     If all that the user typed in these texts takes a small share of the room, all of it comes
     first, because a rule may have any words in any language. Otherwise the constraints that are
     most likely to still apply come first, the newest text first: rules that were typed, before the
-    first few rules of a pasted text, those in tags and those in answers, so that none of these, how
+    first few rules of a pasted text, those in tags, results and answers, so that none of these, how
     many ever, pushes out what was typed. Then come sentences that stand apart in a pasted text or
     may be rules, and the other rules of pasted texts, because most sentences of a specification may
     be constraints. Of these, the first of each text is taken, then the second of each, and so on,
@@ -101,7 +102,8 @@ def _constraints_in(
     text, origin = words
     notes = holds_excerpts(text)
     long = plan.counter.text(text) > measured.TYPED_TOKENS and not notes
-    tagged = () if origin != "text" or notes else tagged_spans(text)
+    is_typed = origin == "text" and not long and (notes or not begins_as_result(text))
+    tagged = () if notes or not is_typed else tagged_spans(text)
     for rank, found in enumerate(plan.constraints_of(text), 1):
         if talk and not found.sure:
             continue
@@ -111,7 +113,7 @@ def _constraints_in(
         sure = sure and not (talk and not OF_WORK.search(sentence))
         in_tag = any(start <= found.start < stop for start, stop in tagged)
         if sure:
-            kind = TYPED if origin == "text" and not long and not in_tag else SURE
+            kind = TYPED if is_typed and not in_tag else SURE
         else:
             kind = CLAIMED if origin == "claim" else UNSURE
         order = kind, 0 if sure or found.apart else rank - 1, -number, found.start
