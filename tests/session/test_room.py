@@ -57,6 +57,23 @@ def test_what_one_request_gave_up_comes_back_with_the_next(tmp_path: Path) -> No
     assert after[: len(before)] == before
 
 
+def test_what_left_for_a_large_result_comes_back_once_the_model_has_read_it(tmp_path: Path) -> None:
+    session = Session(tmp_path, "s", settings={"token_budget": WINDOW})
+    asked, large, found = history(4), words(8_150), "src/net.c:41: error: expected ';'"
+    asked[2] |= {"content": f"{asked[2]['content']}\n{found}"}
+    asked[-1] |= {"content": large}
+
+    crowded = session.fit(asked)
+    again = session.fit(asked)
+    answered = session.fit([*asked, {"role": "assistant", "content": "No."}, *history(1)])
+
+    assert crowded[-1]["content"] == again[-1]["content"] == large
+    assert found not in said(crowded)
+    assert found in said(answered)
+    assert large not in said(answered)
+    assert RULE in said(crowded)
+
+
 def test_prepare_brings_it_back_too(tmp_path: Path) -> None:
     session = Session(tmp_path, "s", settings={"token_budget": WINDOW}, system="Be careful.")
     session.record(*history(5))

@@ -112,7 +112,7 @@ class PreparedConversation:
             pins=self._pins(),
             rules=self.rules,
             drops_thinking=self.drops_thinking,
-            archive=request.store.archive if request.store else Archive(),
+            archive=self._archive(),
             focus=request.focus,
             model=request.model,
         )
@@ -120,6 +120,11 @@ class PreparedConversation:
         self._last_view: tuple[Sequence[Edit], View, int] = (), unedited, self.tokens_of(unedited)
         self.fixed_tokens = sum(self.overhead.values())
         self.tokens_before = self.fixed_tokens + self._last_view[2]
+
+    def _archive(self) -> Archive:
+        """What notes may promise to the model that reads them."""
+        archive = self.request.store.archive if self.request.store else Archive()
+        return archive if self.request.restores else replace(archive, restorable=False)
 
     def _rules(self) -> ProviderRules:
         """The rules of the provider.

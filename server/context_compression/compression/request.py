@@ -44,6 +44,7 @@ class CompressionRequest:
         has_summarizer: whether a model, or the calling agent, will write summaries.
         must_answer: whether somebody has to be answered: a size that cannot be reached gives the
             smallest useful context instead of `BudgetTooSmall`.
+        restores: whether the model can call `context_restore`, so that notes may name it.
     """
 
     messages: Messages
@@ -61,6 +62,7 @@ class CompressionRequest:
     store: Keeper | None = None
     has_summarizer: bool = False
     must_answer: bool = False
+    restores: bool = True
 
     def check(self) -> None:
         """Refuse impossible values, because callers without a type checker may pass anything.

@@ -6,7 +6,9 @@ from functools import cached_property
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.conversation.system_prompt import ROOM
 from context_compression.planning.plan import Plan
-from context_compression.strategies import window
+from context_compression.strategies import measured, window
+from context_compression.strategies.floor import floor
+from context_compression.strategies.forms import unread_in
 
 LEAST_OF_TARGET = 0.25
 """The share of the settings' target that stays for the view, however much goes beside it."""
@@ -19,6 +21,9 @@ ANSWERED = 0.6
 """The share of the room in the window that they take then; the answer needs the rest."""
 ALL_RECENT = "nothing to compress before the recent messages"
 GO_ON = "a call with target_tokens can shorten recent messages, too"
+READING = ("auto", "extract", "summarize", "window")
+"""The strategies of which a context is made larger for what the model has not read. Others leave
+that as it is, or decide for themselves."""
 
 
 class Target:
@@ -47,6 +52,15 @@ class Target:
     @cached_property
     def tokens(self) -> int:
         """The target in tokens: of the messages, with the system prompt and tools of the request.
+
+        It is larger than that of the settings where the model could not read its newest results.
+        """
+        room = self.plan.room
+        return self._aimed if room is None else max(self._aimed, room + self._prepared.fixed_tokens)
+
+    @cached_property
+    def _aimed(self) -> int:
+        """The target of the request, else that of the settings.
 
         For a conversation that is already below the target of the settings, the target is the same
         share (`target_usage`) of its own size.
@@ -77,15 +91,35 @@ class Target:
         below = not self.is_named and prepared.tokens_before <= self._of_settings
         if below and prepared.strategy in ("offload", "truncate", "window"):
             return unlimited
-        room = self.tokens - prepared.fixed_tokens
+        room = self._aimed - prepared.fixed_tokens
         if prepared.summary_in_system or prepared.prompt.at is not None:
             room -= prepared.counter.message(ROOM)
         plan = replace(unlimited, room=room)
         if not below:
-            return plan
+            return self._with_unread_whole(plan, room)
         all_recent = unlimited.tail == unlimited.head
         tail = range(unlimited.tail if all_recent else plan.tail, len(plan.messages))
         return replace(plan, pins=plan.pins.union(tail))
+
+    def _with_unread_whole(self, plan: Plan, room: int) -> Plan:
+        """The plan in which the newest results are whole, if the request is below the threshold so.
+
+        The context may be larger than its target, so that they take their share of it. If even that
+        is too much, they take what the smallest view beside them leaves. A size that was chosen is
+        kept.
+        """
+        unread = unread_in(plan)
+        due = self.is_automatic and self.is_over_threshold and not self.is_set
+        if not (unread and due and self._prepared.strategy in READING):
+            return plan
+        whole = replace(plan, pins=plan.pins.union(unread))
+        least, prepared = floor(whole).tokens, self._prepared
+        beside = prepared.fixed_tokens + prepared.tokens_beside
+        if least + beside >= self._settings.threshold_tokens:  # counted as targets are
+            return plan
+        wanted = int(sum(plan.tokens[index] for index in unread) / measured.UNREAD_SHARE)
+        most = int(BELOW_THRESHOLD * self.room_below_threshold)
+        return replace(whole, room=max(room, least, min(most, wanted)))
 
     @property
     def is_over_threshold(self) -> bool:

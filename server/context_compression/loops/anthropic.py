@@ -67,9 +67,10 @@ def run_tools(
 ) -> "Message":
     """The model's last answer, after requests and tool calls until it calls no tool.
 
-    Calls that an earlier run left unanswered are made first. A result of at least
-    `offload_min_tokens` is archived when it comes in, and the model reads a preview of it. It is
-    offered `context_restore` from the first request on, so that the list of tools stays the same.
+    Calls that an earlier run left unanswered are made first. Once the
+    conversation was compressed, long outputs of programs are archived as they come in, and the
+    model reads a preview of them. It is offered `context_restore` from the first request on, so
+    that the list of tools stays the same.
 
     Args:
         session: the conversation.
@@ -77,7 +78,7 @@ def run_tools(
         tools: functions by the names of their definitions. They return a text, content blocks, or
             any JSON value. The model reads the errors they raise.
         on_chunk: as in `create`.
-        shorten: whether long results are archived when they come in. With `auto_compress` off, they
+        shorten: whether long outputs are archived when they come in. With `auto_compress` off, they
             never are.
         request: as in `create`; the definitions are its `tools`.
     """

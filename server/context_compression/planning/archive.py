@@ -2,9 +2,19 @@
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from context_compression.conversation.formats import plain
+from context_compression.conversation.messages import strings_in
 from context_compression.conversation.refs import Refs
 from context_compression.evidence.ledger import Entry
+
+RESTORE = "context_restore"
+
+
+def offers_restore(tools: Any) -> bool:
+    """Whether the tool definitions of a request offer our tool, in any dialect."""
+    return any(text.endswith(RESTORE) for text in strings_in(plain(tools)))
 
 
 def _nothing(ref: str) -> str | None:
@@ -16,7 +26,7 @@ class Archive:
     """The archive as a plan sees it, and what receipts may promise.
 
     Attributes:
-        restorable: whether a store keeps the originals, so that `context_restore` can restore them.
+        restorable: whether `context_restore` can be called, and a store keeps the originals.
         path: takes a ref and returns the path of its offloaded text; `None` without a store.
         restored: refs whose text was restored to a large part; they are not offloaded again.
         refs: the refs of all content that is already archived.

@@ -14,16 +14,16 @@ nothing may be left out. Then only lines that repeat are written shorter (`patte
 from contextlib import suppress
 from typing import Any
 
-from context_compression.conversation.formats import Conversation, parse, plain
+from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import (
     Block,
     Message,
     ToolCall,
     ToolResult,
     is_by_model,
-    strings_in,
 )
 from context_compression.errors import InvalidConversation
+from context_compression.planning.archive import offers_restore
 from context_compression.session.log_events import timestamp
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
@@ -33,8 +33,6 @@ from context_compression.session.tool_results import (
     offload_result,
     recent_talk,
 )
-
-RESTORE = "context_restore"
 
 
 def shortened(
@@ -57,7 +55,7 @@ def shortened(
     recent = [*_before(state, len(new)), *new.messages]
     calls = {call.id: call for message in recent for call in message.calls}
     talk = recent_talk(recent)
-    complete = not can_restore(conversation)
+    complete = not offers_restore(conversation.tools)
 
     def shorter(block: Block) -> Block:
         if not isinstance(block, ToolResult):
@@ -100,11 +98,6 @@ def arrived(conversation: RecordedConversation, state: State) -> list[dict[str, 
     return shortened(
         conversation, state, Conversation(read.raw[new], read.messages[new], read.format)
     )
-
-
-def can_restore(conversation: RecordedConversation) -> bool:
-    """Whether the model is offered our tool."""
-    return any(text.endswith(RESTORE) for text in strings_in(plain(conversation.tools)))
 
 
 def _before(state: State, new: int) -> tuple[Message, ...]:

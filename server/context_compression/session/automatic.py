@@ -16,7 +16,7 @@ from context_compression.session.following import check_list
 from context_compression.session.pacing import Announcer, Event, Pace
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.threads import acquired, in_thread, same_signature_as
-from context_compression.session.triggers import after_refusal, before_request
+from context_compression.session.triggers import after_refusal, answering, before_request
 from context_compression.store.log import FITTING_SECONDS
 from context_compression.summaries.error_texts import Error
 from context_compression.summaries.summarizer import Summarizer
@@ -101,7 +101,7 @@ class AutomaticConversation(RecordedConversation):
         self.log.append(*arrived(self, self._fitting.room.state()))
         usage = self.usage()
         due = before_request(self, self._pace, usage)
-        return Need(due, usage.used_tokens.upper, tokens=int(usage.used_tokens))
+        return Need(due, usage.used_tokens.upper, partial(answering, self), int(usage.used_tokens))
 
     def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
         """What to send instead of a history that the program keeps itself.
@@ -115,9 +115,9 @@ class AutomaticConversation(RecordedConversation):
         the prompt cache stays valid. What cannot be made small enough is sent as small as it gets.
 
         A history that grows fast is compressed deeper, so that a compression lasts. After the first
-        one, long results come shorter: as a preview if `context_restore` is among the tools,
-        otherwise without leaving anything out. What the model has not read and cannot restore stays
-        whole, unless it does not fit.
+        one, outputs of programs come shorter: as a preview if `context_restore` is among the tools,
+        otherwise without leaving anything out. What the model has not read stays whole as long as
+        the request is below the threshold.
 
         A message that we cannot read is sent as it came; `status` warns of it. With the setting
         `summary_role` at `system`, send the property `system`, too.

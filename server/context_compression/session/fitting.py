@@ -34,7 +34,7 @@ from context_compression.session.pacing import Pace
 from context_compression.session.passed_on import PassedOn
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
-from context_compression.session.triggers import MUST_ANSWER, before_request
+from context_compression.session.triggers import answering, before_request
 from context_compression.session.unread import Followed, Known, followed, readable, with_unread
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
@@ -184,7 +184,7 @@ class Fitting:
     def options(self, focus: str | None) -> dict[str, Any]:
         """The options of a compression of the history."""
         options = lasting.options(self._conversation, self._state)
-        return {**MUST_ANSWER, **options, "focus": focus}
+        return {**answering(self._conversation), **options, "focus": focus}
 
     def shown_again(self) -> Fitted:
         """`shown`, after a compression that `requests` did not plan."""

@@ -2,12 +2,16 @@
 
 One request may have a large system prompt, many tools, or a model with a smaller window. What the
 context gave up for it is in the record, so the compression is undone when a later request has room.
+So is one for whose newest results older messages had to leave, once the model has read those.
 """
 
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import is_by_model
+from context_compression.errors import InvalidConversation
 from context_compression.session.log_events import timestamp, undo_of
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
@@ -18,6 +22,8 @@ logger = logging.getLogger(__name__)
 LARGER = 2
 """How many times the room of a compression there must be before it is undone, because a changed
 context empties the prompt cache."""
+CROWDED = 0.4
+"""The share of a compression's room from which on its unread results left too little for others."""
 
 
 def room_of(conversation: RecordedConversation, system: Any) -> int:
@@ -42,14 +48,14 @@ def undone(conversation: RecordedConversation, state: State) -> list[dict[str, A
         conversation: the conversation, with the system prompt and tools of the next request.
         state: of its log; it is changed.
     """
-    if not _had_less(state, room := room_of(conversation, conversation.system_for(state))):
-        return []
+    room = room_of(conversation, conversation.system_for(state))
     now, events, enough = timestamp(), list[dict[str, Any]](), 0
-    while _had_less(state, room):
+    while (crowded := _was_crowded(conversation, state)) or _had_less(state, room):
         last = state.compressions[-1]
         events.append(undo_of(last, now))
         state.replay(events[-1])
-        if last.get("missed") or not conversation.usage(state.view).over_threshold:
+        is_due = crowded or last.get("missed")
+        if is_due or not conversation.usage(state.view).over_threshold:
             enough = len(events)
     return events[:enough]
 
@@ -61,12 +67,35 @@ def _had_less(state: State, room: int) -> bool:
     return isinstance(earlier, int) and earlier >= 0 and is_much_larger(room, earlier)
 
 
+def _was_crowded(conversation: RecordedConversation, state: State) -> bool:
+    """Whether results took the room of older messages in the last compression, and are read now."""
+    last: Mapping[str, Any] = state.compressions[-1] if state.compressions else {}
+    room, after = last.get("room"), last.get("tokens_after")
+    if not (isinstance(room, int) and isinstance(after, int) and _is_read(state)):
+        return False
+    stop = start = len(state.view) - state.behind
+    while start and not is_by_model(state.view[start - 1]):
+        start -= 1
+    try:
+        unread = parse(state.view[start:stop]).messages
+    except InvalidConversation:  # words of the user, which do not show their format
+        return False
+    taken = Counter(conversation.model, conversation.counter).messages(unread)
+    beside = conversation.settings.target_tokens - room
+    return taken > CROWDED * room and is_much_larger(room, after - beside - taken)
+
+
+def _is_read(state: State) -> bool:
+    """Whether the model answered since the last compression."""
+    return any(map(is_by_model, state.view[len(state.view) - state.behind :]))
+
+
 class Room:
     """The room of a conversation's requests, which may differ from one to the next."""
 
     def __init__(self, conversation: RecordedConversation) -> None:
         self._conversation = conversation
-        self._known: tuple[int, int] | None = None
+        self._known: tuple[int, int, bool] | None = None
         self._over = ""
 
     @property
@@ -81,10 +110,10 @@ class Room:
         if not state.compressions:
             return state
         beside = fingerprint((conversation.given_system, conversation.tools))
-        if (beside, len(state.compressions)) != self._known:
+        if (beside, len(state.compressions), _is_read(state)) != self._known:
             conversation.log.append(*undone(conversation, state))
             state = conversation.state()
-            self._known = beside, len(state.compressions)
+            self._known = beside, len(state.compressions), _is_read(state)
         return state
 
     def tell(self, tokens: int) -> None:

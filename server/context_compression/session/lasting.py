@@ -10,7 +10,7 @@ from typing import Any
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message
-from context_compression.session.arrivals import can_restore
+from context_compression.planning.archive import offers_restore
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.tokens import Counter
@@ -31,7 +31,7 @@ def options(conversation: RecordedConversation, state: State) -> dict[str, Any]:
     counter = Counter(conversation.model, conversation.counter)
     unread = _unread(messages)
     kept = counter.messages(messages[unread:])
-    most = READABLE if can_restore(conversation) else 1
+    most = READABLE if offers_restore(conversation.tools) else 1
     largest = int(most * settings.target_tokens)
     fits = kept <= largest
     pins = {"pins": tuple(range(unread, len(messages))) if fits else ()}

@@ -1,8 +1,8 @@
 """Plans the compressions that a session starts itself: when one is due, and after a refusal."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from context_compression.planning.archive import offers_restore
 from context_compression.session.compressing import PlannedCompression
 from context_compression.session.pacing import Pace
 from context_compression.session.recorded import RecordedConversation
@@ -12,8 +12,10 @@ from context_compression.summaries.error_texts import Error
 from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
 from context_compression.tokens.usage import Usage
 
-MUST_ANSWER: Mapping[str, Any] = {"must_answer": True}
-"""The option of a compression before a request that goes out in any case."""
+
+def answering(conversation: RecordedConversation) -> dict[str, Any]:
+    """The options of a compression before a request that goes out in any case."""
+    return {"must_answer": True, "restores": offers_restore(conversation.tools)}
 
 
 def before_request(
@@ -28,7 +30,7 @@ def before_request(
     """
     usage = usage or conversation.usage()
     worth_trying = pace.worth_trying(usage.used_tokens) and due(conversation, usage).now
-    return PlannedCompression("threshold", MUST_ANSWER) if worth_trying else None
+    return PlannedCompression("threshold", answering(conversation)) if worth_trying else None
 
 
 def after_refusal(
@@ -42,7 +44,7 @@ def after_refusal(
     if not (overflow and pace.may_recover("overflow")):
         return None
     target = target_after(settings, conversation.usage().used_tokens)
-    return PlannedCompression("overflow", {**MUST_ANSWER, "target_tokens": target})
+    return PlannedCompression("overflow", {**answering(conversation), "target_tokens": target})
 
 
 def target_after(settings: Settings, refused: int) -> int:
