@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.conversation.refs import canonical
 from context_compression.transcripts.blocks import call, linked, media, result, text
@@ -37,7 +38,9 @@ class Context:
             parts = _parts(row.get("content"))
             first_text = string(as_object(parts[0]), "text").lstrip() if parts else ""
             if answered or not first_text.startswith(("/", "?")):
-                self._put("user", [block for part in parts for block in self._block(part)])
+                returned = any("functionResponse" in part for part in parts)
+                read = self._returned if returned else self._block
+                self._put("user", [block for part in parts for block in read(part)])
         elif kind not in SHOWN:
             self.unknown[kind or "none"] += 1
 
@@ -61,7 +64,15 @@ class Context:
         if isinstance(given, str):
             given = {"functionResponse": {"id": about.get("id"), "response": {"output": given}}}
         for part in _parts([given] if is_object(given) else given):
-            yield from self._block(part)
+            yield from self._returned(part)
+
+    def _returned(self, part: Mapping[str, Any]) -> Iterator[Any]:
+        """A part of what a tool returned: no text beside its result is the user's, nor a call."""
+        if "functionCall" in part:
+            yield {**part, "type": "unknown"}
+            return
+        for block in self._block(part):
+            yield {**block, BY_USER: False} if block["type"] == "text" else block
 
     def _put(self, role: str, content: list[Any]) -> None:
         if content:
@@ -87,7 +98,7 @@ class Context:
             case {"fileData": {"fileUri": str(address)}}:
                 yield linked(address)
             case _:
-                yield {"type": "unknown", **part}
+                yield {**part, "type": "unknown"}
 
 
 def request_of(row: Mapping[str, Any], messages: int = 0) -> Request | None:
