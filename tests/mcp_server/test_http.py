@@ -22,16 +22,18 @@ from context_compression.errors import InvalidSettings
 from context_compression.mcp_server import call, serve_http
 from context_compression.mcp_server.request_timeout import RequestTimeout
 from context_compression.mcp_server.serving import (
-    MAX_BODY,
+    TOKEN as VARIABLE,
+)
+from context_compression.mcp_server.serving import (
     HttpOptions,
     gate_of,
     http_config,
-)
-from context_compression.mcp_server.serving import (
-    TOKEN as VARIABLE,
+    servers_of,
 )
 from context_compression.mcp_server.web import gate
 from context_compression.mcp_server.web.health import Health
+from context_compression.mcp_server.web.limits import MEGABYTE, Limits
+from context_compression.mcp_server.web.names import allowed_names
 from context_compression.mcp_server.web.tenant_tokens import SingleToken
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
@@ -48,7 +50,10 @@ JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "applic
 async def url(workspace: Workspace) -> AsyncIterator[str]:
     """The address of a running server."""
     listening = socket.create_server(("127.0.0.1", 0))
-    app = gate_of(workspace, HttpOptions(), SingleToken(TOKEN), Health())
+    servers = servers_of(
+        lambda: workspace, allowed_names("127.0.0.1"), Limits().most_bytes, tenants=False
+    )
+    app = gate_of(HttpOptions(), SingleToken(TOKEN), Health(), servers)
     server = uvicorn.Server(http_config(app))
     async with anyio.create_task_group() as running:
         running.start_soon(server.serve, [listening])
@@ -212,7 +217,7 @@ async def test_a_long_conversation_goes_through_and_one_too_long_does_not(
 
     async with Client(streamable_http_client(url, http_client=http)) as client:
         answer = await ask(client, "context_status", messages=messages)
-    refused = await post(url, BEARING, b'{"x": "' + b"a" * (MAX_BODY + 1_000_000) + b'"}')
+    refused = await post(url, BEARING, b'{"x": "' + b"a" * 65 * MEGABYTE + b'"}')
 
     assert answer.facts["used_tokens"] > 1_000_000
     assert refused.status_code == 413

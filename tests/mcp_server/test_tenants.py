@@ -28,9 +28,11 @@ from context_compression.mcp_server.serving import (
     Limits,
     gate_of,
     http_config,
+    servers_of,
 )
 from context_compression.mcp_server.web import tenants as module
 from context_compression.mcp_server.web.health import Health
+from context_compression.mcp_server.web.names import allowed_names
 from context_compression.mcp_server.web.tenant_tokens import TenantTokens
 from context_compression.store import Store
 from context_compression.testing import conversation
@@ -76,7 +78,14 @@ async def served(
     workspace = workspace_in(folder, environ)
     tokens = TenantTokens(str(write_tokens(folder / "tokens", "ann", "bob", "cyd")))
     health = Health(workspace.settings)
-    gate = gate_of(workspace, options or HttpOptions(), tokens, health)
+    options = options or HttpOptions()
+    servers = servers_of(
+        lambda: workspace,
+        allowed_names("127.0.0.1", options.allow_hosts),
+        Limits().most_bytes,
+        tenants=True,
+    )
+    gate = gate_of(options, tokens, health, servers)
     server = uvicorn.Server(http_config(gate))
     listening = await anyio.to_thread.run_sync(_listening)
     async with anyio.create_task_group() as running:
@@ -476,7 +485,7 @@ def test_options_that_contradict_each_other_are_refused(
 @pytest.mark.parametrize(
     "option",
     ["--tokens=x", "--allow-host=x", "--at-once=1", "--per-minute=1", "--in-all=1", "--drain=0",
-     "--access-log", "--host=127.0.0.1", "--port=8765", "--token=x"],
+     "--workers=1", "--seconds=1", "--megabytes=1", "--access-log", "--host=127.0.0.1", "--port=8765", "--token=x"],
 )  # fmt: skip
 def test_options_of_http_are_refused_without_it(option: str) -> None:
     done = CliRunner().invoke(main, ["serve", option])
@@ -485,7 +494,11 @@ def test_options_of_http_are_refused_without_it(option: str) -> None:
     assert f"{option.partition('=')[0]} goes only with HTTP. Add --http" in done.output
 
 
-@pytest.mark.parametrize("option", ["--drain", "--at-once", "--per-minute", "--in-all", "--port"])
+@pytest.mark.parametrize(
+    "option",
+    ["--drain", "--at-once", "--per-minute", "--in-all", "--port", "--workers", "--seconds",
+     "--megabytes"],
+)  # fmt: skip
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "1e300", "9" * 400])
 def test_a_number_without_a_sensible_bound_is_refused(option: str, value: str) -> None:
     done = CliRunner().invoke(main, ["serve", "--http", option, value])
@@ -541,7 +554,7 @@ def test_the_command_passes_on_all_options_of_http(
     monkeypatch.setattr("context_compression.mcp_server.serve_http", serve)
     given = (
         "serve --http --host ::1 --port 1 --tokens t --allow-host a --allow-host b --at-once 2 "
-        "--per-minute 3 --in-all 4 --drain 5 --access-log"
+        "--per-minute 3 --in-all 4 --workers 5 --seconds 6 --megabytes 7 --drain 5 --access-log"
     )
     done = CliRunner().invoke(main, ["--store", str(tmp_path), *given.split()])
 
@@ -549,6 +562,9 @@ def test_the_command_passes_on_all_options_of_http(
     assert passed == [
         HttpOptions(
             host="::1", port=1, tokens="t", allow_hosts=("a", "b"),
-            limits=Limits(at_once=2, per_minute=3, in_all=4), drain_seconds=5, access_log=True,
+            limits=Limits(
+                at_once=2, per_minute=3, in_all=4, workers=5, seconds=6, megabytes=7
+            ),
+            drain_seconds=5, access_log=True,
         )
     ]  # fmt: skip

@@ -10,8 +10,9 @@ from mcp.server import MCPServer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_compression.mcp_server.serving import http_config
-from context_compression.mcp_server.web.gate import MAX_BODY, Gate
+from context_compression.mcp_server.web.gate import Gate
 from context_compression.mcp_server.web.health import Health
+from context_compression.mcp_server.web.limits import MEGABYTE
 from context_compression.mcp_server.web.names import allowed_names
 from context_compression.mcp_server.web.tenant_tokens import SingleToken
 from context_compression.mcp_server.web.tenants import TenantServers
@@ -23,7 +24,7 @@ TOKEN = "a-token-for-tests"
 async def served(server: MCPServer) -> AsyncGenerator[str]:
     """The address at which a server answers, as with `serve --http` but for the token."""
     app = server.streamable_http_app(
-        transport_security=allowed_names("127.0.0.1"), max_request_body_size=MAX_BODY
+        transport_security=allowed_names("127.0.0.1"), max_request_body_size=MEGABYTE
     )
     gate = Gate(SingleToken(TOKEN), TenantServers(lambda _: app, lasting=True), Health())
     listening = socket.create_server(("127.0.0.1", 0))

@@ -12,11 +12,12 @@ from context_compression.cli.help import examples
 from context_compression.cli.terminal import is_at_terminal, say, stdin_is_closed
 from context_compression.hosts.events import HOSTS as HOOKED
 
-OF_TENANTS = ("at_once", "per_minute", "in_all")
+OF_TENANTS = ("at_once", "per_minute", "in_all", "workers", "seconds", "megabytes")
 """Options that go only with tokens of tenants."""
 MOST = 1_000_000
 """Requests; the largest number of any limit."""
 MOST_SECONDS = 3_600
+MOST_WORKERS, MOST_MEGABYTES = 1_000, 1_024
 HTTP_OPTIONS = (
     click.option(
         "--host",
@@ -70,6 +71,26 @@ HTTP_OPTIONS = (
         metavar="N",
         help="With --tokens: requests of all tenants at a time. Default: four times as "
         "many as of one.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, MOST_WORKERS),
+        metavar="N",
+        help="With --tokens: processes that answer, each one request at a time; one tenant gets "
+        "half of them. Default: 8.",
+    ),
+    click.option(
+        "--seconds",
+        type=FiniteRange(1, MOST_SECONDS),
+        metavar="SECONDS",
+        help="With --tokens: how long one request may take; its process is ended then. "
+        "Default: 300.",
+    ),
+    click.option(
+        "--megabytes",
+        type=click.IntRange(1, MOST_MEGABYTES),
+        metavar="N",
+        help="With --tokens: how large one request may be, in MiB. Default: 64.",
     ),
     click.option(
         "--drain",

@@ -4,8 +4,9 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import anyio
@@ -14,7 +15,6 @@ from mcp.server import MCPServer
 from mcp.server.runner import serve_dual_era_loop, serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
@@ -22,7 +22,7 @@ from context_compression.errors import InvalidSettings
 from context_compression.mcp_server.invalid_messages import ValidMessages
 from context_compression.mcp_server.server import create_server
 from context_compression.mcp_server.web.draining import DrainingServer
-from context_compression.mcp_server.web.gate import MAX_BODY, Gate
+from context_compression.mcp_server.web.gate import Answering, Gate
 from context_compression.mcp_server.web.health import Health
 from context_compression.mcp_server.web.limits import Admission, Limits
 from context_compression.mcp_server.web.names import allowed_names, is_loopback
@@ -35,6 +35,7 @@ from context_compression.mcp_server.web.tenant_tokens import (
     is_good,
 )
 from context_compression.mcp_server.web.tenants import TenantServers
+from context_compression.mcp_server.web.workers import Workers
 from context_compression.store.location import TENANT
 from context_compression.store.places import probe
 from context_compression.workspace import Workspace
@@ -142,7 +143,8 @@ def serve_http(
     options = options or HttpOptions(host, port, token)
     tokens, made_up = _tokens(workspace, options)
     health = Health(lambda: probe(workspace.store.backend))
-    gate = gate_of(workspace, options, tokens, health)
+    servers = _workers(workspace, options, tokens)
+    gate = gate_of(options, tokens, health, servers)
     listening = _listening(options.host, options.port)
     tenants = isinstance(tokens, TenantTokens)
     no_tls = NO_TLS_FOR_TENANTS if tenants else NO_TLS
@@ -150,13 +152,11 @@ def serve_http(
     drain = options.drain_seconds
     if drain is None:
         drain = DRAIN_SECONDS if tenants else 0.0
-    if tenants:  # each stream is the answer to one call; cut off at the end, it would be lost
-        AppStatus.enable_automatic_graceful_drain = False
-    DrainingServer(http_config(gate), health, drain).run(sockets=[listening])
+    DrainingServer(http_config(gate), health, drain, servers.end_streams).run(sockets=[listening])
 
 
-def gate_of(workspace: Workspace, options: HttpOptions, tokens: Tokens, health: Health) -> Gate:
-    """The ASGI application of a workspace: of its tenants, if the tokens are theirs.
+def gate_of(options: HttpOptions, tokens: Tokens, health: Health, servers: Answering) -> Gate:
+    """The ASGI application in front of servers: of tenants, if the tokens are theirs.
 
     Raises:
         InvalidSettings: the options contradict each other, or name no host.
@@ -167,12 +167,13 @@ def gate_of(workspace: Workspace, options: HttpOptions, tokens: Tokens, health: 
             "--at-once, --per-minute and --in-all are limits of tenants. Pass --tokens, or leave "
             "them out."
         )
-    names = allowed_names(options.host, options.allow_hosts)
+    limits = options.limits or Limits()
     return Gate(
         tokens,
-        _servers(workspace, names, tenants=tenants),
+        servers,
         health,
-        admission=Admission(options.limits or Limits()) if tenants else None,
+        admission=Admission(limits) if tenants else None,
+        most_bytes=limits.most_bytes,
         stateless=tenants,
         access_log=options.access_log,
     )
@@ -191,21 +192,35 @@ def http_config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def _servers(
-    workspace: Workspace, names: TransportSecuritySettings, *, tenants: bool
+def servers_of(
+    opened: Callable[[], Workspace],
+    names: TransportSecuritySettings,
+    most_bytes: int,
+    *,
+    tenants: bool,
 ) -> TenantServers:
-    """The servers of tenants, which share nothing but this process; or one for the whole store.
+    """The servers of tenants, which share nothing but their process; or one for the whole store.
 
     With tenants, no request belongs to a session with a process: any replica can answer it.
     """
+    workspace = opened()
 
     def make(tenant: str) -> Starlette:
         own = workspace if tenant == WHOLE_STORE else workspace.of_tenant(tenant)
         return create_server(own).streamable_http_app(
-            transport_security=names, max_request_body_size=MAX_BODY, stateless_http=tenants
+            transport_security=names, max_request_body_size=most_bytes, stateless_http=tenants
         )
 
     return TenantServers(make, lasting=not tenants)
+
+
+def _workers(workspace: Workspace, options: HttpOptions, tokens: Tokens) -> Workers:
+    limits, tenants = options.limits or Limits(), isinstance(tokens, TenantTokens)
+    names = allowed_names(options.host, options.allow_hosts)
+    make = partial(servers_of, workspace.opened_again(), names, limits.most_bytes, tenants=tenants)
+    if tenants:
+        return Workers(make, most=limits.workers, seconds=limits.seconds)
+    return Workers(make)
 
 
 def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[Tokens, str]:

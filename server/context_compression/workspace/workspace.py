@@ -4,9 +4,10 @@ The environment is read here once and passed on.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ class Workspace:
     summary_seconds: float | None = SUMMARY_SECONDS
     tenant: str | None = None
     part: str | None = None
+    _made: Callable[[], "Workspace"] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def here(
@@ -93,6 +95,10 @@ class Workspace:
         environ = os.environ if environ is None else environ
         cwd = working_folder() if cwd is None else cwd
         home = home_folder() if home is None else home
+        again = partial(
+            cls.here, environ={**environ}, cwd=cwd, home=home, store=store, tenant=tenant,
+            allow=allow, **overrides,
+        )  # fmt: skip
         tenant = None if isinstance(store, Store) else tenant or environ.get(TENANT)
         if isinstance(store, Store):
             opened = store
@@ -109,7 +115,8 @@ class Workspace:
         access = Access(roots, guarded.read_host_transcripts)
         if allow:
             overrides["allowed_paths"] = allowed
-        return cls(opened, environ, home, cwd, access, overrides, part=tenant or None)
+        made = None if isinstance(store, Store) else again
+        return cls(opened, environ, home, cwd, access, overrides, part=tenant or None, _made=made)
 
     def of_tenant(self, name: str) -> "Workspace":
         """The workspace of one of the server's tenants: a store of its own, and no files.
@@ -128,7 +135,21 @@ class Workspace:
             overrides={n: value for n, value in self.overrides.items() if n not in GUARDED}
             | {"read_host_transcripts": False},
             tenant=name,
+            _made=None,
         )
+
+    def opened_again(self) -> Callable[[], "Workspace"]:
+        """What makes the same workspace in another process; it can be pickled.
+
+        Raises:
+            InvalidSettings: the program has made the store itself, or this is a tenant's workspace.
+        """
+        if self._made is None:
+            raise InvalidSettings(
+                "Another process cannot open this workspace, because the program has made its "
+                "store itself. Name the store's place instead."
+            )
+        return self._made
 
     def settings(self, arguments: Mapping[str, Any] | None = None) -> Settings:
         """The settings: defaults, `config.json`, environment, command line, this call; later wins.

@@ -2,6 +2,8 @@
 
 gate.py             lets requests in: health, tokens, limits, access log
 tenant_tokens.py    which token is whose, from a file that may change meanwhile
+workers.py          processes that answer, each one request at a time
+worker.py           what runs in such a process
 tenants.py          the MCP server of each tenant
 limits.py           how much one tenant, and all together, may ask
 access_log.py       one line per request, without content

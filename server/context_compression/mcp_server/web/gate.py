@@ -1,7 +1,8 @@
 """The gate of `serve --http`: who may ask, and how much. Behind it are the tenants' servers."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Protocol
 
 from anyio import move_on_after
 from starlette.applications import Starlette
@@ -12,15 +13,25 @@ from context_compression.errors import StoreError
 from context_compression.mcp_server.invalid_messages import repaired_body
 from context_compression.mcp_server.web.access_log import Entry, logged
 from context_compression.mcp_server.web.health import LIVES, READY, UNREACHABLE, Health
-from context_compression.mcp_server.web.limits import Admission, Exceeded
+from context_compression.mcp_server.web.limits import Admission, Exceeded, Limits
 from context_compression.mcp_server.web.tenant_tokens import Tokens
-from context_compression.mcp_server.web.tenants import TenantServers
 
-MAX_BODY = 64 * 1024 * 1024  # bytes; an argument may be a full conversation
 BODY_SECONDS = 60.0
 """The time in which the body of a request must have arrived."""
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 AGAIN = {"Retry-After": "1"}
+
+
+class Answering(Protocol):
+    """The servers of tenants: in worker processes, or in this one."""
+
+    @property
+    def running(self) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+        """The time in which requests can be answered."""
+        ...
+
+    async def answer(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets the server of a tenant answer a request."""
 
 
 class Gate:
@@ -30,6 +41,7 @@ class Gate:
         tokens: whose a token is. Nothing else that a client sends decides on its tenant.
         servers: of the tenants.
         health: whether this process can answer.
+        most_bytes: how large the body of a request may be.
         admission: how much tenants may ask; `None` for no limits.
         stateless: whether only POST is answered, because no client has a session with a server.
         access_log: whether each request is logged.
@@ -38,14 +50,16 @@ class Gate:
     def __init__(
         self,
         tokens: Tokens,
-        servers: TenantServers,
+        servers: Answering,
         health: Health,
         *,
+        most_bytes: int = Limits().most_bytes,
         admission: Admission | None = None,
         stateless: bool = False,
         access_log: bool = False,
     ) -> None:
         self._tokens, self._servers, self._health = tokens, servers, health
+        self._most_bytes = most_bytes
         self._admission, self._stateless, self._access_log = admission, stateless, access_log
         self._lifespan: ASGIApp = Starlette(lifespan=servers.running)
 
@@ -80,7 +94,7 @@ class Gate:
 
     async def _pass_on(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets the tenant's server answer a request that has come to its end."""
-        rest = repaired_body(receive, MAX_BODY)
+        rest = repaired_body(receive, self._most_bytes)
         messages: list[Message] = []
         with move_on_after(BODY_SECONDS):
             messages.append(await rest())

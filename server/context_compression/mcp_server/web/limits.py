@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 
 from context_compression.errors import InvalidSettings
 
+MEGABYTE = 1024 * 1024
 TENANTS_FULL, ALL_FULL = 429, 503
 """Status codes: a tenant asks too much, and all together do."""
 
@@ -25,6 +26,9 @@ class Limits:
         at_once: requests of one tenant at the same time.
         per_minute: requests of one tenant in a minute; as many may come in a burst.
         in_all: requests of all tenants at the same time; `None` for four times `at_once`.
+        workers: processes that answer; one tenant gets half of them, further requests wait.
+        seconds: how long a request may take, from the time a worker has it.
+        megabytes: how large a request may be, in MiB; an argument may be a full conversation.
 
     Raises:
         InvalidSettings: one tenant could take all of the process.
@@ -33,6 +37,9 @@ class Limits:
     at_once: int = 16
     per_minute: int = 1_200
     in_all: int | None = None
+    workers: int = 8
+    seconds: float = 300.0
+    megabytes: int = 64
 
     def __post_init__(self) -> None:
         if self.in_all is not None and self.in_all <= self.at_once:
@@ -41,6 +48,11 @@ class Limits:
                 f"{self.in_all:,}, so one could shut out all others. Make --in-all larger than "
                 "--at-once."
             )
+
+    @property
+    def most_bytes(self) -> int:
+        """How large a request may be."""
+        return self.megabytes * MEGABYTE
 
     @property
     def most(self) -> int:
