@@ -485,7 +485,8 @@ def test_options_that_contradict_each_other_are_refused(
 @pytest.mark.parametrize(
     "option",
     ["--tokens=x", "--allow-host=x", "--at-once=1", "--per-minute=1", "--in-all=1", "--drain=0",
-     "--workers=1", "--seconds=1", "--megabytes=1", "--access-log", "--host=127.0.0.1", "--port=8765", "--token=x"],
+     "--workers=1", "--seconds=1", "--megabytes=1", "--access-log",
+     "--host=127.0.0.1", "--port=8765", "--token=x"],
 )  # fmt: skip
 def test_options_of_http_are_refused_without_it(option: str) -> None:
     done = CliRunner().invoke(main, ["serve", option])
