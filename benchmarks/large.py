@@ -36,19 +36,20 @@ with subprocess.Popen(sys.argv[1:], stdout=null, stderr=pipe) as child:
     said = child.stderr.read().decode(errors="replace").strip()
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-seconds = time.perf_counter() - started
-print(json.dumps([seconds, used.ru_maxrss / 1000, child.returncode, said]))
+seconds, cpu = time.perf_counter() - started, used.ru_utime + used.ru_stime
+print(json.dumps([seconds, used.ru_maxrss / 1000, child.returncode, said, cpu]))
 """
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The cost of one run: elapsed seconds, peak megabytes, and whether it succeeded."""
+    """The cost of one run: elapsed seconds, peak megabytes, whether it succeeded, CPU seconds."""
 
     seconds: float
     megabytes: float
     ended: int
     said: str
+    cpu: float
 
 
 @dataclass(frozen=True)

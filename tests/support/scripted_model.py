@@ -12,7 +12,7 @@ ai.google.dev/api/generate-content.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler
@@ -48,6 +48,9 @@ class Turn:
         return json.dumps(self.body, ensure_ascii=False)
 
 
+Reply = Callable[[Sequence[Turn]], Answer]
+
+
 class ScriptedModel:
     """The server; it runs inside `with`.
 
@@ -56,7 +59,7 @@ class ScriptedModel:
         asides: the requests that offered none.
     """
 
-    def __init__(self, script: Sequence[str | Answer], *, aside: str = "As you say.") -> None:
+    def __init__(self, script: Sequence["str | Answer | Reply"], *, aside: str = "As you say."):
         self.turns: list[Turn] = []
         self.asides: list[Turn] = []
         self._script = [Answer(entry) if isinstance(entry, str) else entry for entry in script]
@@ -83,7 +86,7 @@ class ScriptedModel:
                 return self._aside
             answer = self._script[min(len(self.turns), len(self._script) - 1)]
             self.turns.append(turn)
-            return answer
+            return answer if isinstance(answer, Answer) else answer(self.turns)
 
 
 class _Exchange(BaseHTTPRequestHandler):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -11,13 +12,14 @@ import talkative_server
 from codex_app import AppServer
 from other_hosts import CODEX, SERVER, Codex
 from real_hosts import Desk, calling, saying
-from scripted_model import ScriptedModel
+from scripted_model import ScriptedModel, Turn
 from transcripts import shown
 
 from context_compression import hosts
 from context_compression.hosts.codex.stored_sessions import sessions
 from context_compression.session import Session
 from context_compression.store import Store
+from context_compression.testing.messages_api import Answer
 
 OURS = "mcp__context_compression__context_"
 LONG = "for i in $(seq 1 900); do echo line $i of it; done"
@@ -155,10 +157,16 @@ def said_in(model: ScriptedModel) -> list[str]:
     return [said for said in model.turns[-1].said if said.startswith(("user: ask", "assistant: "))]
 
 
+def restoring(turns: Sequence[Turn]) -> Answer:
+    """A call that restores the output whose preview the thread shows."""
+    [ref] = re.findall(r"\[Bash: [^\]]*?; ref (\w+);", "".join(turns[-1].results))
+    return calling(f"{OURS}restore", ref=ref, lines="490-510")
+
+
 def test_forks_and_edited_prompts_are_read_as_the_model_was_sent_them(codex: Codex):
     told = calling(f"{OURS}status", tokens=4_321)
     script = ["one", calling("exec_command", cmd=LONG), "two", "wrong", "right",
-              "forked", told, "told", "again", "last"]  # fmt: skip
+              "forked", told, "told", restoring, "read", "again", "last"]  # fmt: skip
 
     with ScriptedModel(script, aside="A SUMMARY") as model, AppServer(codex, model) as app:
         thread = app.start()
@@ -173,6 +181,8 @@ def test_forks_and_edited_prompts_are_read_as_the_model_was_sent_them(codex: Cod
         forked = said_in(model)
         app.turn(fork, "ask how full it is")
         status = model.turns[-1].results[-1]
+        app.turn(fork, "ask for the whole output")
+        whole = model.turns[-1].results[-1]
         app.compact(fork)
         app.turn(fork, "ask after the compaction")
         notices = [said for said in model.turns[-1].said if "context_restore(ref=" in said]
@@ -185,10 +195,12 @@ def test_forks_and_edited_prompts_are_read_as_the_model_was_sent_them(codex: Cod
     assert not any("wrongly" in line for line in ours)
     assert [*edited, "assistant: right", "user: ask in the fork"] == forked
     assert "4,331 of 258,400 tokens used" in status
+    assert "line 500 of it\nline 501 of it" in whole
     archived = Session(Store(codex.desk.store), fork)
     [notice] = notices
     named = re.findall(r"(?:\bref |^- )([0-9a-f]{6,})\b", notice, re.MULTILINE)
-    assert all(archived.restore(ref, note=False) for ref in named)
+    assert named  # a ref of the thread it was forked from may be among them
+    assert all(codex.desk.run(*SERVER, "restore", ref).code == 0 for ref in named)
     assert "Newest tool result: " in notice and not notice.endswith("The newest texts:")
     kept = "".join(archived.restore(ref, note=False) for ref in archived.state().refs)
     assert "in the fork" in kept
