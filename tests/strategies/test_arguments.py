@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -153,27 +154,73 @@ def test_the_free_text_of_a_custom_tool_is_shortened(strategy: str, kind: str) -
 
 @both
 @pytest.mark.parametrize(
-    "arguments", [json.dumps([FILE, {"path": "a.py"}]), json.dumps({"content": FILE})[:-9]]
+    ("arguments", "shape"),
+    [
+        ([FILE, {"path": "a.py"}], "[TEXT, {'path': 'a.py'}]"),
+        ({"rows": [[n, n * 31] for n in range(3_000)]}, "{'rows': TEXT}"),
+        ({"of": {"rows": [*range(5_000)], "to": "a.csv"}}, "{'of': {'rows': TEXT, 'to': 'a.csv'}}"),
+        ({"edits": [{"new": FILE}, {"new": "b"}]}, "{'edits': [{'new': TEXT}, {'new': 'b'}]}"),
+    ],
 )
-def test_arguments_that_are_a_string_of_json_stay_json_or_as_they_came(
-    strategy: str, arguments: str
+def test_arguments_that_are_a_string_of_json_stay_json(
+    strategy: str, arguments: Any, shape: str
 ) -> None:
-    call = {"id": "c", "type": "function", "function": {"name": "w", "arguments": arguments}}
+    assert shown(strategy, json.dumps(arguments), json.loads) == shape
+
+
+@both
+def test_arguments_that_ended_too_early_become_an_object_with_a_ref(strategy: str) -> None:
+    assert shown(strategy, json.dumps({"content": FILE})[:-9], json.loads) == "{'input': TEXT}"
+
+
+@both
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "b"}\n' * 3_000,
+        "[1, 2, 3]\n" * 3_000,
+        json.dumps({"content": FILE})[:-9],
+        json.dumps({f"key {n}": n for n in range(2_000)}),
+        json.dumps([[n, n] for n in range(3_000)]),
+        f"*** Begin Patch\n{FILE}",
+    ],
+)
+def test_a_free_text_is_a_text_however_it_begins(strategy: str, text: str) -> None:
+    assert shown(strategy, text, lambda each: each, kind="custom_tool_call") == "TEXT"
+
+
+def shown(
+    strategy: str, arguments: str, read: Callable[[str], Any], kind: str = "function_call"
+) -> str:
+    """What the arguments of a call become, with `TEXT` for each text that a ref brings back."""
+    key = "input" if kind == "custom_tool_call" else "arguments"
     messages: Messages = [
         {"role": "user", "content": "Go."},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": FILE},
+        {"type": kind, "call_id": "c", "name": "w", key: arguments},
+        {"type": f"{kind}_output", "call_id": "c", "output": "ok"},
         {"role": "assistant", "content": "Done."},
     ]
+    result = compress(messages, strategy=strategy, target_tokens=1)
+    return repr(with_marks(read(result.messages[1][key]), arguments, result.originals))
 
-    view = compress(messages, strategy=strategy, target_tokens=1).messages
 
-    shown = view[1]["tool_calls"][0]["function"]["arguments"]
-    try:
-        assert json.loads(shown)[1:] == [{"path": "a.py"}]
-        assert len(shown) < len(arguments)
-    except ValueError:
-        assert shown == arguments
+class Mark:
+    """Stands for a text that a ref brings back."""
+
+    def __repr__(self) -> str:
+        return "TEXT"
+
+
+def with_marks(value: Any, arguments: str, originals: Mapping[str, Any]) -> Any:
+    """JSON with a mark for each text that has a ref to one of the arguments."""
+    if is_object(value):
+        return {key: with_marks(item, arguments, originals) for key, item in value.items()}
+    if is_array(value):
+        return [with_marks(item, arguments, originals) for item in value]
+    refs = REF.findall(value) if isinstance(value, str) else []
+    whole = originals[refs[0]] if refs else ""
+    is_part = whole in arguments or json.dumps(whole) in arguments
+    return Mark() if refs and is_part and len(value) < len(whole) / 2 else value
 
 
 @both

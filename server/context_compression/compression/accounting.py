@@ -129,7 +129,7 @@ class Accounting:
                 continue
             self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
             for call in message.calls if named else ():
-                for name, text in arguments.texts_of(call):
+                for name, text in arguments.named_texts_in(call):
                     if self._ref_of(text) in named:
                         self.add(text, Ref(f"{name} of {call.name}", ()))
             came = written(message)

@@ -5,6 +5,7 @@ what to compress (`planning`). It does not read files (`transcripts`). Of hosts 
 only the wording of their notes.
 
     messages.py         `Message` and its blocks, as values
+    arguments.py        the texts in the arguments of calls, and other texts in their place
     formats/            the dialects: each is read from dicts and written back as dicts
     provider_rules.py   the rules in which providers differ
     validity/           the rules of providers, and the repair of conversations that break them

@@ -64,7 +64,7 @@ class ToolCall:
 
     `unit` is the id of the server tool that makes the call, if one does. A `signed` call has a
     signature that must be sent back to the provider with it. An `alone` call is the only call in
-    its message. `kind` is the dialect's name for this kind of call.
+    its message. `kind` is the dialect's name for it. `written` is what came, if that was text.
     """
 
     id: str
@@ -75,6 +75,7 @@ class ToolCall:
     signed: bool = False
     alone: bool = False
     kind: str = field(default="", compare=False)
+    written: str = field(default="", compare=False, repr=False)
 
     @property
     def arguments_text(self) -> str:

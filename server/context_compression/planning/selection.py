@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from context_compression.conversation import authors
+from context_compression.conversation.arguments import texts_in
 from context_compression.conversation.digest_notes import ANSWERED, BETWEEN
 from context_compression.conversation.messages import (
     COMPRESSED,
@@ -15,7 +16,6 @@ from context_compression.conversation.messages import (
     Message,
     Text,
     ToolResult,
-    strings_in,
 )
 from context_compression.conversation.refs import DIGITS, REF, digest_of
 from context_compression.conversation.rendering import Span
@@ -99,16 +99,18 @@ def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
 
 def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:
     """The hashes of the texts in a message that are previews of its texts before the edit."""
-    full_texts = {result.call_id: result.text for result in before.results}
-    pairs = [(full_texts.get(result.call_id, result.text), result.text) for result in after.results]
+    results = {result.call_id: result.text for result in before.results}
     calls = {call.id: call for call in before.calls}
-    for call in after.calls:
-        full = strings_in(calls[call.id].arguments) if call.id in calls else ()
-        pairs += zip(full, strings_in(call.arguments), strict=False)
-    for full, text in pairs:
-        match = RECEIPT.match(text)
-        if match and text != full and match[1] == ref_of_full(full, archive):
-            yield digest_of(text)
+    pairs = [
+        *(([results.get(each.call_id, "")], [each.text]) for each in after.results),
+        *((texts_in(calls[each.id]), texts_in(each)) for each in after.calls if each.id in calls),
+    ]
+    for full_texts, texts in pairs:
+        found = [(match[1], text) for text in texts if (match := RECEIPT.match(text))]
+        refs = {ref_of_full(full, archive) for full in full_texts} if found else ()
+        yield from (
+            digest_of(text) for ref, text in found if ref in refs and text not in full_texts
+        )
 
 
 def own_ref(text: str, archive: Archive) -> str:

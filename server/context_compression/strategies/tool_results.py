@@ -99,12 +99,13 @@ def _tokens_to_shorten(block: Block, index: int, plan: Plan) -> Iterator[int]:
         long = len(block.text) > settings.max_tool_output
         yield tokens if long or tokens >= settings.offload_min_tokens else 0
     elif isinstance(block, ToolCall) and not must_stay(block, index, plan):
-        for _, text in arguments.texts_of(block):
-            if len(text) > longest_argument(plan) or (
-                len(text) >= settings.offload_min_tokens  # no token is less than a character
-                and plan.counter.text(text) >= settings.offload_min_tokens
-            ):
-                yield plan.counter.text(text)
+        longest, least = longest_argument(plan), settings.offload_min_tokens
+
+        def is_long(text: str) -> bool:
+            return len(text) >= least and plan.counter.text(text) >= least  # a token has characters
+
+        for _, text in arguments.long_texts_in(block, longest, is_long):
+            yield plan.counter.text(text)
 
 
 def longest_argument(plan: Plan) -> int:

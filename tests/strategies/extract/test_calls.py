@@ -70,10 +70,8 @@ def test_lines_that_an_edit_leaves_as_they_were_come_behind_those_it_changes() -
     assert shown.count("compute_") < 10
 
 
-@pytest.mark.parametrize(("given", "shortened"), [(LONG, True), (f'{{"script": "{LONG}', False)])
-def test_a_tool_s_free_text_is_shortened_and_json_that_cannot_be_read_is_not(
-    given: str, shortened: bool
-) -> None:
+@pytest.mark.parametrize("given", [LONG, f'{{"script": "{LONG}', '{"n": 1}\n' * 3_000])
+def test_a_tool_s_free_text_is_shortened_whatever_it_looks_like(given: str) -> None:
     call = {"id": "c1", "type": "custom", "custom": {"name": "apply_patch", "input": given}}
     messages = session(
         text_message("user", "Build."),
@@ -86,8 +84,7 @@ def test_a_tool_s_free_text_is_shortened_and_json_that_cannot_be_read_is_not(
     result = extract(messages, 0.75, min_recent_messages=1)
 
     kept = result.messages[1]["tool_calls"][0]["custom"]["input"]
-    assert (len(kept) < len(LONG) / 2) == shortened
-    assert shortened or kept == given
+    assert len(kept) < 0.7 * len(given)
 
 
 def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:

@@ -21,6 +21,7 @@ known.
     plain.py          plain JSON: library objects replaced, depth and numbers checked
     roles.py          the names of roles
     opaque.py         blocks of a kind that a dialect does not know
+    calls.py          the arguments of calls: objects, or texts that are JSON
     ids.py            ids for calls that have none
 """
 

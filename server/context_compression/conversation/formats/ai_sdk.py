@@ -17,6 +17,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from context_compression.conversation.formats.calls import as_written, parsed
 from context_compression.conversation.formats.ids import Ids
 from context_compression.conversation.formats.opaque import OPTIONS, is_compaction, opaque
 from context_compression.conversation.formats.roles import role_of
@@ -116,9 +117,11 @@ def _read_part(part: Any, *, of_tool: bool = False) -> Block:
         case {"type": "tool-call", "toolCallId": str(call_id), "toolName": str(name)}:
             if part.get("providerExecuted"):
                 return Opaque(part, call_id, opens=True)
-            arguments = part.get("input", part.get("args", {}))
+            given = part.get("input", part.get("args", {}))
+            text = as_written(given)
+            arguments = parsed(text) if text else given
             signed = any(option.get(SIGNATURE) for option in _options(part))
-            return ToolCall(call_id, name, arguments, part, signed=signed)
+            return ToolCall(call_id, name, arguments, part, signed=signed, written=text)
         case {"type": "tool-result", "toolCallId": str(call_id)}:
             if not of_tool:
                 return Opaque(part, call_id)
@@ -200,7 +203,7 @@ def _write_part(block: Block) -> Any:
                 **pattern,
                 "toolCallId": block.id,
                 "toolName": block.name,
-                given: block.arguments,
+                given: block.written or block.arguments,
             }
         case ToolResult():
             return _write_result(block)

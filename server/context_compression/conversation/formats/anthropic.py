@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
+from context_compression.conversation.formats.calls import as_written, parsed
 from context_compression.conversation.formats.ids import Ids
 from context_compression.conversation.formats.opaque import COMPACTION, opaque
 from context_compression.conversation.formats.roles import role_of
@@ -117,7 +118,10 @@ def read_block(block: Any) -> Block:
         case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
             caller = block.get("caller")
             unit = caller.get("tool_id") if is_object(caller) else None
-            return ToolCall(call_id, name, block.get("input", {}), block, unit=unit or "")
+            given = block.get("input", {})
+            text = as_written(given)
+            given = parsed(text) if text else given
+            return ToolCall(call_id, name, given, block, unit=unit or "", written=text)
         case {"type": "tool_result", "tool_use_id": str(call_id)}:
             content = read_content(block.get("content"))
             return ToolResult(call_id, content, bool(block.get("is_error")), block)
@@ -175,7 +179,7 @@ def _write_call(call: ToolCall) -> Any:
     pattern = dict(call.source or {"type": "tool_use"})
     if not call.unit:
         pattern.pop("caller", None)
-    return {**pattern, "id": call.id, "name": call.name, "input": call.arguments}
+    return {**pattern, "id": call.id, "name": call.name, "input": call.written or call.arguments}
 
 
 def _write_result(block: ToolResult) -> dict[str, Any]:

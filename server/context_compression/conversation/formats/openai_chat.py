@@ -18,13 +18,12 @@ Rules from that reference and the providers' own:
   dropped is replaced by a space, which both accept.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_compression.conversation.formats.calls import as_written, given, parsed, stays
 from context_compression.conversation.formats.ids import Ids, kind_of
 from context_compression.conversation.formats.opaque import opaque
-from context_compression.conversation.formats.plain import why_not_json
 from context_compression.conversation.formats.roles import role_of
 from context_compression.conversation.messages import (
     COMPRESSED,
@@ -225,7 +224,8 @@ def _read_call(call: Any, ids: Ids) -> Block:
     if call.get("type") == "custom":
         return ToolCall(call_id, name, str(inner.get("input", "")), call)
     signed = bool(call.get(SIGNED))
-    return ToolCall(call_id, name, parsed(inner.get("arguments")), call, signed=signed)
+    came = inner.get("arguments")
+    return ToolCall(call_id, name, parsed(came), call, signed=signed, written=as_written(came))
 
 
 def _read_function_call(call: Any, ids: Ids) -> Block:
@@ -233,21 +233,8 @@ def _read_function_call(call: Any, ids: Ids) -> Block:
     if not isinstance(name, str):
         return Opaque({"function_call": call})
     call_id = ids.call(name, "function")
-    return ToolCall(call_id, name, parsed(call.get("arguments")), call, alone=True)
-
-
-def parsed(arguments: Any) -> Any:
-    """The arguments of a call as a dict if they are the JSON of an object, else unchanged.
-
-    `None` becomes `""`. JSON that could not be written again, such as `NaN`, stays a string.
-    """
-    if not isinstance(arguments, str):
-        return arguments if arguments is not None else ""
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
-    return value if is_object(value) and why_not_json(value) is None else arguments
+    came = call.get("arguments")
+    return ToolCall(call_id, name, parsed(came), call, alone=True, written=as_written(came))
 
 
 def _write_call(call: ToolCall) -> Any:
@@ -258,20 +245,21 @@ def _write_call(call: ToolCall) -> Any:
     key, argument = ("custom", "input") if "custom" in call.source else ("function", "arguments")
     inner = call.source[key]
     there = inner.get(argument)
-    as_it_was = call.arguments in (there, parsed(there))
+    as_it_was = stays(call, there)
     named = {} if kind_of(call.id) else {"id": call.id}
     if as_it_was and named.get("id", "") in ("", call.source.get("id")):
         return call.source
-    text = call.arguments if is_object(there) else call.arguments_text
     pattern = {k: v for k, v in call.source.items() if as_it_was or k != SIGNED}
-    return {**pattern, **named, key: {**inner, "name": call.name, argument: text}}
+    return {**pattern, **named, key: {**inner, "name": call.name, argument: given(call, there)}}
 
 
 def _write_function_call(call: ToolCall) -> Any:
-    if call.source is not None and parsed(call.source.get("arguments")) == call.arguments:
+    if call.source is None:
+        return {"name": call.name, "arguments": call.arguments_text}
+    there = call.source.get("arguments")
+    if stays(call, there):
         return call.source
-    pattern: Mapping[str, Any] = call.source or {}
-    return {**pattern, "name": call.name, "arguments": call.arguments_text}
+    return {**call.source, "name": call.name, "arguments": given(call, there)}
 
 
 def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from context_compression.conversation.formats.calls import as_written, given, parsed
 from context_compression.conversation.formats.ids import Ids
 from context_compression.conversation.formats.opaque import COMPACTION, opaque
-from context_compression.conversation.formats.openai_chat import parsed
 from context_compression.conversation.messages import (
     Block,
     Document,
@@ -115,7 +115,10 @@ class ResponsesFormat:
         call_id = message.get("call_id") or message.get("id")
         if isinstance(kind, str) and kind in CALLS and isinstance(call_id, str):
             name, arguments = (message.get(key) for key in CALLS[kind])
-            call = ToolCall(call_id, str(name), parsed(arguments), message, kind=str(kind))
+            text = as_written(arguments)
+            call = ToolCall(
+                call_id, str(name), parsed(arguments), message, kind=str(kind), written=text
+            )
             return Message("assistant", (call,), message)
         if kind in RESULTS and isinstance(call_id, str):
             content = _read_content(message.get("output"))
@@ -194,10 +197,7 @@ def _write_call(call: ToolCall, pattern: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "function_call", "call_id": call.id, "name": call.name,
                 "arguments": call.arguments_text}  # fmt: skip
     _, key = CALLS[pattern["type"]]
-    there = pattern.get(key)
-    same = call.arguments == parsed(there)
-    given = there if same else call.arguments_text if isinstance(there, str) else call.arguments
-    return {**pattern, "call_id": call.id, key: given}
+    return {**pattern, "call_id": call.id, key: given(call, pattern.get(key))}
 
 
 def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, Any]:

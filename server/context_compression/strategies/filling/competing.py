@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from context_compression.conversation.arguments import long_texts_in, texts_in
 from context_compression.conversation.authors import (
     holds_excerpts,
     is_our_note,
@@ -19,8 +20,6 @@ from context_compression.conversation.messages import (
     Text,
     ToolCall,
     ToolResult,
-    named_strings,
-    strings_in,
     texts_of,
 )
 from context_compression.conversation.rendering import Span
@@ -203,9 +202,9 @@ def clipped(block: Block, shown: Message) -> Iterator[QuotedText]:
     match block:
         case ToolCall():
             calls = (call for call in shown.calls if call.id == block.id)
-            whole = {text for call in calls for text in strings_in(call.arguments)}
-            for name, text in named_strings(block.arguments):
-                if len(text) > measured.ARGUMENT_CHARS and text not in whole:
+            whole = {text for call in calls for text in texts_in(call)}
+            for name, text in long_texts_in(block, measured.ARGUMENT_CHARS):
+                if text not in whole:
                     yield QuotedText(text, text, measured.SHOWN_CALL_TOKENS, weight_of(name))
         case Text() | ToolResult() if block.text.strip():
             yield QuotedText(block.text, "", measured.SHOWN_TEXT_TOKENS)
