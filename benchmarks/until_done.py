@@ -1,11 +1,13 @@
 """What an agent's work costs if it must see the text: until all of it is done.
 
-    python benchmarks/until_done.py [--windows 60000,200000] [--steps 100] [--processes 2] [--quick]
+    python benchmarks/until_done.py [--windows 60000,200000] [--doors fit,run_tools] [--steps 100]
+        [--processes 2] [--quick]
 
-A scripted agent reads files, reads logs, or searches, one call after another, with `Session.fit`
-before each request. Of the previews that it gets instead of a text, it restores a share with
-`context_restore`, page by page, before it goes on. Beside it stands the same agent whose results
-are never shortened on arrival (`offload_at_source` is 0 for all tools), only by compressions.
+A scripted agent reads files, reads logs, or searches, one call after another: with `Session.fit`
+before each request, or driven by `run_tools` or `arun_tools` of `loops.openai` (`--doors`). Of the
+previews that it gets instead of a text, it restores a share with `context_restore`, page by page,
+before it goes on. Beside it stands the same agent whose results are never shortened on arrival
+(`offload_at_source` is 0 for all tools), only by compressions.
 
     requests       until the work is done, with those that restore
     billed         tokens of all requests at the input price: written to the prompt cache 1.25, read
@@ -18,6 +20,7 @@ are the same everywhere. The script ends with 1 if a figure misses its bar (`mis
 """
 
 import argparse
+import asyncio
 import json
 import os
 import random
@@ -25,12 +28,13 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, count, islice, product
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from comparison import Figure, Table, block
@@ -38,12 +42,14 @@ from replay import Tally, shared
 
 from context_compression import Session, restore_tool
 from context_compression.conversation.formats import parse
-from context_compression.loops.restoring import PAGE
+from context_compression.loops.openai import arun_tools, run_tools
+from context_compression.loops.restoring import RESTORE
 from context_compression.tokens import Counter as TokenCounter
 
 Message: TypeAlias = dict[str, Any]
 WINDOWS = (60_000, 200_000)
 SHARES = (0.0, 0.25, 0.5, 1.0)
+FIT, RUN_TOOLS, ARUN_TOOLS = DOORS = ("fit", "run_tools", "arun_tools")
 STEPS = 100
 QUICK, QUICK_WINDOW = 24, 30_000
 TASK = "Make errors name the key that they are about, everywhere. Never touch src/vendor."
@@ -77,6 +83,7 @@ class Work:
 
     Attributes:
         never: whether nothing is shortened on arrival.
+        door: what drives the agent.
     """
 
     kind: str
@@ -84,6 +91,7 @@ class Work:
     share: float
     steps: int = STEPS
     never: bool = False
+    door: str = FIT
 
 
 @dataclass(frozen=True)
@@ -102,13 +110,16 @@ class Done:
     compressions: int
 
 
+Calls: TypeAlias = Generator[Step, str]
+"""Yields the calls of an agent, and receives what it is shown of their results."""
+
+
 @dataclass
 class Agent:
     """The scripted agent: asks, restores what it must, and goes on."""
 
     session: Session
     share: float
-    messages: list[Message] = field(default_factory=list[Message])
     tally: Tally = field(default_factory=Tally)
     previews: int = 0
     restored: int = 0
@@ -116,45 +127,81 @@ class Agent:
     _tokens: dict[int, tuple[Message, int]] = field(default_factory=dict[int, tuple[Message, int]])
     _counter: TokenCounter = field(default_factory=TokenCounter)
 
-    def run(self, steps: Sequence[Step]) -> Done:
+    def run(self, steps: Sequence[Step], door: str) -> Done:
         """Do all steps, and answer."""
-        self.messages.append({"role": "user", "content": TASK})
-        self.send()
-        for number, step in enumerate(steps):
-            self.answer(f"c{number}", step.tool, step.arguments, step.text)
-            shown = self.send()
+        calls = self.calls(steps)
+        if door == FIT:
+            self.fit(calls)
+        else:
+            self.loop(calls, {step.tool for step in steps}, door)
+        compressions = self.session.status().compressions
+        return Done(self.tally.requests, self.tally.cost, self.previews, compressions)
+
+    def calls(self, steps: Sequence[Step]) -> Calls:
+        """All calls: the steps, and behind each the pages of what it restores."""
+        for step in steps:
+            shown = yield step
             if shown != step.text:
                 self.previews += 1
                 if self.restored < int(self.share * self.previews):
                     self.restored += 1
-                    self.restore(f"r{number}", REF.findall(shown)[0])
-        compressions = self.session.status().compressions
-        return Done(self.tally.requests, self.tally.cost, self.previews, compressions)
+                    yield from self.restore(REF.findall(shown)[0])
 
-    def restore(self, id: str, ref: str) -> None:
+    def restore(self, ref: str) -> Calls:
         """Read an original, page by page."""
         tool, start = restore_tool(self.session), 0
         while True:
             arguments = {"ref": ref, "start": start} if start else {"ref": ref}
             text = tool.answer(arguments)
-            self.answer(f"{id}_{start // PAGE}", tool.name, arguments, text)
-            if self.send() != text:
+            if (yield Step(RESTORE, arguments, text)) != text:
                 raise ValueError(f"a page of {ref} came as a preview")
             if (found := NEXT.search(text.split("\n", 1)[0])) is None:
                 return
             start = int(found[1])
 
-    def answer(self, id: str, tool: str, arguments: Mapping[str, Any], text: str) -> None:
-        """Record a call and its result, as an OpenAI client does."""
-        function = {"name": tool, "arguments": json.dumps(arguments)}
-        call = {"id": id, "type": "function", "function": function}
-        self.messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        self.messages.append({"role": "tool", "tool_call_id": id, "content": text})
-
-    def send(self) -> str:
-        """Send the next request; returns its last text."""
+    def fit(self, calls: Calls) -> None:
+        """Run a loop of our own, with `Session.fit` before each request."""
+        history: list[Message] = [{"role": "user", "content": TASK}]
         tools = [restore_tool(self.session).openai]
-        request = self.session.fit(self.messages, tools=tools)
+        for number in count():
+            shown = self.sent(self.session.fit(history, tools=tools))
+            if (step := after(calls, number, shown)) is None:
+                return
+            history.append(message_of(step, number))
+            result = {"role": "tool", "tool_call_id": f"c{number}", "content": step.text}
+            history.append(result)
+
+    def loop(self, calls: Calls, tools: set[str], door: str) -> None:
+        """Let `run_tools` drive, with a model that makes these calls."""
+        self.session.record({"role": "user", "content": TASK})
+        made: list[Step] = []
+
+        def create(*, messages: list[Message], **request: Any) -> Any:
+            number = len(made)
+            step = after(calls, number, self.sent(messages))
+            made.extend([step] if step else [])
+            answer = message_of(step, number) if step else {"role": "assistant", "content": "Done."}
+
+            def model_dump(**how: object) -> Message:
+                return answer
+
+            message = SimpleNamespace(model_dump=model_dump)
+            return SimpleNamespace(choices=[SimpleNamespace(message=message)])
+
+        async def acreate(**request: Any) -> Any:
+            return create(**request)
+
+        def answered(**arguments: Any) -> str:
+            return made[-1].text
+
+        functions = dict.fromkeys(tools, answered)
+        if door == RUN_TOOLS:
+            run_tools(self.session, client(create), functions)
+        else:
+            asyncio.run(arun_tools(self.session, client(acreate), functions))
+
+    def sent(self, request: list[Message]) -> str:
+        """Tally a request; returns its last text."""
         sizes = [*map(self.tokens, request)]
         same = shared(self._before, request)
         self.tally += Tally(requests=1, sent=sum(sizes), cached=sum(sizes[:same]))
@@ -169,12 +216,32 @@ class Agent:
         return found[1]
 
 
+def after(calls: Calls, number: int, shown: str) -> Step | None:
+    """The next call, after what was shown of the one before; `None` if the work is done."""
+    try:
+        return calls.send(shown) if number else next(calls)
+    except StopIteration:
+        return None
+
+
+def message_of(step: Step, number: int) -> Message:
+    """A call, as an OpenAI client answers it."""
+    function = {"name": step.tool, "arguments": json.dumps(step.arguments)}
+    call = {"id": f"c{number}", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def client(create: Any) -> Any:
+    """A client of a model whose answers a function makes."""
+    return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+
+
 def done(work: Work, settings: Mapping[str, Any] = NOTHING) -> Done:
     """One run, in a store of its own: of the same name each time, because previews show it."""
     settings = {"token_budget": work.window, **(NEVER if work.never else {}), **settings}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         session = Session("store", "work", settings=settings)
-        return Agent(session, work.share).run(steps_of(work.kind, work.steps))
+        return Agent(session, work.share).run(steps_of(work.kind, work.steps), work.door)
 
 
 def steps_of(kind: str, count: int) -> list[Step]:
@@ -316,27 +383,30 @@ def everything(works: Sequence[Work], processes: int) -> dict[Work, Done]:
         return dict(zip(works, pool.map(done, works), strict=True))
 
 
-def works_of(windows: Sequence[int], shares: Sequence[float], steps: int) -> list[Work]:
+def works_of(
+    windows: Sequence[int], shares: Sequence[float], steps: int, doors: Sequence[str] = (FIT,)
+) -> list[Work]:
     """All runs, each with its twin of which nothing is shortened on arrival."""
+    each = product(doors, windows, (*KINDS, MIXED), shares, (False, True))
     return [
-        Work(kind, window, share, steps, never)
-        for window, kind, share, never in product(windows, (*KINDS, MIXED), shares, (False, True))
+        Work(kind, window, share, steps, never, door) for door, window, kind, share, never in each
     ]
 
 
 def tables(found: Mapping[Work, Done]) -> Iterator[Table]:
-    """The tables for a page, one for each window."""
-    for window in dict.fromkeys(work.window for work in found):
+    """The tables for a page, one for each door and window."""
+    for door, window in dict.fromkeys((work.door, work.window) for work in found):
         rows: dict[str, dict[str, Figure]] = {}
         for work, ours in found.items():
-            if work.window == window and not work.never:
+            if (work.door, work.window) == (door, window) and not work.never:
                 never = found[replace(work, never=True)]
                 values = (ours.requests, never.requests, ours.billed, never.billed,
                           ours.previews, ours.compressions, never.compressions)  # fmt: skip
                 name = f"{work.kind}, {100 * work.share:.0f} % restored"
                 rows[name] = dict(zip(COLUMNS, map(Figure, values), strict=True))
         steps = next(iter(found)).steps
-        heading = f"{steps} results, in a window of {window:,}"
+        by = "" if door == FIT else f", with {door}"
+        heading = f"{steps} results, in a window of {window:,}{by}"
         yield Table("until_done", heading, [*COLUMNS], rows, units=COLUMNS)
 
 
@@ -353,7 +423,7 @@ def missed(found: Mapping[Work, Done]) -> Iterator[str]:
         if work.never:
             continue
         never = found[replace(work, never=True)]
-        name = f"{work.kind}, {work.window:,}, {100 * work.share:.0f} % restored"
+        name = f"{work.kind}, {work.door}, {work.window:,}, {100 * work.share:.0f} % restored"
         if work.kind == READING:
             if ours.requests > MOST_REQUESTS * never.requests:
                 yield f"{name}: {ours.requests} requests against {never.requests}"
@@ -368,14 +438,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--windows", default="60000,200000", help="in tokens")
+    parser.add_argument("--doors", default=FIT, help=f"of {', '.join(DOORS)}")
     parser.add_argument("--steps", type=int, default=STEPS, help="results of each run")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="a small window and few results")
     options = parser.parse_args()
     windows = [int(window) for window in options.windows.split(",")]
-    works = works_of(windows, SHARES, options.steps)
+    doors = options.doors.split(",")
+    works = works_of(windows, SHARES, options.steps, doors)
     if options.quick:
-        works = works_of([QUICK_WINDOW], (0.0, 1.0), QUICK)
+        works = works_of([QUICK_WINDOW], (0.0, 1.0), QUICK, doors)
     found = everything(works, options.processes)
     print(block([*tables(found)]))
     if sentences := [*missed(found)]:
