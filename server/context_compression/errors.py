@@ -83,6 +83,9 @@ def largest_parts(parts: Mapping[str, int]) -> str:
 class BudgetTooSmall(ContextCompressionError):
     """The target is below the minimum size of the conversation. Nothing was changed.
 
+    The minimum size has these parts: system prompt, tools, pinned messages, last user message, open
+    tool step, the user's rules, a note with a ref.
+
     Attributes:
         target_tokens: the requested target.
         floor_tokens: the minimum size: the smallest target that can be met.
@@ -95,9 +98,9 @@ class BudgetTooSmall(ContextCompressionError):
         self.parts = dict(sorted(parts.items(), key=lambda part: -part[1]))
         listed = largest_parts(parts)
         super().__init__(
-            f"The smallest possible result has {floor_tokens:,} tokens; the target is "
-            f"{target_tokens:,}. These parts must stay: {listed}. Set a target of "
-            f"{floor_tokens:,} or more, or remove pins, tools or system text. Nothing was changed."
+            f"The minimum size is {floor_tokens:,} tokens; the target is {target_tokens:,}. What "
+            f"must stay: {listed}. Set a target of {floor_tokens:,} or more, or remove pins, tools "
+            "or system text. Nothing was changed."
         )
 
 

@@ -139,7 +139,8 @@ def test_the_account_says_when_constraints_of_the_user_left_the_view(desk: Desk)
     told = desk.does("compress", "rules.json", "--target-tokens", "200").stderr.decode()
 
     assert re.search(
-        r"\nnote     \d+ of 40 constraints of the user are not in the compacted context", told
+        r"\nnote     \d+ of 40 sentences of the user that may be rules are not in the compacted",
+        told,
     )
 
 

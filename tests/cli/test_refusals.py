@@ -163,7 +163,7 @@ def test_an_undo_cannot_be_tried_out(used: Desk, snapshot: Snapshot):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--target-tokens", "20"], "The smallest possible result has"),
+        (["--target-tokens", "20"], "The minimum size is"),
         (["--target-tokens", "-5"], "must be at least 1"),
         (["--target-tokens", "many"], "is not a number of tokens"),
         (["--strategy", "extrakt"], "nearest valid: extract"),

@@ -429,10 +429,10 @@ def test_too_small_a_budget_names_the_floor_and_its_largest_parts() -> None:
     assert found.floor_tokens == sum(found.parts.values())
     assert found.parts.keys() == {
         "tool schemas", "open tool step", "system messages", "system prompt",
-        "last user message", "pins",
+        "last user message", "pinned messages",
     }  # fmt: skip
     assert list(found.parts.values()) == sorted(found.parts.values(), reverse=True)
-    assert str(found).startswith(f"The smallest possible result has {found.floor_tokens:,} tokens")
+    assert str(found).startswith(f"The minimum size is {found.floor_tokens:,} tokens")
     assert "the target is 50" in str(found)
     assert "Nothing was changed." in str(found)
 

@@ -283,4 +283,4 @@ def test_what_was_pasted_at_the_end_does_not_push_out_all_else_while_the_window_
     assert result.changed
     assert "Never touch src/vendor." in json.dumps(result.messages)
     assert 100_000 < result.tokens_after < 160_000
-    assert any("is below the minimum size, so the context has" in note for note in result.notes)
+    assert any("is below the minimum size of" in note for note in result.notes)

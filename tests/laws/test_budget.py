@@ -1,5 +1,7 @@
 """What goes out is within what was asked for, or is useful, and somebody is told that it is not."""
 
+import re
+
 from every_door import Ask, Door, every_door, holds
 from hypothesis import strategies as st
 from spoken_texts import text_of
@@ -37,6 +39,29 @@ def is_within(door: Door, talk: Talk, asked: Ask) -> None:
         if not door.replaces:
             size = count_tokens(request.history)
             assert count_tokens(request.view) <= size or request.about.told
+
+
+REFUSAL = re.compile(
+    r"The minimum size is ([\d,]+) tokens; the target is 1\. What must stay: \S[^.]*\. "
+    r"Set a target of \1 or more, or remove pins, tools or system text\. Nothing was changed\."
+)
+TAKE_A_TARGET = {
+    "compress", "compress with a store", "undo", "context_compress",
+    "context_compress on a transcript", "command",
+}  # fmt: skip
+"""The doors whose caller names a target, and can take a refusal."""
+
+
+@every_door
+def test_a_target_below_the_minimum_size_is_refused_in_the_same_words(
+    door: Door, recorded: Talk
+) -> None:
+    first, *_ = door.requests(recorded, Ask(tokens=1))
+
+    assert bool(first.about.refusal) == (door.name in TAKE_A_TARGET)
+    if first.about.refusal:
+        assert REFUSAL.search(" ".join(first.about.refusal.split()))
+        assert not first.about.written
 
 
 @every_door

@@ -150,7 +150,7 @@ async def test_constraints_that_leave_the_view_are_reported(client: Client) -> N
 
     assert "constraints" not in str(kept.facts.get("warnings"))
     assert re.search(
-        r"\d+ of 40 constraints of the user are not in the compacted context", left.text
+        r"\d+ of 40 sentences of the user that may be rules are not in the compacted", left.text
     )
 
 
@@ -205,7 +205,7 @@ async def test_a_target_below_the_floor_is_refused_with_its_parts(
 ) -> None:
     said = await refusal(client, "context_compress", messages=conversation(8), target_tokens=10)
 
-    assert re.search(r"The smallest possible result has [\d,]+ tokens; the target is 10", said)
+    assert re.search(r"The minimum size is [\d,]+ tokens; the target is 10", said)
     assert "last user message" in said
     assert everything_in(workspace.store.folder) == {}
 

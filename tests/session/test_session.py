@@ -402,7 +402,7 @@ def test_a_loop_that_alone_is_over_the_target_is_left_alone(tmp_path: Path) -> N
     session = Session(tmp_path, "s")
     session.record(*talk(5), *worked(LOG, LOG))
 
-    with pytest.raises(BudgetTooSmall, match="pins"):
+    with pytest.raises(BudgetTooSmall, match="pinned messages"):
         session.compress_loop(10, target_tokens=3_000)
 
     assert session.view() == [*talk(5), *worked(LOG, LOG)]

@@ -16,6 +16,7 @@ from context_compression.conversation.refs import canonical
 from context_compression.errors import ContextCompressionError, UnknownRef
 from context_compression.session.outgoing import Outgoing
 from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS
 from context_compression.testing import Dialect
 
 REQUESTS = 4
@@ -34,16 +35,20 @@ class Ask:
         settings: of the call or session.
         restores: whether the tool `context_restore` is among those of a session.
         crowded: the system prompt of one request more behind the last, and of none after it.
+        tokens: the target, in place of a share.
+        has_model: whether the model that the settings name writes summaries.
     """
 
     share: float = 0.5
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     restores: bool = False
     crowded: str = ""
+    tokens: int = 0
+    has_model: bool = False
 
     def target(self, messages: Messages) -> int:
         """The target in tokens."""
-        return max(1, int(count_tokens(messages) * self.share))
+        return self.tokens or max(1, int(count_tokens(messages) * self.share))
 
     def growing(self, messages: Messages) -> Iterator[tuple[Messages, str]]:
         """The histories of some requests, with the system prompt of each; the last is all.
@@ -79,6 +84,8 @@ class About:
         recorded: what else is kept of the history, as it came.
         limit: the tokens that the view was to have at most.
         shown: what a model is shown that asks for a ref; `None` if it has no tool for it.
+        refusal: of the target, before the one that was met; "" if there was none.
+        written: what was archived when the target was refused.
     """
 
     told: Sequence[str] = ()
@@ -86,6 +93,8 @@ class About:
     recorded: Callable[[], Messages] = list
     limit: int | None = None
     shown: Callable[[str], str | None] = no_tool
+    refusal: str = ""
+    written: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)
@@ -160,7 +169,8 @@ class Door:
 
 def session_in(folder: Path, asked: Ask) -> Session:
     """A new object for the session of a door."""
-    session = Session(folder / STORE, "one", settings=asked.settings, summarizer=None)
+    writer = BY_SETTINGS if asked.has_model else None
+    session = Session(folder / STORE, "one", settings=asked.settings, summarizer=writer)
     session.tools = [restore_tool(session).anthropic] if asked.restores else None
     return session
 
@@ -218,6 +228,11 @@ def in_store(folder: Path, told: Sequence[str], limit: int | None = None) -> Abo
         return [each for id in ids for each in Session(folder, id).state().recorded]
 
     return About(told, restore, recorded, limit, shown)
+
+
+def archived_in(folder: Path) -> Sequence[Path]:
+    """The archives of compressions in the store of a door."""
+    return [*(folder / STORE).rglob("compact-*")]
 
 
 def is_refusal(error: Exception) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from click.testing import CliRunner
-from door import STORE, Ask, Door, Request, in_store, of_session, session_in
+from door import STORE, About, Ask, Door, Request, archived_in, in_store, of_session, session_in
 from generated import Messages
 from mcp import Client
 from mcp_door import Answer, ask, connected, workspace_in, write_transcript
@@ -28,37 +29,49 @@ Called: TypeAlias = Callable[[Client], Coroutine[Any, Any, Answer]]
 
 
 def _workspace(folder: Path, asked: Ask) -> Workspace:
-    environ = {
+    environ = {name: value for name, value in os.environ.items() if name.startswith("OPENAI_")}
+    environ |= {
         f"CONTEXT_COMPRESSION_{name.upper()}": str(value) for name, value in asked.settings.items()
     }
     return workspace_in(folder, environ | {"CONTEXT_COMPRESSION_DIR": str(folder / STORE)})
 
 
-def _asked(workspace: Workspace, target: int, **arguments: Any) -> tuple[Answer, int | None]:
+def _asked(
+    workspace: Workspace, folder: Path, target: int, **arguments: Any
+) -> tuple[Answer, About]:
     """The answer of `context_compress`; where the target is refused, the one without.
 
     Returns:
-        The answer, and the target that it had to meet.
+        The answer; and the target that it had to meet, or its refusal.
     """
 
-    async def called() -> tuple[Answer, int | None]:
+    async def called() -> tuple[Answer, About]:
         async with connected(workspace) as client:
             call = partial(ask, client, "context_compress", **arguments)
             answer = await call(target_tokens=target)
-            return (await call(), None) if answer.failed else (answer, target)
+            if not answer.failed:
+                return answer, About(limit=target)
+            written = archived_in(folder)
+            return await call(), About(refusal=answer.text, written=written)
 
-    answer, target_met = asyncio.run(called())
+    answer, about = asyncio.run(called())
     assert "Traceback" not in answer.text
-    return answer, target_met
+    return answer, about
+
+
+def refused_as(met: About, about: About) -> About:
+    """What a caller can learn, with the refusal that came first."""
+    return replace(about, refusal=met.refusal, written=met.written)
 
 
 def _tool(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
     """The tool `context_compress`, given all messages."""
     workspace = _workspace(folder, asked)
-    answer, limit = _asked(workspace, asked.target(messages), messages=messages)
+    answer, met = _asked(workspace, folder, asked.target(messages), messages=messages)
     if not answer.failed:
         view = answer.facts.get("messages", messages)
-        yield Request(messages, view, in_store(folder / STORE, [answer.text], limit))
+        about = in_store(folder / STORE, [answer.text], met.limit)
+        yield Request(messages, view, refused_as(met, about))
 
 
 def _tool_on_transcript(
@@ -68,11 +81,12 @@ def _tool_on_transcript(
     workspace = _workspace(folder, asked)
     path = write_transcript(workspace.cwd / f"{ID}.jsonl", messages, session=ID)
     history = hosts.read(path).messages
-    answer, limit = _asked(workspace, asked.target(history), conversation=str(path))
+    answer, met = _asked(workspace, folder, asked.target(history), conversation=str(path))
     if not answer.failed:
         session = Session(folder / STORE, ID)
         view = session.view(history)
-        yield Request(history, view, replace(of_session(session), told=[answer.text], limit=limit))
+        about = replace(of_session(session), told=[answer.text], limit=met.limit)
+        yield Request(history, view, refused_as(met, about))
 
 
 def _command(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
@@ -86,13 +100,15 @@ def _command(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> 
     }  # fmt: skip
     runner = CliRunner(env=environ)
     limit: int | None = asked.target(messages)
-    done = runner.invoke(main, [*command, "--target-tokens", str(limit)])
+    done, met = runner.invoke(main, [*command, "--target-tokens", str(limit)]), About()
     if done.exit_code:
+        met = About(refusal=done.output, written=archived_in(folder))
         limit, done = None, runner.invoke(main, command)
     assert "Traceback" not in done.output
     if out.exists():
         view = json.loads(out.read_text())
-        yield Request(messages, view, in_store(folder / STORE, [done.output], limit))
+        about = in_store(folder / STORE, [done.output], limit)
+        yield Request(messages, view, refused_as(met, about))
 
 
 def _hooks(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from door import STORE, About, Ask, Door, Request, in_store, of_session, session_in
+from door import STORE, About, Ask, Door, Request, archived_in, in_store, of_session, session_in
 from doors_of_frameworks import OF_FRAMEWORKS
 from doors_of_hosts import OF_HOSTS
 from generated import Messages
@@ -32,27 +32,29 @@ __all__ = ["DOORS", "Ask", "Door", "Request", "every_door", "holds"]
 
 
 def _compress(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
-    yield _compressed(messages, asked)
+    yield _compressed(messages, asked, folder)
 
 
 def _with_store(
     dialect: Dialect, messages: Messages, asked: Ask, folder: Path
 ) -> Iterator[Request]:
-    yield _compressed(messages, asked, store=folder / STORE)
+    yield _compressed(messages, asked, folder, store=folder / STORE)
 
 
-def _compressed(messages: Messages, asked: Ask, store: Path | None = None) -> Request:
+def _compressed(messages: Messages, asked: Ask, folder: Path, store: Path | None = None) -> Request:
     """`compress` to the target; where that is below the floor, to the floor."""
+    refusal, written = "", ()
     target = asked.target(messages)
     options: dict[str, Any] = {"settings": asked.settings, "store": store}
+    options |= {} if asked.has_model else {"summarizer": None}
     try:
         result = compress(messages, target_tokens=target, **options)
     except BudgetTooSmall as refused:
-        target = refused.floor_tokens
+        target, refusal, written = refused.floor_tokens, str(refused), archived_in(folder)
         result = compress(messages, target_tokens=target, **options)
     told = [*result.repairs, *result.notes]
     about = in_store(store, told, target) if store else _in_result(result, told, target)
-    return Request(messages, result.messages, about)
+    return Request(messages, result.messages, replace(about, refusal=refusal, written=written))
 
 
 def _in_result(result: Result, told: Sequence[str], limit: int) -> About:
@@ -126,12 +128,13 @@ def _undone(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> I
     session = session_in(folder, asked)
     session.record(*messages)
     target, result = asked.target(messages), None
+    refusal, written = "", ()
     try:
         result = session.compress(target_tokens=target)
     except BudgetTooSmall as refused:
-        target = refused.floor_tokens
+        target, refusal, written = refused.floor_tokens, str(refused), archived_in(folder)
         result = session.compress(target_tokens=target)
-    about = of_session(session)
+    about = replace(of_session(session), refusal=refusal, written=written)
     told = [*about.told, *result.repairs, *result.notes]
     yield Request(messages, session.view(), replace(about, told=told, limit=target))
     if result.changed:

@@ -48,7 +48,7 @@ def report(
     with_host = next_request(result.tokens_after, opened.tokens_beside, opened.host)
     notes = [*result.notes]
     if gone := result.constraints_gone:
-        notes.append(f"{gone}; a larger target keeps them")
+        notes.append(f"{gone}; a larger target keeps more")
     if unjudged := result.unjudged:
         notes.append(unjudged)
     return [

@@ -21,6 +21,7 @@ The modules of this package:
     own_strategy.py a strategy that the caller passes
     prepared.py     `PreparedConversation`: read, repaired and counted
     target.py       the target, whether a compression is due, and the plan for it
+    what_stays.py   rules and a ref in each view that meets its target
     outcome.py      the result of edits
     continued.py    the result of a view that a session continues
     accounting.py   which messages were kept, edited or dropped, and their refs

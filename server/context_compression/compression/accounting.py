@@ -80,6 +80,17 @@ class Accounting:
         gone = {*self.gone}
         return {place for place, origin in enumerate(self._planned.origins) if origin in gone}
 
+    @property
+    def refs_of_planned(self) -> dict[int, str]:
+        """The ref of each planned message that was archived, by its place."""
+        whole = {
+            ref.indices[0]: name
+            for name, ref in self.refs.items()
+            if ref.block is None and len(ref.indices) == 1
+        }
+        places = enumerate(self._planned.origins)
+        return {place: whole[index] for place, index in places if index in whole}
+
     def index_at(self, place: int) -> int:
         """The index of the first input message at or after a position in the planned messages."""
         following = (index for index in self._planned.origins[place:] if index is not None)

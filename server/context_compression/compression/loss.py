@@ -1,14 +1,14 @@
 """The loss report: how much evidence a compression kept in the view."""
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from context_compression.conversation.authors import words_of_user
 from context_compression.conversation.messages import Message, texts_of
-from context_compression.evidence.constraints import sentences
-from context_compression.evidence.facts import CLASSES, Class, Facts, facts
+from context_compression.evidence.constraints import is_rule, sentences
+from context_compression.evidence.facts import CLASSES, Class, Facts, constraints_said, facts
 from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.rule_words import is_known_language
 from context_compression.planning.edits import View
@@ -107,6 +107,46 @@ def sorted_out(
         lost = len(total[name]) - len(retained) - len(recoverable)
         report[name] = Loss(len(total[name]), len(retained), len(recoverable), lost)
     return report
+
+
+@dataclass(frozen=True)
+class MissingRule:
+    """A sentence of the user that is not in the view, and may be a constraint.
+
+    Attributes:
+        words: the sentence.
+        ref: brings back the message that says it; "" if nothing was archived.
+    """
+
+    words: str
+    ref: str = ""
+
+
+def missing_rules(
+    messages: Sequence[Message], view: View, refs: Mapping[int, str]
+) -> tuple[MissingRule, ...]:
+    """The constraints of the user that are not in the view: the sure ones first, then the newest.
+
+    Args:
+        messages: the conversation before the compression.
+        view: the conversation after the compression.
+        refs: the ref of each message that was archived, by its index.
+    """
+    covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
+    written = [message for edit in view.edits for message in edit.becomes]
+    shown = {words for message in written for words in constraints_said(message)}
+    said: dict[str, int] = {}
+    for index, message in enumerate(messages):
+        if message.source is None:
+            continue  # a repair added it
+        found = [*constraints_said(message)]
+        said |= dict.fromkeys(found, index)
+        if index not in covered:
+            shown.update(found)
+    quotations = Quotations(written)
+    gone = [words for words in said if words not in shown and words not in quotations]
+    gone.sort(key=lambda words: (not is_rule(words), -said[words]))
+    return tuple(MissingRule(words, refs.get(said[words], "")) for words in gone)
 
 
 def user_sentences(

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from context_compression.compression.accounting import Accounting, first_difference, layout
 from context_compression.compression.explaining import Compressed, Explainer, lighter
-from context_compression.compression.loss import loss_report, user_sentences
+from context_compression.compression.loss import loss_report, missing_rules, user_sentences
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.result import Ref, Result, Step
 from context_compression.conversation.formats import Conversation
@@ -182,6 +182,7 @@ def changed(prepared: PreparedConversation, outcome: Outcome, view: View, after:
             ),
         ),
         said=partial(user_sentences, planned.messages, view, accounting.gone_of_planned),
+        unshown=partial(missing_rules, planned.messages, view, accounting.refs_of_planned),
     )  # fmt: skip
 
 

@@ -74,5 +74,6 @@ def _yielding(plan: Plan, room: int) -> Plan:
 def why_missed(prepared: PreparedConversation, target: Target, missed: Floor, after: int) -> str:
     """A note on a target below the minimum size: what was asked, what was reached, and why."""
     parts = largest_parts(prepared.with_overhead(missed.parts))
-    asked = f"the target of {target.tokens:,} tokens is below the minimum size"
+    smallest = prepared.fixed_tokens + missed.tokens
+    asked = f"the target of {target.tokens:,} tokens is below the minimum size of {smallest:,}"
     return f"{asked}, so the context has {after:,}; what must stay: {parts}"

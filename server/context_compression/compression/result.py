@@ -8,14 +8,17 @@ from itertools import islice
 from typing import Any, Self
 
 from context_compression.compression.explanation import Explains, Explanation, InFull
-from context_compression.compression.loss import Loss, UserSentences
+from context_compression.compression.loss import Loss, MissingRule, UserSentences
 from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
 from context_compression.errors import NoSuchMessage
 from context_compression.evidence.facts import Class
 from context_compression.summaries.record import SummaryRecord
 
 NO_SUMMARY = "no summary: "
 """The beginning of the note on a summary that failed."""
+NAMED_RULES, LONGEST_RULE = 3, 120
+"""How many missing rules a sentence names, and with how many characters."""
 MOST_TELLING = 20
 """How many messages a list of explanations names."""
 
@@ -151,6 +154,7 @@ class Result:
         evidence: makes the loss report; use `loss`.
         explaining: makes the explanations; use `explain`.
         said: counts the user's sentences; use `user_sentences`.
+        unshown: finds the user's constraints that are not in the view; use `missing_rules`.
     """
 
     messages: list[dict[str, Any]]
@@ -187,6 +191,7 @@ class Result:
     explaining: Callable[[], Explains] = field(default=InFull, repr=False, compare=False)
 
     said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
+    unshown: Callable[[], Sequence[MissingRule]] = field(default=tuple, repr=False, compare=False)
 
     @property
     def no_summary(self) -> str:
@@ -198,6 +203,7 @@ class Result:
         told: dict[str, Any] = {
             "evidence": Told(self.loss),
             "said": Told(self.user_sentences),
+            "unshown": Told(self.missing_rules),
             "explaining": Told(self._told_explanations()),
         }
         return {each.name: told.get(each.name, getattr(self, each.name)) for each in fields(self)}
@@ -212,7 +218,7 @@ class Result:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """A copy of the data; what makes the reports never changes, so both share it."""
-        makers = ("evidence", "explaining", "said")
+        makers = ("evidence", "explaining", "said", "unshown")
         values = {
             each.name: getattr(self, each.name)
             if each.name in makers
@@ -291,14 +297,31 @@ class Result:
         """
         return [self._explainer(index) for index in self._explainer.most_telling(most)]
 
+    @cached_property
+    def missing_rules(self) -> Sequence[MissingRule]:
+        """The user's sentences that may be constraints and are not in the view, the surest first.
+
+        Each has the ref that brings it back. Computed at the first access.
+        """
+        return self.unshown()
+
     @property
     def constraints_gone(self) -> str:
         """A sentence on the user's constraints that are not in the view; `""` if all are."""
-        constraints = self.loss.get("constraints")  # an unchanged conversation has no loss report
-        if constraints is None or constraints.retained == constraints.total:
+        missing = self.missing_rules
+        if not missing:
             return ""
-        gone, total = constraints.total - constraints.retained, constraints.total
-        return f"{gone:,} of {total:,} constraints of the user are not in the compacted context"
+        total = max(len(missing), self.loss["constraints"].total)
+        are = "is" if len(missing) == 1 else "are"
+        named = ", ".join(
+            f"“{one_line(rule.words, LONGEST_RULE)}”{f' (ref {rule.ref})' if rule.ref else ''}"
+            for rule in missing[:NAMED_RULES]
+        )
+        more = f" and {len(missing) - NAMED_RULES:,} more" if len(missing) > NAMED_RULES else ""
+        return (
+            f"{len(missing):,} of {total:,} sentences of the user that may be rules {are} not in "
+            f"the compacted context: {named}{more}"
+        )
 
     @property
     def messages_out(self) -> int:

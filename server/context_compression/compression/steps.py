@@ -19,6 +19,7 @@ from context_compression.compression.reaching import why_missed, within_reach
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import NO_SUMMARY, Result, Step
 from context_compression.compression.target import ALL_RECENT, GO_ON, Target
+from context_compression.compression.what_stays import with_what_stays
 from context_compression.errors import ContextCompressionError, InvalidSettings, SummaryError
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
@@ -269,20 +270,19 @@ class Compression:
                 return Outcome(edits, "extract", (*steps, step))
         return None
 
-    def _with_standing_rules(self, outcome: Outcome) -> Outcome:
-        """The outcome with the user's standing rules, if a strategy of ours left one out.
+    def _with_what_stays(self, outcome: Outcome) -> Outcome:
+        """The outcome with rules and a ref, if a strategy of ours left them out."""
+        if self.prepared.strategy not in (*STRATEGIES, "auto"):
+            return outcome
 
-        If the view has no room for them, the smallest view has.
-        """
-        ours = self.prepared.strategy in (*STRATEGIES, "auto")
-        edits = with_standing_rules(self.plan, outcome.edits) if ours else outcome.edits
+        def tokens_after(edits: Sequence[Edit]) -> int:
+            return self.prepared.view(edits)[1]
+
+        edits = with_what_stays(
+            self.plan, outcome.edits, self.room, tokens_after, lambda: self.floor
+        )
         if edits is outcome.edits:
             return outcome
-        limit = self.prepared.fixed_tokens + self.room
-        if self._tokens_after(edits) > limit:
-            if self.floor.tokens > self.room:
-                return outcome
-            edits = self.floor.edits
         *before, last = outcome.steps
         steps = (*before, replace(last, tokens_after=self._tokens_after(edits)))
         return replace(outcome, edits=edits, steps=steps)
@@ -302,7 +302,7 @@ class Compression:
 
     def _result(self, outcome: Outcome) -> Result:
         """The result of an outcome, with a note if it misses the target."""
-        outcome = self._with_standing_rules(outcome)
+        outcome = self._with_what_stays(outcome)
         after = self._tokens_after(outcome.edits)
         target = None if self.plan.room is None else self.target.tokens
         met = target is None or after <= target

@@ -1,6 +1,6 @@
 """Digests, which `window` puts in place of older messages: their wording, and their parts.
 
-    [Compressed History] 40 earlier messages are not shown:
+    [Compressed History] 40 earlier messages are not shown; first ref c3f91a20b77d:
     User asked: Why is the build red? → A test fails.; Go on. → It is green.
     Files: src/a.py
     [User] Never touch main.
@@ -27,16 +27,18 @@ DIGEST = re.compile(
 """The beginning of a digest, with the number of missing messages."""
 
 
-def opening(missing: int, *, restorable: bool) -> str:
+def opening(missing: int, ref: str = "", *, restorable: bool) -> str:
     """The first line of a digest, without the sign at its end.
 
     Args:
         missing: how many messages are not shown.
+        ref: of the first of them; "" if it has none.
         restorable: whether `context_restore` finds them.
     """
     are = "is" if missing == 1 else "are"
     finds = "; context_restore(query=…) finds them" if restorable else ""
-    return f"{COMPRESSED} {how_many(missing, 'earlier message')} {are} not shown{finds}"
+    named = f"; {'first ' * (missing > 1)}ref {ref}" if ref else ""
+    return f"{COMPRESSED} {how_many(missing, 'earlier message')} {are} not shown{named}{finds}"
 
 
 def is_digest(text: str) -> bool:

@@ -208,12 +208,18 @@ def facts(message: Message, lexicon: Lexicon) -> Facts:
     by_class["commands"].update(commands(message))
     if request := words_of_user(message).strip():
         by_class["user requests"].add(request)
-    unlikely = any(result.claim == "unlikely" for result in message.results)
-    if (said := message.said) and not unlikely:
-        by_class["constraints"].update(said[start:stop] for start, stop in constraints_in(said))
-    if message.role == "user":
-        for text in (b.text for b in message.blocks if isinstance(b, Text) and not b.by_harness):
-            by_class["constraints"].update(text[start:stop] for start, stop in constraints_in(text))
+    by_class["constraints"].update(constraints_said(message))
     if message.role in ("user", "assistant"):
         by_class["decisions"].update(decisions(message.text))
     return by_class
+
+
+def constraints_said(message: Message) -> Iterator[str]:
+    """The constraints of the user in a message: in what was typed, and in answers to questions."""
+    unlikely = any(result.claim == "unlikely" for result in message.results)
+    texts = [message.said] if message.said and not unlikely else []
+    if message.role == "user":
+        typed = (b for b in message.blocks if isinstance(b, Text) and not b.by_harness)
+        texts += (block.text for block in typed)
+    for text in texts:
+        yield from (text[start:stop] for start, stop in constraints_in(text))

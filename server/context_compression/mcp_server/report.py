@@ -274,7 +274,7 @@ def _warnings(compression: ReportedCompression) -> list[str]:
     if result.changed and (compression.has_target or result.target_met):
         warnings += result.notes
     if result.changed and (gone := result.constraints_gone):
-        warnings.append(f"{gone}; context_restore brings them back, and a larger target keeps them")
+        warnings.append(f"{gone}; context_restore brings each back, a larger target keeps more")
     if result.changed and (unjudged := result.unjudged):
         warnings.append(f"{unjudged}; context_restore brings them back")
     return warnings

@@ -22,6 +22,7 @@ The modules that several strategies use:
 
     measured        all numbers that were chosen or measured
     floor           the smallest view
+    naming_refs     a ref in one of the notes, wherever messages left
     unread          the room of the results that the model has not read
     keep            the edits that leave only the messages that stay
     consequences    further edits, so that the provider accepts the view

@@ -27,6 +27,7 @@ from context_compression.planning.selection import SUMMARY_MARKS, digest
 from context_compression.planning.staying import end_of_ignored
 from context_compression.strategies.consequences import NOTE
 from context_compression.strategies.filling.rules import rules_in, words_in
+from context_compression.strategies.naming_refs import ref_of_first
 from context_compression.strategies.pictures import is_mark
 
 EMPTY_NOTES = (NO_START, NOTE.text, f"{COMPRESSED} Not shown here")
@@ -107,9 +108,10 @@ def digest_note(
     merged = [plan.messages[index].text for index in digests]
     missing = _missing(plan, gone, merged)
     quoted = [rule.words for rule in rules if rule.message not in kept]
-    what = opening(missing, restorable=plan.archive.restorable)
+    ref = ref_of_first(plan, [index for index in dropped if index not in digests])
+    what = opening(missing, ref, restorable=plan.archive.restorable)
     earlier = {title: _merged(title, merged) for title in TITLES}
-    free = max_chars - len(what) - 1
+    free = max_chars - len(opening(missing, restorable=plan.archive.restorable)) - 1
     text = digest(gone, free, earlier, {*quoted}) if free > 0 else ""
     first = f"{what}:\n{text}" if text else f"{what}{':' if quoted else '.'}"
     note = user(with_rules(first, quoted))

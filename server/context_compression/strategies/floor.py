@@ -21,7 +21,7 @@ from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.unread import with_room
 
-RULES, A_REF = "the user's standing rules", "a note with a ref"
+RULES, A_REF = "the user's rules", "a note with a ref"
 """The names of parts of the minimum size."""
 
 
@@ -46,8 +46,11 @@ def floor(plan: Plan) -> Floor:
     if total >= plan.total:
         return Floor((), plan.total, _parts(plan, dict(enumerate(plan.messages))))
     parts, least = _parts(plan, bare), cost(plan, bare, {})
-    if added := least - sum(parts.values()):
+    added = least - sum(parts.values())
+    if added > 0:
         parts[_what_notes_do(plan, bare)] = added
+    elif added < 0:  # thinking that must go with what changed
+        parts[max(parts, key=lambda part: parts[part])] += added
     if total > least:
         parts[RULES if standing_rules(plan) else A_REF] = total - least
     return Floor(keep_only(plan, kept, notes, "floor"), total, parts)
@@ -124,7 +127,7 @@ def _part(plan: Plan, index: int) -> str:
     if plan.open_step and index in plan.open_step and index not in plan.pins:
         return "open tool step"
     if not plan.pins.isdisjoint(plan.step_of(index) or (index,)):
-        return "pins"  # or other messages of their tool steps
+        return "pinned messages"  # or other messages of their tool steps
     if any(plan.messages[i].stays for i in plan.step_of(index) or (index,)):
         return "what always stays"
     of_user = index in (plan.last_user, *plan.shown_since) or plan.messages[index].starts_turn

@@ -1,6 +1,5 @@
 """Assembles a view: chosen pieces in the messages of the view, other pieces quoted in notes."""
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from context_compression.conversation.authors import holds_excerpts
@@ -14,15 +13,13 @@ from context_compression.strategies.filling.kept import KeptMessages
 from context_compression.strategies.filling.shown_pictures import without_others
 from context_compression.strategies.forms import Form
 from context_compression.strategies.keep import cost
+from context_compression.strategies.naming_refs import names_a_ref
 from context_compression.strategies.payloads import units_in
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.quoting import Quoting
 from context_compression.strategies.quoting.gaps import gaps, largest, largest_with_ref, noted
 from context_compression.strategies.quoting.note import note
 from context_compression.strategies.tool_results import Slots
-
-REF = re.compile(r"\bref [0-9a-f]{12}\b")
-"""A ref in a note."""
 
 
 def assembled(
@@ -97,7 +94,7 @@ def notes_of(
         between=room >= measured.LEAST_FOR_REFS_TOKENS,
     )  # fmt: skip
     notes = _written(quoting, runs, quoted, with_ref, mark_tokens)
-    if with_ref or any(REF.search(note.text) for note in notes.values()):
+    if with_ref or names_a_ref(notes.values()):
         return notes
     one = largest(runs, quoted, plan.tokens, quoting.ref_of_gap)
     return _written(quoting, runs, quoted, one, mark_tokens) if one else notes

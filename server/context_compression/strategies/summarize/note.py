@@ -42,7 +42,13 @@ def files_listed(messages: Iterable[Message]) -> list[Entry]:
 
 
 def summary_message(
-    plan: Plan, text: str, last_request: str, ledger: Sequence[Entry], ref: str, room: int
+    plan: Plan,
+    text: str,
+    last_request: str,
+    ledger: Sequence[Entry],
+    ref: str,
+    room: int,
+    mark: str,
 ) -> Message:
     """The message with the summary: fenced, with last request, file lists and ledger.
 
@@ -53,6 +59,7 @@ def summary_message(
         ledger: the full ledger.
         ref: the ref that restores the full ledger.
         room: the most tokens of the ledger; the file lists take at most half as many in addition.
+        mark: names the messages that are summarised.
     """
     count = plan.counter.text
     parts = [OPENING, f"<summary>\n{sealed(text, 'summary')}\n</summary>"]
@@ -63,6 +70,7 @@ def summary_message(
         parts.append(tags)
     if shown := redact(render(ledger, room, ref, measure=count)):
         parts.append(f"<ledger>\n{sealed(shown, 'ledger')}\n</ledger>")
+    parts.append(mark)
     # Anthropic has no system message inside a conversation; a summary for the system prompt is
     # moved there later
     role = "user" if plan.rules.user_first else plan.settings.summary_role

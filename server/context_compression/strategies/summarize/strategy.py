@@ -21,6 +21,8 @@ from context_compression.strategies.filling.standing import rules_note, standing
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only, saved_by
+from context_compression.strategies.naming_refs import ref_of_first
+from context_compression.strategies.quoting.gaps import gap_of_messages
 from context_compression.strategies.summarize.note import (
     files_listed,
     last_request_in,
@@ -174,6 +176,7 @@ class Summary:
         note = summary_message(
             plan, text, last_request, ledger, plan.archive.ref_of(record.whole_ledger),
             int(measured.LEDGER_SHARE * self.room),
+            gap_of_messages(len(self.middle), ref_of_first(plan, self.middle)),
         )  # fmt: skip
         rules = [
             r for r in standing_rules(plan) if r.message not in kept and r.message < self.first
