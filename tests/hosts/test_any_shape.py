@@ -123,6 +123,36 @@ def test_what_opencode_sends_the_model_is_read_or_told_whatever_its_shape(
             assert MARK in everything(exported)
 
 
+SENT_BY_CODEX = {
+    "session": ["content", "output", "input"],
+    "compacted": ["content", "output", "input", "replacement_history"],
+    "compacted-without-history": ["content", "message"],
+}
+"""The fields of its rollouts that hold what the model is sent, by fixture."""
+
+
+@given(data=st.data(), value=VALUES, name=st.sampled_from([*SENT_BY_CODEX]))
+def test_what_codex_sends_the_model_is_read_or_told_whatever_its_shape(
+    data: st.DataObject, value: Any, name: str
+):
+    rows = rows_of(FIXTURES / "codex" / f"{name}.jsonl")
+    kinds = ("response_item", "compacted")
+    inside = [
+        (number, at)
+        for number, row in enumerate(rows)
+        if row["type"] in kinds
+        for at in places(row)
+        if at and at[-1] in SENT_BY_CODEX[name]
+    ]
+    marked = {"text": MARK, "also": value}
+    given = data.draw(st.sampled_from([MARK, [MARK], [[MARK]], marked, [marked], {"a": [MARK]}]))
+    number, at = data.draw(st.sampled_from(inside))
+    rows[number] = replaced(rows[number], at, given)
+
+    with TemporaryDirectory() as folder:
+        assert MARK in everything(written(Path(folder) / "rollout.jsonl", rows))
+
+
 TABLES = ["session_v2", "session_message", "session", "message", "part"]
 COLUMNS = [
     (table, name)

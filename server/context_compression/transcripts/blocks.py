@@ -33,6 +33,11 @@ def result(call_id: str, content: Any, *, failed: bool = False) -> dict[str, Any
     return block | ({"is_error": True} if failed else {})
 
 
+def unread(value: Any) -> dict[str, Any]:
+    """A value that is no block, carried along as one of a type that nobody knows."""
+    return {"type": "none", "value": value}
+
+
 def media(kind: str, data: str) -> dict[str, Any]:
     """`media("image/png", "iVBO…")` -> an image; other media types become a document."""
     source = {"type": "base64", "media_type": kind, "data": data}

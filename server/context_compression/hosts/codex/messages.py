@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.transcripts.blocks import call, linked, result, text, thinking
+from context_compression.transcripts.blocks import call, linked, result, text, thinking, unread
 from context_compression.transcripts.lines import string
 
 Item: TypeAlias = Mapping[str, Any]
@@ -119,7 +119,7 @@ def _blocks_of_model(item: Item) -> list[Any]:
         case "function_call":
             return [call(string(item, "call_id"), _name(item), item.get("arguments"))]
         case "custom_tool_call":
-            given = {"input": string(item, "input")}
+            given = {"input": item.get("input", "")}
             return [call(string(item, "call_id"), _name(item), given)]
         case "local_shell_call":
             return [call(string(item, "call_id"), "local_shell", item.get("action"))]
@@ -157,7 +157,7 @@ def _output(item: Item) -> Any:
     """The output of a tool: a text, or a list of parts."""
     given = item.get("output", item.get("tools"))
     if is_object(given):  # before autumn 2025
-        given = given.get("content")
+        given = given.get("content", given)
     if isinstance(given, str):
         return given
     return _parts(given)
@@ -166,17 +166,21 @@ def _output(item: Item) -> Any:
 def _parts(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [text(content)]
-    return [_part(part) for part in content if is_object(part)] if is_array(content) else []
+    if content is None:
+        return []
+    return [*map(_part, content if is_array(content) else [content])]
 
 
-def _part(part: Mapping[str, Any]) -> Any:
+def _part(part: Any) -> Any:
     match part:
         case {"type": "input_text" | "output_text" | "text", "text": str(shown)}:
             return text(shown)
         case {"type": "input_image", "image_url": str(url)}:
             return linked(url)
-        case _:
+        case {"type": str()}:
             return part
+        case _:
+            return unread(part)
 
 
 def begins_turn(item: Item) -> bool:

@@ -39,6 +39,7 @@ from context_compression.hosts.codex.messages import (
     is_repeated,
     is_the_models,
 )
+from context_compression.transcripts.blocks import unread
 from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.generations import Generations, named, within
 from context_compression.transcripts.history import Compaction, Request
@@ -154,12 +155,12 @@ class CodexReader:
 
     def _compact(self, payload: Mapping[str, Any], at: At) -> None:
         history = payload.get("replacement_history")
-        if is_array(history):
-            self.items = [item for item in history if is_object(item)]
-        else:  # before late 2025
-            summary = {"type": "input_text", "text": string(payload, "message")}
-            message = {"type": "message", "role": "user", "content": [summary]}
+        if history is None:  # before late 2025
+            message = {"type": "message", "role": "user", "content": payload.get("message", "")}
             self.items = [*filter(begins_turn, self.items), message]
+        else:
+            items = history if is_array(history) else [history]
+            self.items = [item if is_object(item) else unread(item) for item in items]
         self._log.add(Compaction(time=seconds(self._time), by=NAME, place=at.offset))
         self._written, self._carried = [None] * len(self.items), len(self.items)
         self._charged, self._answer, self._turns = [], None, 0
