@@ -37,6 +37,7 @@ class Ask:
         crowded: the system prompt of one request more behind the last, and of none after it.
         tokens: the target, in place of a share.
         has_model: whether the model that the settings name writes summaries.
+        regroups: makes other borders between the messages of a history, which is then sent again.
     """
 
     share: float = 0.5
@@ -45,6 +46,7 @@ class Ask:
     crowded: str = ""
     tokens: int = 0
     has_model: bool = False
+    regroups: Callable[[Messages], Messages] | None = None
 
     def target(self, messages: Messages) -> int:
         """The target in tokens."""
@@ -59,6 +61,8 @@ class Ask:
         ends = [end for end in behind if not is_by_model(messages[end - 1])]
         for end in (*ends[:: max(1, len(ends) // REQUESTS)], len(messages)):
             yield messages[:end], ""
+            if self.regroups:
+                yield self.regroups(messages[:end]), ""
         if self.crowded:
             yield messages, self.crowded
             yield messages, ""

@@ -1,0 +1,64 @@
+"""The same blocks in another grouping are the same history, behind every door that is sent it."""
+
+import re
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from every_door import DOORS, Ask, Door, Request, holds
+from generated import Messages
+from hypothesis import strategies as st
+from talks import SMALL, Talk, shares, talks
+
+from context_compression.conversation.cache_marks import without_marks
+from context_compression.conversation.messages import is_array
+from context_compression.conversation.refs import canonical
+from context_compression.testing import Dialect
+
+OF_BLOCKS: tuple[Dialect, ...] = ("anthropic", "bedrock", "vercel")
+"""Dialects whose results are blocks, of which a message may hold any number."""
+SENT_DICTS = ("fit", "afit", "fit, reopened", "fit in memory")
+"""The doors whose program keeps the history and sends all of it."""
+
+
+def grouped(seed: int) -> Callable[[Messages], Messages]:
+    """Puts random borders between the blocks of the user and of tools."""
+
+    def with_borders(messages: Messages) -> Messages:
+        chance, made = Random(seed), Messages()
+        for message in messages:
+            content: Any = message.get("content")
+            if message.get("role") not in ("user", "tool") or not is_array(content):
+                made.append(message)
+                continue
+            rest = {key: value for key, value in message.items() if key != "content"}
+            for block in content:
+                before = made[-1] if made else {}
+                others = {key: value for key, value in before.items() if key != "content"}
+                if others == rest and is_array(before["content"]) and chance.random() < 0.5:
+                    made[-1] = {**before, "content": [*before["content"], block]}
+                else:
+                    made.append({**message, "content": [block]})
+        return made
+
+    return with_borders
+
+
+def sent(request: Request) -> str:
+    """What a request sends, whatever the folder of its store."""
+    return re.sub(r"/[\w/.-]*/store\b", "store", canonical(request.view))
+
+
+@pytest.mark.parametrize("name", SENT_DICTS)
+def test_a_history_in_another_grouping_is_sent_as_the_same_one_would_be(name: str) -> None:
+    def law(door: Door, talk: Talk, data: st.DataObject) -> None:
+        dialect, messages = talk
+        share = data.draw(shares)
+        apart, again = (
+            door.requests((dialect, without_marks(messages)), Ask(share, SMALL, regroups=regroups))
+            for regroups in (grouped(data.draw(st.integers(0, 99))), list)
+        )
+        assert [sent(request) for request in apart] == [sent(request) for request in again]
+
+    holds(DOORS[name], lambda _: talks(OF_BLOCKS), law)
