@@ -75,7 +75,8 @@ Written: TypeAlias = tuple[Dialect, Messages, dict[str, list[Part]]]
 def writing(dialects: Sequence[Dialect]) -> st.SearchStrategy[Written]:
     @st.composite
     def drawn(draw: DrawFn) -> Written:
-        dialect = draw(st.sampled_from(dialects))
+        often = [dialect for dialect in dialects if dialect in AS_TEXT] * 3
+        dialect = draw(st.sampled_from((*dialects, *often)))
         messages = [said_by_user("Write the files.", dialect)]
         calls: dict[str, list[Part]] = {}
         for step in range(draw(st.integers(2, 4))):
