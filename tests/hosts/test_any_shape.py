@@ -123,26 +123,33 @@ def test_what_opencode_sends_the_model_is_read_or_told_whatever_its_shape(
             assert MARK in everything(exported)
 
 
-SENT_BY_CODEX = {
-    "session": ["content", "output", "input"],
-    "compacted": ["content", "output", "input", "replacement_history"],
-    "compacted-without-history": ["content", "message"],
-}
-"""The fields of its rollouts that hold what the model is sent, by fixture."""
+CODEX = ["content", "output", "input", "replacement_history"]
+SENT = [
+    ("codex/session", ("response_item",), CODEX),
+    ("codex/compacted", ("response_item", "compacted"), CODEX),
+    ("codex/compacted-without-history", ("response_item", "compacted"), ["content", "message"]),
+    ("pi/session", ("message",), ["content"]),
+    ("pi/compacted", ("compaction",), ["summary"]),
+    ("gemini_cli/session", ("user", "gemini"), ["content"]),
+]
+"""The fields of files that hold what the model is sent: file, types of rows, names."""
 
 
-@given(data=st.data(), value=VALUES, name=st.sampled_from([*SENT_BY_CODEX]))
-def test_what_codex_sends_the_model_is_read_or_told_whatever_its_shape(
-    data: st.DataObject, value: Any, name: str
+@given(data=st.data(), value=VALUES, sent=st.sampled_from(SENT))
+def test_what_a_host_sends_the_model_is_read_or_told_whatever_its_shape(
+    data: st.DataObject, value: Any, sent: tuple[str, Sequence[str], Sequence[str]]
 ):
-    rows = rows_of(FIXTURES / "codex" / f"{name}.jsonl")
-    kinds = ("response_item", "compacted")
+    name, kinds, fields = sent
+    rows = rows_of(FIXTURES / f"{name}.jsonl")
+    last = {row["id"]: number for number, row in enumerate(rows) if "id" in row}
     inside = [
         (number, at)
         for number, row in enumerate(rows)
-        if row["type"] in kinds
+        if row.get("type") in kinds
+        and last.get(row.get("id"), number) == number  # else a later row replaces it
+        and '"aborted"' not in json.dumps(row)  # such an answer is not sent
         for at in places(row)
-        if at and at[-1] in SENT_BY_CODEX[name]
+        if at and at[-1] in fields
     ]
     marked = {"text": MARK, "also": value}
     given = data.draw(st.sampled_from([MARK, [MARK], [[MARK]], marked, [marked], {"a": [MARK]}]))

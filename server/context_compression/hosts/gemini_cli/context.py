@@ -92,7 +92,9 @@ class Context:
                 id = string(about, "id") or string(about, "name")
                 if id not in self._given:
                     self._given.add(id)
-                    yield _result(id, as_object(about.get("response")))
+                    given = about.get("response")
+                    odd = {} if given is None else {"value": given}
+                    yield _result(id, given if is_object(given) else odd)
             case {"inlineData": {"mimeType": str(kind), "data": str(data)}}:
                 yield media(kind, data)
             case {"fileData": {"fileUri": str(address)}}:
@@ -126,4 +128,4 @@ def _parts(content: Any) -> list[Mapping[str, Any]]:
         return [{"text": content}]
     listed = content if is_array(content) else [content]
     parts = ({"text": part} if isinstance(part, str) else part for part in listed)
-    return [part for part in parts if is_object(part) and part]
+    return [part if is_object(part) else {"value": part} for part in parts if part]

@@ -1,11 +1,12 @@
 """Pi's entries as Anthropic messages, with the system prompt and the tools."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_object, objects
-from context_compression.transcripts.blocks import call, media, result, text, thinking
+from context_compression.conversation.messages import as_object, is_array, is_object, objects
+from context_compression.transcripts.blocks import call, media, result, text, thinking, unread
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.times import seconds
@@ -98,8 +99,11 @@ class Context:
             self._put("user", own)
 
     def _summary(self, row: Row) -> None:
-        if summary := string(row, "summary"):
+        summary = row.get("summary")
+        if summary and isinstance(summary, str):
             self._user(f"<summary>\n{summary}\n</summary>")
+        elif summary:
+            self._user(summary)
 
     def _assistant(self, message: Mapping[str, Any], charged: bool) -> None:
         blocks = _blocks(message.get("content"))
@@ -124,7 +128,10 @@ class Context:
             self._prompts, self._sections, self.tools = [], {}, {}
         content = message.get("content")
         blocks = [text(content)] if isinstance(content, str) else _blocks(content)
-        self._prompts += [string(block, "text") for block in blocks]
+        self._prompts += [
+            string(block, "text") if block.get("type") == "text" else json.dumps(block)
+            for block in blocks
+        ]
         for name, section in as_object(message.get("sections")).items():
             if isinstance(section, str):
                 self._sections[name] = section
@@ -163,10 +170,11 @@ def _ran(message: Mapping[str, Any]) -> str:
 def _blocks(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [text(content)]
-    return [block for part in objects(content) for block in _block(part)]
+    parts = content if is_array(content) else [] if content is None else [content]
+    return [block for part in parts for block in _block(part)]
 
 
-def _block(part: Mapping[str, Any]) -> Iterable[Any]:
+def _block(part: Any) -> Iterable[Any]:
     match part:
         case {"type": "thinking", "redacted": True}:
             yield {"type": "redacted_thinking", "data": string(part, "thinkingSignature")}
@@ -178,5 +186,7 @@ def _block(part: Mapping[str, Any]) -> Iterable[Any]:
             yield call(id, name, part.get("arguments"))
         case {"type": "image", "data": str(data), "mimeType": str(kind)}:
             yield media(kind, data)
-        case _:
+        case {"type": str()}:
             yield part
+        case _:
+            yield unread(part)
