@@ -202,3 +202,23 @@ def test_no_secret_of_a_transcript_reaches_the_model(
     left = {secret for secret in secrets if secret in sent or found_of(sent, secret)}
     print(f"{len(secrets)} secrets in {len(api.requests)} requests, {len(left)} left")
     assert not left
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "sk-ant-api03-", "ghp_", "github_pat_", "glpat-", "xoxb-1234567890-", "npm_",
+        "sk_live_", "AIza", "lin_api_", "dckr_pat_", "GOCSPX-", "ATATT3", "whsec_", "glsa_",
+        "shpat_",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", ["token", "KEY", "x9"])
+def test_a_key_that_is_glued_behind_letters_is_found(prefix: str, before: str):
+    alphabet = "0123456789abcdef" if prefix == "shpat_" else "aB3dE5gH7jK9mN1pQ2sT4vW6xY8z"
+    secret = "".join(Random(prefix).choices(alphabet, k=40))
+
+    shown = redact(f"{before}{prefix}{secret} and more")
+
+    assert secret not in shown
+    assert shown.startswith(before)
+    assert shown.endswith(" and more")

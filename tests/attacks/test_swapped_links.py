@@ -7,10 +7,12 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+from opencode_database import Host
 
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, TranscriptError
 from context_compression.hosts import Readings
 from context_compression.hosts.claude_code.hooks.outputs import saved_text
+from context_compression.hosts.opencode.database import title_of
 from context_compression.transcripts.access import Access
 from context_compression.transcripts.opening import opened_once
 
@@ -24,13 +26,14 @@ TIMES = 4_000
 def swapping(place: Path, outside: Path) -> Generator[None]:
     """Put a file and a link to a file outside in the same place, in turn and all the time."""
     ended = Event()
+    harmless = place.read_bytes()
 
     def swap() -> None:
         link, file = place.with_name("link"), place.with_name("file")
         while not ended.is_set():
             link.symlink_to(outside)
             link.replace(place)
-            file.write_text(HARMLESS, encoding="utf-8")
+            file.write_bytes(harmless)
             file.replace(place)
 
     swapper = Thread(target=swap)
@@ -76,6 +79,34 @@ def test_a_link_that_is_swapped_in_never_shows_a_file_outside(
             seen["harmless" if shown else "refused"] += 1
 
     assert min(seen.values()) > 0  # both were there to be seen
+
+
+def database(path: Path, title: str) -> Path:
+    """A database of opencode with one session, which is in no other file."""
+    host = Host(path)
+    host.keep("session", title=title)
+    host.db.execute("PRAGMA journal_mode = DELETE")
+    host.db.close()
+    return path
+
+
+def test_a_database_behind_a_link_that_is_swapped_in_is_never_read(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    outside = database(tmp_path / "secret.db", "a secret")
+    place = database(tmp_path / "project" / "opencode.db", "harmless")
+    checked = Access((place.parent,)).check(place)
+    seen = {"harmless": 0, "refused": 0}
+
+    with swapping(place, outside):
+        for _ in range(TIMES // 8):
+            try:
+                shown = title_of(checked, "ses_cafe")
+            except TranscriptError:
+                shown = ""
+            assert shown in ("harmless", "")
+            seen["harmless" if shown else "refused"] += 1
+
+    assert min(seen.values()) > 0
 
 
 def test_a_folder_that_became_a_link_is_not_entered(tmp_path: Path):

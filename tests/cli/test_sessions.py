@@ -20,6 +20,7 @@ from transcripts import FIXTURES, recordings
 
 from context_compression import Session
 from context_compression.cli import main
+from context_compression.cli.terminal import write_json
 from context_compression.doors.conversations import Conversations
 from context_compression.doors.listing import LONGEST_READ, list_sessions
 from context_compression.hosts import Transcript, read
@@ -532,3 +533,14 @@ def named_after(id: str, path: Path) -> None:
         place = path.parent if name == COPILOT_ID else path
         if name in place.name:
             place.rename(place.with_name(place.name.replace(name, id[: len(name)])))
+
+
+@pytest.mark.parametrize("sign", ["\u202e", "\u2066", "\u200f", "\x9b", "\u2028"])
+def test_json_escapes_what_would_rearrange_a_terminal(
+    sign: str, capfdbinary: pytest.CaptureFixture[bytes]
+):
+    write_json({"title": f"a{sign}b"})
+
+    written = capfdbinary.readouterr().out.decode()
+    assert sign not in written
+    assert json.loads(written) == {"title": f"a{sign}b"}

@@ -63,7 +63,7 @@ class TenantsInLowerCase(FileBackend):
 
 
 class NoProblems(FileBackend):
-    def problems(self, session: str) -> list[str]:
+    def problems(self, session: str | None) -> list[str]:
         return []
 
 

@@ -16,8 +16,10 @@ UNSEEN = (
 )
 """Invisible characters: formats, controls, marks over letters, halves of characters."""
 COLOURS = (
-    r"\x1b\[[0-?]*+[ -/]*+[@-~]|\x9b[0-?]*+[ -/]*+[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)?"
+    r"\x1b\[[0-?]*+[ -/]*+[@-~]|\x9b[0-?]*+[ -/]*+[@-~]"
+    rf"|\x1b\][^\x07\x1b{BREAKS}]{{0,200}}(?:\x07|\x1b\\)?"
 )
+"""What a terminal takes for a command and does not show; it ends with its line."""
 SPACES = r"\t \x1f\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 BLANK = rf"[{SPACES}{UNSEEN}]*+(?:(?:{COLOURS}|\x1b)[{SPACES}{UNSEEN}]*+)*+"
 """Characters that may be on a line before its first visible character."""

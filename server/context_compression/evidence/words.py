@@ -40,7 +40,7 @@ WEAK: Mapping[Kind | None, re.Pattern[str]] = {
 """Words that are too weak to be evidence in a text. A number of up to three digits or a range of
 such numbers is mostly a line number. A bare name at the root (`/help`) is mostly a host's command.
 Numbers with single letters between them that are no version (`12c0.87`) are mostly a drawing."""
-ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?:\\+[nrt])+$")
+ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?<!\\)(?<!\\[nrt])(?:\\+[nrt])+$")
 """Escaped line breaks and tabs around a word in a text that is quoted in JSON."""
 ISSUE = re.compile(r"#\d+")
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")

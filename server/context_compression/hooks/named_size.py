@@ -36,7 +36,10 @@ CLAUSE = re.compile(r"(?:[^,;.\n!?。，；、]|(?<=\d)[,.](?=\d))+")
 WHOLE = re.compile(rf"(?P<before>\D*){NUMBER}{UNIT}(?P<after>.*)", re.IGNORECASE | re.DOTALL)
 LOOKED_AT = 300  # characters; a text that is pasted behind them names no size
 WORDS = 2  # at most, beside the number in a clause that names a size in another language
-LEFT_OVER = re.compile(r"^(?:[\s,;.:–—-]|(?:and|but)\b)+|(?:[\s,;:–—-]|\b(?:and|but))+$")
+LEFT_OVER = re.compile(
+    r"^(?:[\s,;.:–—-]|(?:and|but)\b)+"
+    r"|(?<![\s,;:–—-])(?<!\band)(?<!\bbut)(?:[\s,;:–—-]|\b(?:and|but))+$"
+)
 SAID_ANYWAY = re.compile(rf"(?:please|{SHORTEN})", re.IGNORECASE)
 """What is left beside a size and is no focus."""
 

@@ -27,7 +27,7 @@ Kind: TypeAlias = Literal["file", "command", "search"]
 MOST = 50
 """How many consumers of a kind a report lists."""
 LONGEST_NAME = 200
-NUMBER = re.compile(r"\s*\d+[\t→:|]")
+NUMBER = re.compile(r"(?<!\d)\d+[\t→:|]")
 """The number of a line, which changes when lines are added before it."""
 
 

@@ -298,8 +298,11 @@ class Backend(Protocol):
         """
         ...
 
-    def problems(self, session: str) -> list[str]:
-        """One sentence for each problem with what a session keeps, but for its refs."""
+    def problems(self, session: str | None) -> list[str]:
+        """One sentence for each problem with what a session keeps, but for its refs.
+
+        With `None`, with summaries and documents, as far as reading them does not tell it.
+        """
         ...
 
     def quoted(self, session: str) -> set[str]:

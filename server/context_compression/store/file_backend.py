@@ -268,9 +268,9 @@ class FileBackend:
         """There are no other places; `prune` deletes what killed writers left in the folder."""
         return 0
 
-    def problems(self, session: str) -> list[str]:
+    def problems(self, session: str | None) -> list[str]:
         """See `Backend.problems`."""
-        return self.session(session).problems()
+        return self.session(session).problems() if session is not None else []
 
     def quoted(self, session: str) -> set[str]:
         """See `Backend.quoted`."""

@@ -20,6 +20,7 @@ from context_compression.store.backend import (
     Stamp,
 )
 from context_compression.store.events import hashes_of_originals, messages_in, refs_in
+from context_compression.store.files import collecting
 from context_compression.store.names import checked_name
 from context_compression.store.short_refs import SHORT_REF, bare_ref, complete_ref
 from context_compression.store.verification import lost_refs
@@ -311,7 +312,9 @@ class SessionLog:
 
     def problems(self) -> list[str]:
         """One sentence for each problem with this session; `[]` if there are none."""
-        problems = self.backend.problems(self.id)
+        problems: list[str] = []
+        with collecting(problems):
+            problems += self.backend.problems(self.id)
         rows: Sequence[dict[str, Any]] = ()
         with suppress(StoreError):  # the backend has told it
             rows = self.backend.rows(self.id, "events").items

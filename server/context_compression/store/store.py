@@ -327,7 +327,7 @@ class Store:
 
     def verify(self) -> list[str]:
         """One sentence for each problem with the store; `[]` if there are none."""
-        problems: list[str] = []
+        problems = self.backend.problems(None)
         with collecting(problems):
             self.read_config()
         with collecting(problems):

@@ -22,7 +22,7 @@ from context_compression.strategies import measured
 
 LABEL = "[More names used]"
 LINE = re.compile(rf"^{re.escape(LABEL)} .*", re.MULTILINE)
-GAP = re.compile(r"\[…[^\]\n]*\]")
+GAP = re.compile(r"\[…[^\]\n]{0,400}\]")
 """The mark of a gap, whose ref is not a name that was used."""
 TORN = re.compile(rf"(?![{JOINED}])[^\W\x00-\x7f]")
 """A letter outside ASCII, of a script with blanks between words; a word would be torn at it."""
@@ -30,7 +30,7 @@ RUN = re.compile(r"[\w./\\-]+")
 BLANK = re.compile(r"\s")
 BOTH = re.compile(r"[^\W\d_]+(?:[/-][^\W\d_]+)+")
 """Plain words joined by a slash or hyphen, which mostly means one or the other."""
-ESCAPES = re.compile(r"\A\\(?!\\)|\\[^\w\\]|/.*\\|\\.*/")
+ESCAPES = re.compile(r"\A\\(?!\\)|\\[^\w\\]|\A[^/]*+/[^\\]*+\\|\A[^\\]*+\\[^/]*+/")
 """Signs of a word that is part of an expression or a quoted text, and not a path."""
 FIGURE = re.compile(r"(?!#\d{1,5}\Z)[^.]*(?:\.[^.]*)?")
 """A number that is not a name, unlike an issue (`#12`) or a version (`1.2.3`)."""

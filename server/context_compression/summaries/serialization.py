@@ -38,11 +38,14 @@ LABELS = {
     "developer": "[Developer]",
     "tool": "[Tool result]",
 }
+LINE = r"[^\]\n]{0,400}"
 MARKS = re.compile(
-    r"(?:\[…[^\]\n]*)?\n\.\.\. \[truncated [^\]\n]*\] \.\.\.\n(?:[^\]\n]*\])?|\n|\[…[^\]\n]*\]|…"
+    rf"(?:\[…{LINE})?\n\.\.\. \[truncated {LINE}\] \.\.\.\n(?:{LINE}\])?|\n|\[…{LINE}\]|…"
 )
 """The marks of gaps between the parts of a preview, and remains of marks that another mark cut."""
-RECEIPT = re.compile(rf"^\[[^\n]*; ref ({REF})(?:; file ([^\n;\]]+))?[^\n]*\]")
+RECEIPT = re.compile(
+    rf"^\[[^\n]{0, 2000}; ref ({REF})(?:; file ([^\n;\]]{1, 4096}+))?[^\n]{0, 2000}\]"
+)
 
 
 def serialize(

@@ -6,7 +6,7 @@ from typing import Any
 from context_compression.conversation.messages import is_object
 from context_compression.transcripts.lines import parse
 
-DATA_URL = re.compile(r"data:(?P<media>[^;,]*)[^,]*;base64,", re.I)
+DATA_URL = re.compile(r"data:(?P<media>[^;,]*+)[^,]*;base64,", re.I)
 
 
 def text(said: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ and all that is asked of the file is asked of the open one.
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -47,6 +47,24 @@ def opened_once(path: Path) -> Generator[tuple[BufferedReader, int]]:
             yield file, about.st_size
     finally:
         os.close(descriptor)
+
+
+def is_open_twice(descriptor: int) -> bool:
+    """Whether this process has the open file open in another place, too.
+
+    It shows that a library that opens files by their names, as SQLite does, opened the one that was
+    checked. True where the system does not say which files are open (Windows).
+    """
+    about = os.fstat(descriptor)
+    try:
+        others = [int(name) for name in os.listdir("/dev/fd") if int(name) != descriptor]
+    except OSError:
+        return True
+    for other in others:
+        with suppress(OSError):  # that of the listing is closed
+            if os.path.samestat(os.fstat(other), about):
+                return True
+    return False
 
 
 def _descriptor(path: Path) -> int:

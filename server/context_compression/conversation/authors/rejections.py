@@ -37,7 +37,7 @@ rejected, and a colon."""
 FEEDBACK = ("<feedback>", "</feedback>")
 """These tags enclose the user's words where a tool's output may follow them (Cline)."""
 AFTER = re.compile(
-    r"\n\s*(?:Note: The user's next message|<system-reminder>|\[Request interrupted)"
+    r"(?<=\n)[^\S\n]*(?:Note: The user's next message|<system-reminder>|\[Request interrupted)"
 )
 """What a host adds after the user's words."""
 BY_HOST = re.compile(

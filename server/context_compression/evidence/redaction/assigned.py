@@ -56,7 +56,12 @@ QUALIFIED = re.compile(
     r"|ingest|rest|merchant|x)[ _.-]?$"
 )
 """The text before `key` in the name of a secret: `api_key`, `masterKey`."""
-ENVIRONMENT = re.compile(r"(?<![A-Za-z0-9])(?!.*(?:PUBLIC|CACHE|SORT|PRIMARY|FOREIGN))[A-Z0-9_]+_$")
+BEFORE = 70
+"""How many characters before a name are searched."""
+ENVIRONMENT = re.compile(
+    rf"(?<![A-Za-z0-9])(?!.{{0,{BEFORE}}}(?:PUBLIC|CACHE|SORT|PRIMARY|FOREIGN))"
+    rf"[A-Z0-9_]{{1,{BEFORE}}}_$"
+)
 """The beginning of a variable's name that ends with `KEY`."""
 OPTION = re.compile(r"(?:^|[\s\"'])--?[\w-]{0,30}$")
 ELEMENT = re.compile(r"<[\w:.-]{0,60}$")
@@ -66,8 +71,6 @@ VARIABLE = re.compile(
 """A shell variable that holds a password."""
 PASSWORDS = ("pass", "pwd")
 PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
-BEFORE = 70
-"""How many characters before a name are searched."""
 
 
 def assigned(text: str) -> Iterator[Secret]:

@@ -16,6 +16,8 @@ from context_compression.evidence.redaction.secret import Secret, compiled
 SHORTEST = 15
 """The characters of the shortest key; shorter words are skipped."""
 BOUNDARY = "(?<![A-Za-z0-9_-])"
+LEAST_GLUED = 4
+"""The characters of the shortest prefix that is recognised behind a letter."""
 
 
 def keys(text: str) -> Iterator[Secret]:
@@ -37,6 +39,7 @@ def keys(text: str) -> Iterator[Secret]:
                 stop = match.end()
                 yield Secret(start, stop, kind)
                 break
+    yield from _glued(text)
     for kind, part, before, shape in INSIDE:
         at = text.find(part)
         while at >= 0:
@@ -44,6 +47,18 @@ def keys(text: str) -> Iterator[Secret]:
             if match:
                 yield Secret(*match.span(), kind)
             at = text.find(part, at + 1)
+
+
+def _glued(text: str) -> Iterator[Secret]:
+    """Keys behind a letter or digit, as in `tokenghp_…`: only sure forms that look random, too."""
+    for span in _long_words(text):
+        for beginning in _glued_beginnings().finditer(text, *span):
+            start = beginning.start()
+            for kind, length, rest, sure in _by_prefix()[beginning[0]]:
+                match = compiled(rest).match(text, start + length) if sure else None
+                if match and is_key(text[start : match.end()]):
+                    yield Secret(start, match.end(), kind)
+                    break
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int]]:
@@ -78,6 +93,18 @@ def _beginnings() -> re.Pattern[str]:
     """A pattern for the longest prefix at the start of a word, or for a key without a prefix."""
     alone = "|".join(f"(?P<{kind}>{shape})" for kind, shape in ALONE)
     return re.compile(f"{BOUNDARY}(?:{_either(sorted(_by_prefix()))}|{alone})")
+
+
+@cache
+def _glued_beginnings() -> re.Pattern[str]:
+    """A pattern for the prefixes that no ordinary word holds, behind a letter or a digit."""
+    prefixes = {
+        prefix
+        for form in FORMS
+        for prefix in form.prefixes.split()
+        if form.sure and (len(prefix) >= LEAST_GLUED or form.kind == "jwt")
+    }
+    return re.compile(f"(?<=[A-Za-z0-9]){_either(sorted(prefixes))}")
 
 
 def _either(words: list[str]) -> str:

@@ -20,7 +20,7 @@ DENSE = 0.4
 """If a larger share of the text between two marks is key characters, all of it is the key."""
 PAYLOAD = re.compile(r"[A-Za-z0-9+/]{16,}")
 BEFORE_LINE = (
-    r"""[ \t]*(?:\d{1,6}[ \t]*[→\t:|][ \t]?)?(?:(?:[-+>#|*]|//|\\)[ \t]?){0,4}[ \t]*["'`]?"""
+    r"""[ \t]*+(?:\d{1,6}[ \t]*[→\t:|][ \t]?)?+(?:(?:[-+>#|*]|//|\\)[ \t]?){0,4}[ \t]*+["'`]?"""
 )
 """The text before a line of a key: a line number, signs of a diff or quote, a quotation mark."""
 LINE = re.compile(
@@ -29,6 +29,12 @@ LINE = re.compile(
     re.MULTILINE,
 )
 """A line of a key: a long line, or a short line that ends like the last line of a key."""
+FRAGMENT = re.compile(
+    r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{40,}+={0,2}|[A-Za-z0-9+/]{4,}+==?)"
+    r"[\"'`,;+ \t\r\\]{0,8}$",
+    re.MULTILINE,
+)
+"""The end of a line that is a line of a key, after any text."""
 HEADER = re.compile(
     rf"{BEFORE_LINE}(?:[A-Z][A-Za-z-]{{2,20}}: [^\n]{{1,200}}|[\"'`,;+ \r\\]*)$", re.M
 )
@@ -38,6 +44,8 @@ JWK = re.compile(
     r"""(?P<q>\\{0,31}["'])(?:d|p|q|dp|dq|qi|k)(?P=q)\s{0,3}:\s{0,3}(?P=q)"""
     r"""(?P<value>[A-Za-z0-9_-]{16,}+)(?P=q)"""
 )
+MOST_HEADERS = 20
+"""How many lines between a mark and its key may be no line of the key."""
 NEAR = 4_000
 """How many characters around a member of a JSON Web Key are searched for its `kty`."""
 
@@ -78,20 +86,24 @@ def _blocks(text: str) -> Iterator[Secret]:
         end = _lines_after(text, start)
         if end > start:
             yield Secret(mark.start(), end, KIND)
-        for line in LINE.finditer(text, end, stop):
+        for line in FRAGMENT.finditer(text, end, stop):
             yield Secret(*line.span(), KIND)
 
 
 def _lines_after(text: str, start: int, most: int = LONGEST) -> int:
     """The end of the key lines that begin at `start`; `start` if there are none."""
     at = end = start
-    while most > 0 and at < min(len(text), start + LONGEST):
-        stop = text.find("\n", at)
-        stop = len(text) if stop < 0 else stop
+    last = min(len(text), start + LONGEST)
+    headers = 0
+    while most > 0 and at < last and headers < MOST_HEADERS:
+        stop = text.find("\n", at, last)
+        stop = last if stop < 0 else stop
         if LINE.match(text, at, stop):
             end = stop
             most -= 1
-        elif not HEADER.match(text, at, stop):
+        elif HEADER.match(text, at, stop):
+            headers += 1
+        else:
             break
         at = stop + 1
     return end
@@ -99,12 +111,11 @@ def _lines_after(text: str, start: int, most: int = LONGEST) -> int:
 
 def _lines_before(text: str, stop: int) -> int:
     """The start of the key lines that end at `stop`; `stop` if there are none."""
-    at = start = text.rfind("\n", 0, stop) + 1
-    if at == 0:
-        return stop
-    while at > max(0, stop - LONGEST):
-        above = text.rfind("\n", 0, at - 1) + 1
+    first = max(0, stop - LONGEST)
+    at = start = line = text.rfind("\n", first, stop) + 1
+    while at > first:
+        above = max(first, text.rfind("\n", first, at - 1) + 1)
         if not LINE.match(text, above, at - 1):
             break
         at = start = above
-    return start if start < text.rfind("\n", 0, stop) + 1 else stop
+    return start if start < line else stop

@@ -31,7 +31,7 @@ HOOK_FILES = ("hooks/hooks.json", "hooks/register.ts")
 MARKET = "context-compression"
 PLUGIN = f"context-compression@{MARKET}"
 PATIENCE = 60  # seconds for a command of Claude Code, which usually takes 1
-VARIABLE = re.compile(r"\$\{([^}:]+)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{([^}:${]{1,200})(?::-([^}${]{0,4000}))?\}")
 
 
 @dataclass(frozen=True)

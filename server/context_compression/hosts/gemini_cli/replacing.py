@@ -31,7 +31,7 @@ WITH_READER = (
 MAX_LINES = 2_000
 MAX_LINE = 2_000  # characters; `read_file` cuts a longer text or line
 DEPTH = 3  # folders above a transcript, at least: …/<project>/chats/session-….json
-TITLE = re.compile(r"\[(.+?); ref ")
+TITLE = re.compile(r"\[([^\n]{1,300}?); ref ")
 
 
 def answer_with(preview: str, workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ from context_compression.hosts.opencode.transcript import before_each, transcrip
 from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
 from context_compression.transcripts.generations import Generations, major
 from context_compression.transcripts.lines import LONGEST, string, too_large
-from context_compression.transcripts.opening import opened_once
+from context_compression.transcripts.opening import is_open_twice, opened_once
 from context_compression.transcripts.reading import MAX_BYTES
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Transcript
@@ -233,19 +233,24 @@ def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
     # SQLite creates files next to a database in WAL mode that no process has open, even if it is
     # opened read-only. Such a database does not change, so `immutable` avoids these files.
     unused = not database.with_name(f"{database.name}-wal").exists()
-    problem: sqlite3.Error | None = None
+    problem: sqlite3.Error | OSError | None = None
     for options in ["mode=ro&immutable=1"] * unused + ["mode=ro"]:
         try:
             address = f"{database.resolve().as_uri()}?{options}"
-            with closing(sqlite3.connect(address, uri=True)) as db:
+            with (
+                opened_once(database) as (checked, _),
+                closing(sqlite3.connect(address, uri=True)) as db,
+            ):
                 db.row_factory = sqlite3.Row
                 db.text_factory = text_of  # which replaces what is not UTF-8
                 db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                 db.execute("BEGIN")  # all reads see the same state
                 _refuse_views(database, db)
+                if not is_open_twice(checked.fileno()):
+                    raise TranscriptError(f"{database} was replaced meanwhile. Try again.")
                 return look(db)
-        except sqlite3.Error as error:  # `immutable` also fails if the host has just opened it
-            problem = error
+        except (sqlite3.Error, OSError) as error:
+            problem = error  # `immutable` also fails if the host has just opened it
     raise TranscriptError(
         f"{database} cannot be read as a database of opencode: {problem}. Pass another file."
     )

@@ -47,17 +47,17 @@ KEYS = {
 """The variables that hold the keys, by the scheme of an address."""
 LOOK = "Check the server and the network"
 REASONS = [
-    (r"169\.254\.|TokenRequest|Missing\w*(Key|Credential|Account)",
+    (re.compile(r"169\.254\.|TokenRequest|Missing\w{0,80}?(?:Key|Credential|Account)"),
      "No keys for it are set", "Set {keys} in the environment"),
-    (r"status code: 40[13]", "It refuses these keys",
+    (re.compile(r"status code: 40[13]"), "It refuses these keys",
      "Check {keys}, and that they may read, write, list and delete there"),
-    (r"NoSuchBucket|ContainerNotFound|InvalidBucketName",
+    (re.compile(r"NoSuchBucket|ContainerNotFound|InvalidBucketName"),
      "It has no such bucket", "Make the bucket, or correct its name or the server's address"),
-    (r"status code: 404",
+    (re.compile(r"status code: 404"),
      "What answers there is no storage of objects", "Correct the server's address"),
-    (r"Timeout|TimedOut", "It does not answer in time", LOOK),
-    (r"kind: Connect", "It cannot be connected to", LOOK),
-    ("", "It failed", "Check the server and its log"),
+    (re.compile(r"Timeout|TimedOut"), "It does not answer in time", LOOK),
+    (re.compile(r"kind: Connect"), "It cannot be connected to", LOOK),
+    (re.compile(""), "It failed", "Check the server and its log"),
 ]  # fmt: skip
 """What the text of an error holds, what that means, and what to do. The first that fits counts."""
 
@@ -145,7 +145,7 @@ class Bucket:
         """What the text of an error means; of it, only codes are shown."""
         found = [match[1] for pattern in (STATUS, CODE) if (match := pattern.search(text))]
         code = f" ({' '.join(found)})" if found else ""
-        reason, advice = next(rest for pattern, *rest in REASONS if re.search(pattern, text))
+        reason, advice = next(rest for pattern, *rest in REASONS if pattern.search(text))
         advice = advice.format(keys=KEYS[self._name.partition(":")[0]])
         return f"The storage {self._name} cannot be used. {reason}{code}. {advice}."
 

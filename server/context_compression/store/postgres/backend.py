@@ -14,7 +14,6 @@ from context_compression.store.backend import (
     Owner,
     Stamp,
 )
-from context_compression.store.events import hashes_of_originals
 from context_compression.store.hits import SearchResult
 from context_compression.store.names import checked_name
 from context_compression.store.objects import Objects
@@ -22,6 +21,7 @@ from context_compression.store.postgres.archives import Archives
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.contents import Contents
+from context_compression.store.postgres.damage import damage_beside_sessions, damage_of_session
 from context_compression.store.postgres.database import Database
 from context_compression.store.postgres.guards import SealedOrNot, unguarded
 from context_compression.store.postgres.lookup import TextLookup, scope_of
@@ -32,7 +32,6 @@ from context_compression.store.quoting import digits_in, spellings
 from context_compression.store.sealing import Seal
 from context_compression.store.search import Search, search_by
 from context_compression.store.short_refs import SHORT_REF
-from context_compression.store.verification import damaged_originals
 
 TENANT = "default"
 """The tenant of a program that names none."""
@@ -205,7 +204,7 @@ class PostgresBackend:
         before = 2**63 - 1
         while found := self._ask(query, [self.tenant, before, session, session, FETCHED]):
             for _, body in found:
-                if (value := self._coding.value_if_sound(body, "summaries")) is not None:
+                if (value := self._coding.sound(body, "summaries", dict)) is not None:
                     yield value
             before = found[-1][0]
 
@@ -260,7 +259,7 @@ class PostgresBackend:
         """See `Backend.read_document`."""
         query = "SELECT body FROM documents WHERE tenant = %s AND name = %s"
         for [body] in self._ask(query, [self.tenant, name]):
-            return self._coding.value(body, f"documents/{name}")
+            return self._coding.object_of(body, f"documents/{name}")
         return {}
 
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
@@ -285,22 +284,12 @@ class PostgresBackend:
         """Delete objects that no row names; see `Backend.sweep`."""
         return self.database.write(self.tenant, self._contents.sweep)
 
-    def problems(self, session: str) -> list[str]:
+    def problems(self, session: str | None) -> list[str]:
         """See `Backend.problems`."""
-        problems: list[str] = []
-        hashes: dict[str, str] = {}
-        for kind in ("events", "ledger"):
-            with files.collecting(problems):
-                events = self.rows(session, kind)
-                problems += [f"{session}: {warning}" for warning in events.warnings]
-                hashes |= hashes_of_originals(events.items)
-        if not self.stamp(session):
-            problems.append(f"{session} has no events")
-
-        def read(name: str, digest: str | None) -> object:
-            return self.read_originals(session, name, digest)
-
-        return problems + damaged_originals(hashes, self.originals(session), read)
+        tables = self.database, self.tenant, self._coding
+        if session is None:
+            return [*damage_beside_sessions(*tables)]
+        return [*damage_of_session(*tables, self._rows, self._archives, session)]
 
     def quoted(self, session: str) -> set[str]:
         """See `Backend.quoted`."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from context_compression.conversation.messages import is_object
 from context_compression.errors import StoreDamaged
 from context_compression.store.sealing import VARIABLE, Seal
 
@@ -74,7 +75,7 @@ class Coding:
         Raises:
             StoreDamaged: a key is missing; it is named.
         """
-        return self._seal is not None and self.mark() is not None
+        return (self.mark() is None) == (self._seal is None)
 
     @property
     def keys(self) -> list[str]:
@@ -82,21 +83,40 @@ class Coding:
         return self._seal.ids if self._seal else []
 
     def value(self, data: bytes, about: str) -> Any:
-        """The JSON value that was given to `coded`."""
-        return json.loads(self.plain(data, about))
+        """The JSON value that was given to `coded`.
 
-    def value_if_sound(self, data: bytes, about: str) -> Any:
-        """The JSON value that was given to `coded`; `None` if it was changed, or forged.
+        Raises:
+            StoreDamaged: it is sealed and the key is not given, or it was changed.
+        """
+        try:
+            return json.loads(self.plain(data, about))
+        except (ValueError, RecursionError) as error:
+            raise _changed(about) from error
+
+    def object_of(self, data: bytes, about: str) -> dict[str, Any]:
+        """The JSON object that was given to `coded`.
+
+        Raises:
+            StoreDamaged: as `value`, or it is another value.
+        """
+        value = self.value(data, about)
+        if not is_object(value):
+            raise _changed(about)
+        return dict(value)
+
+    def sound(self, data: bytes, about: str, kind: type[Any]) -> Any:
+        """The JSON value of a kind that was given to `coded`; `None` if it was changed, or forged.
 
         Raises:
             StoreDamaged: a key is missing.
         """
         try:
-            return self.value(data, about)
+            value = self.value(data, about)
         except StoreDamaged:
             if self.is_damage():
                 return None
             raise
+        return value if isinstance(value, kind) else None
 
     def digest(self, data: bytes) -> bytes:
         """32 bytes by which equal contents are found: SHA-256, or a keyed hash."""
@@ -127,3 +147,10 @@ class Coding:
 def about_row(about: str, n: int) -> str:
     """What a row is sealed for: its number, too, so that none can stand in another's place."""
     return f"{about}/{n}"
+
+
+def _changed(about: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"A row of {about} in the database was changed, or cannot be read. Bring it back from a "
+        "backup. Nothing was written."
+    )

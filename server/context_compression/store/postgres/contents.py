@@ -21,6 +21,8 @@ from context_compression.store.postgres.connections import Connection
 
 UNSET = "CONTEXT_COMPRESSION_OBJECTS is not set. Set it to the place of the objects"
 ADVICE = "Bring the database back from a backup; all else can be restored."
+SHA256 = 32
+"""The bytes of a hash."""
 SETTLED = timedelta(hours=1)
 """An object that was announced earlier belongs to no write that still goes on."""
 NEVER = "36500d"
@@ -100,6 +102,8 @@ class Contents:
         """
         if digest is None:
             raise StoreDamaged(f"The row of a message is missing. {ADVICE}")
+        if len(digest) != SHA256:
+            raise StoreDamaged(f"The hash of a message was changed. {ADVICE}")
         if data is None:
             data = self._of_object(digest)
         body = self._coding.plain(data, _about(digest))

@@ -22,6 +22,7 @@ from context_compression.store.postgres.rows import about_rows
 from context_compression.store.postgres.scope import Scope
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.messages import (
+    NO_CALL,
     CallLabel,
     full_text,
     glimpse_of,
@@ -95,6 +96,10 @@ class StoredText(IndexedDocument):
         return spellings.text in self.absent
 
 
+LOCATED = {"file", "message", "block", "what"}
+"""What an entry tells of a text that is in an archive."""
+
+
 class TextLookup:
     """One search in the tables; see `sources.CandidateSource` for the methods.
 
@@ -161,7 +166,11 @@ class TextLookup:
     def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
         document = candidate.document
-        if not isinstance(document, StoredText) or max(document.beside, default=-1) < 0:
+        if (
+            not isinstance(document, StoredText)
+            or max(document.beside, default=-1) < 0
+            or len(document.beside) != 4
+        ):
             return None, None
         pairs = [(document.beside[0], document.beside[1]), (document.beside[2], document.beside[3])]
         about = about_rows(candidate.session, "events")
@@ -267,8 +276,14 @@ class TextLookup:
     ) -> Iterator[tuple[int, str, StoredText]]:
         """Documents in the order of `ids`, each with its session; those deleted are left out."""
         rows = {row[0]: row for row in self._scope.ask(_ROWS, [self._scope.tenant, [*ids]])}
-        plain = self._scope.coding.value
-        entries = {id: plain(rows[id][-1], f"refs/{rows[id][3]}") for id in ids if id in rows}
+        sound = self._scope.coding.sound
+        entries = {
+            id: entry
+            for id in ids
+            if id in rows
+            and (entry := sound(rows[id][-1], f"refs/{rows[id][3]}", dict))
+            and ("text" in entry or entry.keys() >= LOCATED)
+        }
         places = {
             id: (rows[id][1], entry["file"], entry["message"])
             for id, entry in entries.items()
@@ -277,6 +292,7 @@ class TextLookup:
 
         originals = self._archives.read_each([*places.values()])
         lost = {id for id, place in places.items() if place not in originals}
+        lost |= rows.keys() - entries.keys()
         self.unreadable += len(lost)
 
         def text_of(id: int) -> str:
@@ -295,7 +311,7 @@ class TextLookup:
             absent = fits[id].absent if id in fits and length <= RELIED_WORDS else frozenset[str]()
             yield id, session, StoredText(
                 ref, entries[id]["what"], message, NOWHERE, lambda id=id: text_of(id),
-                CallLabel(*plain(call, f"texts/{ref}")), failed, by_us, place=at, absent=absent,
+                _call(sound(call, f"texts/{ref}", list)), failed, by_us, place=at, absent=absent,
                 beside=tuple(beside), in_session=number,
             )  # fmt: skip
 
@@ -308,6 +324,11 @@ def scope_of(ask: Any, tenant: str, coding: Coding, session: str | None) -> Scop
     rows = ask(_OF_SESSION, [tenant, session])
     shelves = {shelf: (texts, words) for _, shelf, texts, words in rows}
     return Scope(ask, tenant, coding, shelves, rows[0][0] if rows else 0)
+
+
+def _call(parts: list[Any] | None) -> CallLabel:
+    """A call of a tool as it was kept; none if that was changed."""
+    return CallLabel(*map(str, parts)) if parts and len(parts) == 2 else NO_CALL
 
 
 def _neighbour(raw: Any, ref: str | None) -> Neighbour | None:

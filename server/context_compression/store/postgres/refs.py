@@ -1,6 +1,6 @@
 """Which session archived a ref, and where its original is."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from context_compression.errors import UnknownRef
@@ -49,10 +49,7 @@ class Refs:
     def entries(self, session: str, digits: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """The refs of a session that begin with some digits; see `Backend.entries`."""
         parameters = [self._tenant, session, digits, digits + _END]
-        return [
-            (ref, self._coding.value(entry, f"refs/{ref}"))
-            for ref, entry in self._ask(_ENTRIES, parameters)
-        ]
+        return [*self._sound(self._ask(_ENTRIES, parameters))]
 
     def following(self, session: str, ref: str) -> str | None:
         """The ref of the next message of the same compression; see `Backend.following`."""
@@ -73,8 +70,17 @@ class Refs:
     def _by_original(self, ref: str) -> Collection[int]:
         """The number of one session for each original that is archived under a ref."""
         found = self._ask(_ORIGINALS, [self._tenant, ref])
-        entries = ((number, self._coding.value(entry, f"refs/{ref}")) for number, entry in found)
-        return {hash_in(entry): number for number, entry in entries}.values()
+        originals: dict[str | None, int] = {}
+        for number, body in found:
+            if (entry := self._coding.sound(body, f"refs/{ref}", dict)) is not None:
+                originals[hash_in(entry)] = number
+        return originals.values()
+
+    def _sound(self, found: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Refs with their entries, without those that are damaged."""
+        for ref, body in found:
+            if (entry := self._coding.sound(body, f"refs/{ref}", dict)) is not None:
+                yield ref, entry
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._database.read(self._tenant, query, parameters)

@@ -194,7 +194,7 @@ def _with(known: _Read, added: Sequence[tuple[int, bytes]], kind: Kind) -> _Read
     items, warnings = list(known.events.items), list(known.events.warnings)
     numbers = list(known.numbers)
     for n, body in added:
-        if (item := object_in_line(body)) is None:
+        if not (item := object_in_line(body)):
             warnings.append(f"{kind}: row {n} was changed, or cannot be read")
         else:
             items.append(item)

@@ -95,7 +95,7 @@ class Pattern:
 
 def _check(pattern: str) -> None:
     repeats = 1
-    for count in REPEAT.findall(pattern):
+    for count in REPEAT.findall(pattern[:LONGEST]):
         repeats *= max(1, int(count[:9]))
     if len(pattern) > LONGEST or repeats > MOST_REPEATS:
         raise StoreError(

@@ -45,7 +45,9 @@ _CJK = re.compile(
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003fffd]"
 )
 _RUN = re.compile(f"({_CJK.pattern}+)")
-_HUMPED = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
+_HUMPED = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?=[A-Z]*+[a-z0-9]++[A-Z])[A-Za-z0-9]++|[A-Z]{2,}+[a-z][A-Za-z0-9]*+)"
+)
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BETWEEN = re.compile(r"[\s'\"`()\[\]{}<>,;=|，。、；：？！（）《》「」“”‘’…]+")
 _ENDING = re.compile(

@@ -42,7 +42,7 @@ DONE_ONCE = re.compile(
     r"\b(?:git (?:-\S+ \S+ ){0,5}(?:commit|push|merge|revert)"
     r"|(?:gh|glab) \w+ (?:create|merge|comment|close|edit|review)"
     r"|(?:npm|pnpm|yarn|cargo|twine|docker) (?:publish|push|upload)|(?:kubectl|terraform) apply)"
-    r"(?![-\w])(?!.*--dry-run)"
+    r"(?![-\w])(?!.{0,400}--dry-run)"
 )
 """Commands that must not be repeated, because they reach other people or commit work."""
 FILES = r"\[(?:Other f|F)iles\b"

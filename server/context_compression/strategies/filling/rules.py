@@ -12,7 +12,7 @@ from context_compression.planning.pieces import Place
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 
-OF_WORK = re.compile(r"\w[\w-]*\.[A-Za-z]\w{0,4}\b|[/\\`_]|(?<!\w)--\w|\b[a-z]+[A-Z]\w*")
+OF_WORK = re.compile(r"\w-*\.[A-Za-z]\w{0,4}\b|[/\\`_]|(?<!\w)--\w|\b[a-z]+[A-Z]\w*")
 """A sign of work in a sentence: a file, a path, code, an option, a name of a program."""
 
 

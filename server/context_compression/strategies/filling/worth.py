@@ -18,7 +18,7 @@ TIME = re.compile(
     re.IGNORECASE,
 )
 """Words that tell when something happens."""
-NUMBER_OR_NAME = re.compile(r"(?<!^)\b\d|\"[^\"\n]{2,}\"|[“«「《][^”»」》\n]{2,}[”»」》]")
+NUMBER_OR_NAME = re.compile(r"(?<!^)\b\d|\"[^\"\n]{2,}\"|[“«「《][^“«「《”»」》\n]{2,}[”»」》]")
 """A number, or a name between quotation marks."""
 SELF = re.compile(
     r"\b(?:I|we|my|our|ich|wir|je|nous|yo|mi)\b|我|わたし|私|僕|\bя\b|\bмы\b|나는|저는"

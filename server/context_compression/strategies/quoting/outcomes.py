@@ -11,9 +11,7 @@ from context_compression.planning.selection import shortened
 from context_compression.strategies import measured
 from context_compression.strategies.quoting.calls import without_line_breaks
 
-WRAPPER = re.compile(
-    r"\s*</?[\w-]+>(?:-?\d+</[\w-]+>)?\s*|\s*\W*(?:exit|return) ?code\W*\d+\s*", re.I
-)
+WRAPPER = re.compile(r"\s*</?[\w-]+>(?:-?\d+</[\w-]+>)?\s*|\W*(?:exit|return) ?code\W*\d+\s*", re.I)
 """A line that only wraps an output, or repeats its exit status."""
 UNDONE = "undone later"
 """What a label says of an edit that was taken back."""

@@ -16,7 +16,9 @@ from context_compression.strategies import measured
 
 OPENING = f"{MARK} of the conversation so far, written by a program, not by the user."
 SUMMARY = re.compile(rf"{re.escape(OPENING)}\n\n<summary>\n(.*?)\n</summary>", re.S)
-FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
+FILES = re.compile(
+    r"<(read|modified)-files>\n((?:[^<]|<(?!(?:read|modified)-files>))*?)\n</\1-files>", re.S
+)
 FILE_KINDS = {"read", "created", "modified", "deleted", "renamed"}
 
 

@@ -1,0 +1,114 @@
+"""What is damaged in the tables of a tenant: told, and never used."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from context_compression.display.plurals import how_many
+from context_compression.errors import StoreDamaged
+from context_compression.store.events import hashes_of_originals, refs_in
+from context_compression.store.files import collecting
+from context_compression.store.postgres.archives import Archives
+from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.database import Database
+from context_compression.store.postgres.guards import SEALED
+from context_compression.store.postgres.rows import NUMBERS, Rows
+from context_compression.store.verification import damaged_originals
+
+_NUMBERS = """
+SELECT s.last, s.event_bytes, count(DISTINCT r.n), min(r.n), max(r.n) FROM sessions s
+LEFT JOIN rows r ON r.session = s.no WHERE s.tenant = %s AND s.id = %s
+GROUP BY s.last, s.event_bytes
+"""
+_REFS = """
+SELECT r.n, r.ref, r.entry FROM sessions s JOIN refs r ON r.session = s.no
+WHERE s.tenant = %s AND s.id = %s
+"""
+_WITHOUT_SESSION = """
+SELECT 'summaries', body FROM summaries WHERE tenant = %(tenant)s
+UNION ALL SELECT 'documents/' || name, body FROM documents
+WHERE tenant = %(tenant)s AND name <> %(mark)s
+"""
+_OWNERLESS = """
+SELECT count(*) FROM rows r WHERE r.tenant = %s
+AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.no = r.session AND s.tenant = r.tenant)
+"""
+
+
+Ref: TypeAlias = tuple[int, str, Mapping[str, Any]]
+"""The number of an event, a ref that it created, and its entry."""
+
+
+def damage_beside_sessions(database: Database, tenant: str, coding: Coding) -> Iterator[str]:
+    """A sentence for each summary and document that cannot be read, and for rows of no session."""
+    problems: list[str] = []
+    parameters = {"tenant": tenant, "mark": SEALED}
+    found: list[tuple[str, bytes]] = []
+    with collecting(problems):
+        found = database.read(tenant, _WITHOUT_SESSION, parameters)
+    with collecting(problems):
+        if coding.mark() is None and coding.seals and found:
+            yield f"documents/{SEALED}: the values that prove the keys are missing"
+    unreadable = Counter[str]()
+    for about, body in found:
+        try:
+            coding.object_of(body, about)
+        except StoreDamaged:
+            unreadable[about] += 1
+    for about, number in unreadable.items():
+        yield f"{about}: {how_many(number, 'row')} changed, or cannot be read"
+    with collecting(problems):
+        [[number]] = database.read(tenant, _OWNERLESS, [tenant])
+        if number:
+            yield f"{how_many(number, 'row')} of sessions that are missing"
+    yield from problems
+
+
+def damage_of_session(
+    database: Database, tenant: str, coding: Coding, rows: Rows, archives: Archives, session: str
+) -> Iterator[str]:
+    """A sentence for each problem with the rows, originals and refs of a session."""
+    problems: list[str] = []
+    hashes: dict[str, str] = {}
+    created: list[Ref] = []
+    for kind in NUMBERS:
+        with collecting(problems):
+            events = rows.read(session, kind)
+            yield from (f"{session}: {warning}" for warning in events.warnings)
+            hashes |= hashes_of_originals(events.items)
+    with collecting(problems):
+        created = [
+            (n, ref, {**entry, "file": event.get("originals")})
+            for n, event in rows.numbered(session)[1]
+            for ref, entry in refs_in(event).items()
+        ]
+    asked = [tenant, session]
+    with collecting(problems):
+        for last, size, number, oldest, newest in database.read(tenant, _NUMBERS, asked):
+            if not size:
+                yield f"{session} has no events"
+            if (number, oldest, newest) != (last, 1, last):
+                yield f"{session}: of {how_many(last, 'row')}, {number} are there"
+    with collecting(problems):
+        yield from _damage_of_refs(coding, session, created, database.read(tenant, _REFS, asked))
+
+    def read(name: str, digest: str | None) -> object:
+        return archives.read(session, name, digest)
+
+    with collecting(problems):
+        problems += damaged_originals(hashes, archives.names(session), read)
+    yield from problems
+
+
+def _damage_of_refs(
+    coding: Coding, session: str, created: list[Ref], found: list[tuple[Any, ...]]
+) -> Iterator[str]:
+    """What differs between the refs that events created and the rows that find them."""
+    kept: list[Ref] = []
+    for n, ref, entry in found:
+        try:
+            kept.append((n, ref, coding.object_of(entry, f"refs/{ref}")))
+        except StoreDamaged:
+            yield f"{session}: the row of the ref {ref} was changed, or cannot be read"
+    if lost := sum(ref not in kept for ref in created) or len(kept) - len(created):
+        yield f"{session}: of {how_many(len(created), 'ref')}, {lost} cannot be found as archived"

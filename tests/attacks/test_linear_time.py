@@ -1,0 +1,130 @@
+"""Hostile texts: every pattern is linear, and twice the text costs twice the time, end to end."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pattern_search import hard_text
+
+from context_compression import Session, compress
+from context_compression.cli import main
+from context_compression.evidence.redaction import redact
+from context_compression.hosts.claude_code.hooks.outputs import output_of
+
+SEARCH = Path(__file__).parents[1] / "support" / "pattern_search.py"
+HOSTILE = [
+    "a", "aGVsbG8gd29ybGQ", "[", " ", '"', "'", "/", "a/", "7", "a.", "\\", "<a", "(", "{", "\n",
+    "漢", "-", "1,000", "| a ", "[" + " " * 59, "- [ ] ", "Error: ", "git -a a ", "[User] ",
+    "Output has been saved to ", "Error: result (", "token: ", "“", "must never ", "[…", "${",
+    "-----BEGIN PRIVATE KEY-----\n", "Abc: -----BEGIN PRIVATE KEY-----\n", "\x0b\u2063\x1b]",
+]  # fmt: skip
+MOST = 2.3
+"""What twice the size may cost, as a factor; a quadratic step costs four."""
+SMALL = 0.1
+"""Seconds below which a step is no matter, whatever its ratio."""
+
+
+def talk(text: str) -> list[dict[str, str]]:
+    """A conversation in which somebody says a text."""
+    more = [
+        {"role": "user", "content": "next " + "w " * 300},
+        {"role": "assistant", "content": "z " * 300},
+    ]
+    return [
+        {"role": "user", "content": "see " + text},
+        {"role": "assistant", "content": text},
+        *more * 3,
+        {"role": "user", "content": "go on"},
+    ]
+
+
+def by_compress(text: str, folder: Path) -> None:
+    result = compress(talk(text), target_tokens=1_500, force=True)
+    assert result.user_sentences.total and result.loss
+
+
+def by_redaction(text: str, folder: Path) -> None:
+    redact(text)
+
+
+def by_hook(text: str, folder: Path) -> None:
+    output_of("mcp__x__y", "Error: result (" + text, folder)
+
+
+def by_fit_and_search(text: str, folder: Path) -> None:
+    session = Session(folder / f"store-{len(text)}-{time.monotonic_ns()}", "s", summarizer=None)
+    session.fit(talk(text))
+    session.store.search(f"{text[:30]} go on")
+
+
+def by_report(text: str, folder: Path) -> None:
+    file = folder / "talk.json"
+    file.write_text(json.dumps(talk(text)), encoding="utf-8")
+    result = CliRunner().invoke(main, ["report", str(file), "--json"])
+    assert result.exit_code == 0, result.output
+
+
+def ratio(step: Callable[[str, Path], None], piece: str, folder: Path) -> float:
+    """How much more twice the text costs, at 50 and 100 KB; 0 if it is no matter.
+
+    A step that begins at some size is no growth. So where 100 KB cost too much, 200 KB are tried.
+    """
+    costs: list[float] = []
+    for size in (50_000, 100_000, 200_000):
+        text = (piece * (size // len(piece) + 1))[:size]
+        costs.append(spent(step, text, folder))
+        if len(costs) > 1 and (costs[-1] <= SMALL or costs[-1] <= MOST * costs[-2]):
+            return 0.0
+    return costs[-1] / costs[-2]
+
+
+def spent(step: Callable[[str, Path], None], text: str, folder: Path) -> float:
+    """The processor's time of a step, which no other process changes."""
+    started = time.process_time()
+    step(text, folder)
+    return time.process_time() - started or 0.001
+
+
+CASES = [
+    *((by_compress, piece) for piece in HOSTILE),
+    *((by_redaction, piece) for piece in HOSTILE),
+    *((by_hook, piece) for piece in HOSTILE),
+    *((by_fit_and_search, piece) for piece in HOSTILE[::5]),
+    *((by_report, piece) for piece in HOSTILE[::5]),
+]
+
+
+@pytest.mark.parametrize(("step", "piece"), CASES)
+def test_twice_the_text_costs_twice_the_time_at_most(
+    step: Callable[[str, Path], None], piece: str, tmp_path: Path
+):
+    assert any(ratio(step, piece, tmp_path) <= MOST for _ in range(3))
+
+
+def test_every_pattern_of_the_package_is_linear():
+    found = subprocess.run([sys.executable, str(SEARCH)], capture_output=True, text=True)
+
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert int(found.stdout.split()[0]) > 400
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [
+        (r"\s*[{\[]", "search"), (r"[\w.-]+\.[a-z]{1,4}\b", "search"), (r"(?:a+)+b", "match"),
+        (r"\[[^\]]*\]", "sub"), (r"(?:\\+[nrt])+$", "search"), (r"a*a*b", "match"),
+    ],
+)  # fmt: skip
+def test_the_search_finds_a_pattern_that_is_not_linear(pattern: str, method: str):
+    assert hard_text(re.compile(pattern), {method})
+
+
+@pytest.mark.parametrize("pattern", [r"\s*[{\[]", r"[^\n]*\n", r"\w+ \w+"])
+def test_the_search_lets_linear_patterns_pass(pattern: str):
+    assert hard_text(re.compile(pattern), {"match"}) is None
