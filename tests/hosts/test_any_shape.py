@@ -18,7 +18,8 @@ from transcripts import FIXTURES, rows_of, written
 from context_compression import hosts
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import ContextCompressionError
-from context_compression.hosts.opencode.database import looking, sessions_where, title_of
+from context_compression.hosts.opencode.database import sessions_where, title_of
+from context_compression.hosts.opencode.opened import looking
 
 MARK = "no word of a fixture"
 FILES = sorted(FIXTURES.glob("*/*.json*"))

@@ -6,6 +6,7 @@ database.py           reads the database while opencode writes to it
 second_rows.py        the rows that make a session of opencode 2, with forks
 second_messages.py    messages of opencode 2 as messages of opencode 1
 stored_summaries.py   the summaries in the database, without the whole session
+opened.py             the database, opened to read
 live.py               the messages that are in the context now
 context.py            Anthropic messages from opencode's messages
 compactions.py        the compactions of a session

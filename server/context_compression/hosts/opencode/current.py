@@ -8,7 +8,8 @@ from pathlib import Path
 
 from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.about import MARK_VARIABLE, NAME, TITLE, database_file
-from context_compression.hosts.opencode.database import looking, sessions_where
+from context_compression.hosts.opencode.database import sessions_where
+from context_compression.hosts.opencode.opened import looking
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call

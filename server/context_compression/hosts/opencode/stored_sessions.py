@@ -5,7 +5,8 @@ from pathlib import Path
 
 from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.about import NAME, TITLE, database_file
-from context_compression.hosts.opencode.database import ALL, looking, sessions_where
+from context_compression.hosts.opencode.database import ALL, sessions_where
+from context_compression.hosts.opencode.opened import looking
 from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.host_sessions import HostSessions
 
