@@ -28,7 +28,8 @@ WITH_SCHEMA = ("local_shell_call", "shell_call", "apply_patch_call", "computer_c
 """The kinds of calls whose lists and objects a provider checks."""
 JSON_IN_FREE_TEXT = re.compile(r'\s*(?:\{\s*"|\[\s*["{\[])')
 """How a text of any form begins that is meant as JSON if it is some."""
-PLACE, COLON = re.compile(r'["{}\[\]]'), re.compile(r"\s*:")
+PLACE = re.compile(r'["{}\[\]]')
+COLON = re.compile(r"(?<!\s)\s*:")
 """Where a text, a list or an object begins or ends in JSON, and what is behind a key."""
 MANY_CHARS = 4_000
 """A list or an object is one text if more of its characters than this are in values that are short
