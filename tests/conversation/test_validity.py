@@ -375,6 +375,31 @@ def test_half_of_an_approval_is_left_out(left: Messages) -> None:
     assert repairs[0].startswith("message 1 held half of")
 
 
+def test_a_text_among_results_comes_after_the_answer_to_an_approval() -> None:
+    asks = {"type": "tool-approval-request", "approvalId": "ask", "toolCallId": "a"}
+    says = {"type": "tool-approval-response", "approvalId": "ask", "approved": False}
+    call = {"type": "tool-call", "toolCallId": "a", "toolName": "Bash", "input": {"command": "ls"}}
+    denied = {"type": "tool-result", "toolCallId": "a", "toolName": "Bash",
+              "output": {"type": "execution-denied", "reason": "too risky"}}  # fmt: skip
+    text = {"type": "text", "text": "Look first."}
+    begin = [HELLO, {"role": "assistant", "content": [call, asks]}]
+    messages = [
+        *begin,
+        {"role": "tool", "content": [denied, text]},
+        {"role": "tool", "content": [says]},
+    ]
+
+    view, repairs = mended(messages, "vercel")
+
+    assert view == [
+        *begin,
+        {"role": "tool", "content": [denied]},
+        {"role": "tool", "content": [says]},
+        {"role": "user", "content": [text]},
+    ]
+    assert repairs == ("tool message 2 held a text: made a message of its own",)
+
+
 def test_an_approval_that_is_asked_for_at_the_end_is_no_damage() -> None:
     hello = {"type": "message", **HELLO}
 

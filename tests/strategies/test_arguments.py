@@ -204,6 +204,20 @@ def shown(
     return repr(with_marks(read(result.messages[1][key]), arguments, result.originals))
 
 
+@both
+@every_dialect
+@pytest.mark.parametrize("text", [f"{FILE}\ud83d", json.dumps({"a": FILE}) + "\ud83d"])
+def test_a_text_with_half_a_character_is_among_the_originals_as_the_view_names_it(
+    dialect: Any, text: str, strategy: str
+) -> None:
+    messages = writes(3, dialect, text)
+    result = compress(messages, strategy=strategy, target_tokens=1)
+    named = {*REF.findall(json.dumps(result.messages))}
+
+    assert named
+    assert named <= result.originals.keys()
+
+
 class Mark:
     """Stands for a text that a ref brings back."""
 

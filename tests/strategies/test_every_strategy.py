@@ -86,14 +86,17 @@ def check(messages: Messages, result: Result) -> None:
 
 
 def lasting(messages: Messages) -> Iterator[Any]:
-    """Items of types that we do not know, and what a provider compacted, in their order."""
+    """Items of types that we do not know, and what a provider compacted, in their order.
+
+    Half a character, which no provider takes, is replaced as a view replaces it.
+    """
     for message in messages:
         if message.get("type") in ("compaction", "item_reference", "hologram"):
-            yield message
+            yield without_halves(message)
         for part in blocks(message):
             by_options = part.get("providerOptions") == {"anthropic": {"type": "compaction"}}
             if part.get("type") == "compaction" or by_options:
-                yield part
+                yield without_halves(part)
 
 
 def nothing_lost(messages: Messages, result: Result) -> None:

@@ -139,10 +139,7 @@ class Accounting:
             if index not in gone:
                 continue
             self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
-            for call in message.calls if named else ():
-                for name, text in arguments.named_texts_in(call):
-                    if self._ref_of(text) in named:
-                        self.add(text, Ref(f"{name} of {call.name}", ()))
+            self._add_arguments(message, named)
             came = written(message)
             for slot, text, what in self._with_ref(message, names, named):
                 is_block = came is message or text_of_block(came, slot) == text
@@ -150,9 +147,17 @@ class Accounting:
         shown = {id(block) for message in sent for block in message.blocks}
         for message, origin in zip(repaired.messages, repaired.origins, strict=True):
             if origin is None or isinstance(message, Edited):
+                self._add_arguments(message, named, ", repaired")
                 for slot, text, what in self._with_ref(message, repaired_names, named):
                     if id(message.blocks[slot]) not in shown:
                         self.add(text, Ref(f"{what}, repaired", ()))
+
+    def _add_arguments(self, message: Message, named: Set[str], how: str = "") -> None:
+        """Give refs to the long arguments of a message's calls that the view names."""
+        for call in message.calls if named else ():
+            for name, text in arguments.named_texts_in(call):
+                if self._ref_of(text) in named:
+                    self.add(text, Ref(f"{name} of {call.name}{how}", ()))
 
     def _named(self, sent: Sequence[Message]) -> frozenset[str]:
         """The refs that messages of the view name and those of the input do not have to."""

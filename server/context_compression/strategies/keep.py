@@ -42,7 +42,9 @@ def keep_only(
             ]
             rest = (kept[order[i]] for i in range(at, len(order)))
             after = next((message for message in rest if not message.is_system), None)
-            if not given and _user_is_due(plan, spoken, after):
+            if _is_inside_a_step(plan, start, index):
+                given = []  # a note would part calls from their results
+            elif not given and _user_is_due(plan, spoken, after):
                 given = [NOTE]
             spoken = given[-1] if given else spoken
             reasons = {i: why[i] for i in range(start, index) if i in why}
@@ -62,6 +64,12 @@ def keep_only(
     if plan.bound and not plan.drops_thinking:
         edits = [*_with_uniform_loops(plan, [edit for edit in edits if shrinks(plan, edit)])]
     return with_consequences(plan, edits)
+
+
+def _is_inside_a_step(plan: Plan, start: int, stop: int) -> bool:
+    """Whether the messages before and after a range belong to the same tool step."""
+    step = plan.step_of(start)
+    return step is not None and step.start < start and stop < step.stop
 
 
 def _parts_a_step(plan: Plan, start: int, stop: int) -> bool:

@@ -212,6 +212,7 @@ class Pairing:
             if message.role == "tool" and any(isinstance(b, Text) for b in message.blocks):
                 self.repairs.append(f"tool message {index} held a text: made a message of its own")
             others += ((index, part) for part in _without_results(message, rest))
+        others.sort(key=lambda other: other[1].role != "tool")  # answers come before words
         missing = [call_id for kept in open_calls.values() for call_id in kept]
         added: list[Message] = []
         if missing and not (waiting and not others):
