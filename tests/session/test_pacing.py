@@ -167,11 +167,14 @@ class Worked(Told):
         question: tokens.
         output: tokens of what each tool says.
         steps: how many there are.
+        settings: more of them.
     """
 
-    def __init__(self, folder: Path, question: float, output: int, steps: int) -> None:
+    def __init__(
+        self, folder: Path, question: float, output: int, steps: int, **settings: Any
+    ) -> None:
         asked = {"role": "user", "content": text(question)}
-        super().__init__(folder, [asked], token_budget=BUDGET)
+        super().__init__(folder, [asked], token_budget=BUDGET, **settings)
         self.requests = [self.session.prepare()]
         for n in range(steps):
             run = Run(f"c{n}", "Bash", {"command": f"make {n}"}, text(output, f"out_{n}"))
@@ -234,7 +237,7 @@ def test_what_is_due_takes_all_large_results_before_the_tail_at_once(tmp_path: P
 def test_the_next_compression_leaves_the_views_beginning_to_the_prompt_cache(
     tmp_path: Path,
 ) -> None:
-    worked = Worked(tmp_path, 100, 600, 60)
+    worked = Worked(tmp_path, 100, 600, 60, target_usage=0.5)  # as set, each has the same room
 
     quarter = SETTLED * worked.session.settings.target_tokens
     rewrites = [(a, b) for a, b in pairwise(worked.requests) if a != b[: len(a)]]
@@ -245,6 +248,20 @@ def test_the_next_compression_leaves_the_views_beginning_to_the_prompt_cache(
         kept.append(before[: max(n for n in stops if count_tokens(before[:n]) <= quarter)])
     assert all(after[: len(k)] == k for k, (_, after) in zip(kept, rewrites[1:], strict=True))
     assert max(map(len, kept)) > 1
+
+
+def test_what_is_recorded_is_compressed_as_deep_as_a_history_that_a_program_keeps(
+    tmp_path: Path,
+) -> None:
+    worked = Worked(tmp_path / "recorded", 100, 600, 40)
+
+    fitting = Told(tmp_path / "passed", [], token_budget=BUDGET)
+    history = worked.session.state().recorded
+    for end in range(1, len(history) + 1, 2):
+        fitting.session.fit(history[:end])
+    sizes = [[(e.tokens_before, e.tokens_after) for e in each.ended] for each in (worked, fitting)]
+    assert sizes[0] == sizes[1]
+    assert all(after < 0.25 * BUDGET for _, after in sizes[0])
 
 
 def test_what_a_compression_left_does_not_count_after_a_rewind(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.errors import StoreError
 from context_compression.listening import tell_usage
+from context_compression.session import lasting
 from context_compression.session.arrivals import arrived
 from context_compression.session.compressing import Compressor, Need
 from context_compression.session.fitting import Fitted, Fitting
@@ -73,7 +74,7 @@ class AutomaticConversation(RecordedConversation):
             self._pace.answered()
 
     def prepare(self) -> list[dict[str, Any]]:
-        """The messages for the next request, compressed first if that is due.
+        """The messages for the next request, compressed first if that is due, as deep as by `fit`.
 
         Nothing is compressed if `auto_compress` is off. After a compression that failed or left
         little room, the view must grow before the next one.
@@ -100,8 +101,13 @@ class AutomaticConversation(RecordedConversation):
         """
         self.log.append(*arrived(self, self._fitting.room.state()))
         usage = self.usage()
-        due = before_request(self, self._pace, usage)
-        return Need(due, usage.used_tokens.upper, partial(answering, self), int(usage.used_tokens))
+        due, tokens = before_request(self, self._pace, usage), usage.used_tokens
+        due = due and replace(due, options=self._options())
+        return Need(due, tokens.upper, self._options, int(tokens))
+
+    def _options(self) -> dict[str, Any]:
+        """The options of a compression before the next request."""
+        return {**answering(self), **lasting.options(self, self.state())}
 
     def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
         """What to send instead of a history that the program keeps itself.
