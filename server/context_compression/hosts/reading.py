@@ -101,9 +101,8 @@ class Readings:
         try:
             if location := database_of(path):
                 return title_of(*location)
-            messages = parse_messages(
-                FileReading(path, WRITERS, rows=FIRST).look().messages
-            ).messages
+            begun = contexts_of(FileReading(path, WRITERS, rows=FIRST, whole=True))[0]
+            messages = parse_messages(begun.messages).messages
         except ContextCompressionError:
             return ""
         return first_words(messages)

@@ -8,7 +8,7 @@ import pytest
 from transcripts import Row, shown, written
 
 from context_compression import hosts
-from context_compression.hosts.reading import WRITERS
+from context_compression.hosts.reading import WRITERS, Readings
 from context_compression.transcripts.reading import FileReading
 
 MISPLACED = (
@@ -222,3 +222,10 @@ def test_a_boundary_begins_a_context_whatever_it_names_as_its_parent(tmp_path: P
     session.rows[2]["parentUuid"] = "a2"
 
     assert shown(session.read(tmp_path)) == said("K1", "b1", "b2")
+
+
+def test_a_session_that_was_compacted_is_called_what_it_began_with(tmp_path: Path):
+    session = Session().turns("A", "B").compacted("K").turns("C")
+    path = written(tmp_path / "s.jsonl", session.rows)
+
+    assert Readings().first_words(path) == "asks A1"

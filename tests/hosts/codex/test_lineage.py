@@ -128,6 +128,22 @@ def test_a_base_that_is_named_in_another_way_is_said(codex: CodexFolder, base: o
     assert "not known" in hosts.read(fork.path).missing[0]
 
 
+@pytest.mark.parametrize("end", [{}, {"end_ordinal_exclusive": "3"}, {"end_ordinal_exclusive": -2},
+                                 {"end_item": "x"}])  # fmt: skip
+def test_an_end_of_a_base_that_is_named_in_another_way_is_said(codex: CodexFolder, end: Row):
+    codex.write(FIRST, ANSWERED)
+    fork = codex.write(FORK, [said("user", "And the host?")])
+    base = json.dumps({**_named(FIRST), **end})
+    fork.path.write_text(
+        fork.path.read_text().replace('"cwd"', f'"history_base": {base}, "cwd"', 1)
+    )
+
+    transcript = hosts.read(fork.path)
+
+    assert shown(transcript) == [*WHOLE, "user | And the host?"]
+    assert "a row of the rollout" in transcript.missing[0]
+
+
 def test_files_that_go_on_from_each_other_end_in_a_warning(codex: CodexFolder):
     one = codex.write(FIRST, [said("user", "A")], base={**_named(FORK), **_end(2)})
     codex.write(FORK, [said("user", "B")], base={**_named(FIRST), **_end(2)})

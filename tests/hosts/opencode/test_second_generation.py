@@ -471,6 +471,17 @@ def test_a_session_of_a_newer_version_says_so(host: SecondHost):
     assert "is not known here" in hosts.read(path).missing[0]
 
 
+def test_tables_of_a_newer_generation_beside_those_known_are_said(host: SecondHost):
+    path = host.keep("ses_cafe", [user("List."), answer("One file.")])
+    assert not hosts.read(path).missing
+    host.db.execute("CREATE TABLE session_v3 (id text)")
+    host.db.commit()
+
+    [said] = hosts.read(path).missing
+
+    assert "version 3, which is not known here" in said
+
+
 def test_the_only_session_of_a_database_need_not_be_named(host: SecondHost):
     path = host.keep("ses_cafe", TALK)
     host.keep("ses_sub", TALK, parent_id="ses_cafe")

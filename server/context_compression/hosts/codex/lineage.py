@@ -141,19 +141,26 @@ def _lineage(about: Mapping[str, Any], path: Path) -> Earlier:
     while (base := about.get("history_base")) is not None:
         id = string(as_object(base), "thread_id")
         if not SAFE.fullmatch(id):
-            missing = ["It goes on from another conversation, and says which in a way not known."]
+            missing.append(
+                "It goes on from another conversation, and says which in a way not known."
+            )
             break
         if id in seen:
-            missing = [f"The rollout {id} goes on from itself; where it begins is not known."]
+            missing.append(f"The rollout {id} goes on from itself; where it begins is not known.")
             break
         found = rollout_named(id, path)
         if found is None:
-            missing = [_not_found(id, path)]
+            missing.append(_not_found(id, path))
             break
         seen.add(id)
         end, offset = (
             _number(as_object(base), key) for key in ("end_ordinal_exclusive", "end_byte_offset")
         )
+        if end is None and offset is None:
+            missing.append(
+                f"It goes on from a row of the rollout {id}, and says which in a way not known; "
+                "all rows of that rollout are given."
+            )
         ordinal = end if ordinal is None or end is None else min(end, ordinal)
         parts.append(Part(found.path, ordinal, offset))
         about, path = meta(found.path), found.path
@@ -170,4 +177,5 @@ def _not_found(id: str, path: Path) -> str:
 
 def _number(about: Mapping[str, Any], key: str) -> int | None:
     value = about.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if whole else None

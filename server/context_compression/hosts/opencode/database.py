@@ -138,7 +138,8 @@ class SessionReading:
             around = [*not_reverted(summaries, as_object(info["revert"]))]
         path = self.database / info["id"]
         transcript = transcript_of(path, info, newest_first, compactions_among(around[::-1]))
-        missing = [*GENERATIONS.warnings([info]), *(lineage.missing if lineage else ())]
+        newer = GENERATIONS.warnings([info]) or newer_tables(db)
+        missing = [*newer, *(lineage.missing if lineage else ())]
         warnings = [*missing, *(lineage.warnings if lineage else ()), *transcript.warnings]
         self._known = used
         missing += transcript.missing
@@ -236,6 +237,14 @@ def _tables(db: "sqlite3.Connection") -> list[tuple[str, str]]:
         return [(FIRST, "1")]
     taken_over = f"id NOT IN (SELECT id FROM {SESSIONS} WHERE id IS NOT NULL)"
     return [(SESSIONS, "1"), *([(FIRST, taken_over)] if FIRST in names else [])]
+
+
+def newer_tables(db: "sqlite3.Connection") -> list[str]:
+    """The warning, if there is a table of sessions as a newer generation has it."""
+    tables = db.execute("SELECT name FROM sqlite_master WHERE name GLOB 'session_v[0-9]*'")
+    versions = (row["name"].removeprefix("session_v") for row in tables)
+    newer = sorted(v for v in versions if v.isdecimal() and v not in GENERATIONS.known)
+    return [GENERATIONS.unknown(version) for version in newer][-1:]
 
 
 def title_of(database: Path, session: str | None) -> str:
