@@ -7,15 +7,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from generated import Messages
 from pattern_search import hard_text
 
-from context_compression import Session, compress
+from context_compression import Session, compress, count_tokens
 from context_compression.cli import main
 from context_compression.evidence.redaction import redact
 from context_compression.hosts.claude_code.hooks.outputs import output_of
+from context_compression.testing import Run, tool_step
 
 SEARCH = Path(__file__).parents[1] / "support" / "pattern_search.py"
 HOSTILE = [
@@ -105,6 +108,39 @@ def test_twice_the_text_costs_twice_the_time_at_most(
     step: Callable[[str, Path], None], piece: str, tmp_path: Path
 ):
     assert any(ratio(step, piece, tmp_path) <= MOST for _ in range(3))
+
+
+def of_texts(blocks: int) -> Messages:
+    """A conversation with one message that holds many texts."""
+    lines = (
+        f"Line {n}: src/part_{n}.py fails, error E{n * 7} in handle_{n}." for n in range(blocks)
+    )
+    said: Any = [{"type": "text", "text": line} for line in lines]
+    return [*talk("it")[:1], {"role": "assistant", "content": said}, *talk("it")[-1:]]
+
+
+def of_calls(blocks: int) -> Messages:
+    """A conversation with one message that writes many files."""
+    runs = [
+        Run(f"t{n}", "write", {"path": f"src/part_{n}.py", "content": f"x{n} = {n}\n" * 20}, "ok")
+        for n in range(blocks // 2)
+    ]
+    return [*talk("it")[:1], *tool_step(runs, "anthropic"), *talk("it")]
+
+
+@pytest.mark.parametrize("made", [of_texts, of_calls])
+def test_twice_the_blocks_of_a_message_cost_twice_the_time_at_most(
+    made: Callable[[int], Messages],
+):
+    def cost(blocks: int) -> float:
+        messages = made(blocks)
+        target = int(count_tokens(messages) / 4)
+        started = time.process_time()
+        compress(messages, target_tokens=target, summarizer=None)
+        return time.process_time() - started
+
+    compress(made(10), target_tokens=300, summarizer=None)  # what is loaded once
+    assert any(cost(6_000) <= MOST * cost(3_000) for _ in range(4))
 
 
 def test_every_pattern_of_the_package_is_linear():

@@ -6,11 +6,14 @@ comes back with `git stash pop`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from context_compression.evidence.ledger.file_actions import FileAction
 from context_compression.evidence.ledger.git import NO_FOLDER, UNTRACKED
+
+MOST_FOLDERS = 64
+"""How many last parts of a path may name the same file without the parts before them."""
 
 
 class _Made(NamedTuple):
@@ -27,6 +30,7 @@ class Undoing:
         self._pending: list[_Made] = []  # not committed
         self._staged: set[_Made] = set()
         self._existing: set[str] = set()  # files that were read or changed
+        self._ends: set[str] = set()  # those, and what stands behind each of their slashes
         self._new: set[str] = set()  # files that git may not know
         self._commits: list[list[_Made]] = []
         self._stashes: list[list[_Made]] = []
@@ -37,7 +41,7 @@ class Undoing:
         """Take the next action into account; `call` is the id of the call that took it."""
         match action.deed:
             case "read":
-                self._existing.add(action.path)
+                self._learn(action.path)
             case "committed":
                 self._commits.append(self._pending)
                 self._pending = []
@@ -64,11 +68,9 @@ class Undoing:
                 self._undone += self._take(lambda made: is_same(action.path, made.path))
             case deed:
                 path = action.to or action.path
-                if deed in ("created", "renamed") or (
-                    deed == "written" and not any(is_same(path, known) for known in self._existing)
-                ):
+                if deed in ("created", "renamed") or (deed == "written" and not self._exists(path)):
                     self._new.add(path)
-                self._existing.add(path)
+                self._learn(path)
                 self._made[call] += 1
                 self._pending.append(_Made(call, path))
 
@@ -83,6 +85,14 @@ class Undoing:
         """The files all of whose changes were taken back."""
         hold = {made.path for kept in (self._pending, *self._commits) for made in kept}
         return frozenset({made.path for made in self._undone} - hold)
+
+    def _learn(self, path: str) -> None:
+        self._existing.add(path)
+        self._ends.update(_ends_of(path))
+
+    def _exists(self, path: str) -> bool:
+        """Whether a known path may name the same file; as `is_same`, without asking each."""
+        return path in self._ends or any(end in self._existing for end in _ends_of(path))
 
     def _takes_back(self, action: FileAction, made: _Made) -> bool:
         """Whether a command of git certainly takes a change back."""
@@ -102,6 +112,16 @@ def _is_named(action: FileAction, made: _Made) -> bool:
     if action.path and action.to == NO_FOLDER:
         return is_same(action.path, made.path)
     return covers(action.path, made.path)
+
+
+def _ends_of(path: str) -> Iterator[str]:
+    """A path, and what stands behind each of its last slashes."""
+    yield path
+    at = len(path)
+    for _ in range(MOST_FOLDERS):
+        if (at := path.rfind("/", 0, at)) < 0:
+            return
+        yield path[at + 1 :]
 
 
 def covers(target: str, path: str) -> bool:

@@ -2,8 +2,9 @@
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from context_compression.conversation.arguments import long_texts_in, texts_in
@@ -83,6 +84,11 @@ class Competing:
 
     base: KeptMessages
 
+    @cached_property
+    def calling(self) -> frozenset[int]:
+        """The indices of the messages with calls; each of many texts of a message asks."""
+        return frozenset(i for i, message in enumerate(self.base.plan.messages) if message.calls)
+
     def sources(self) -> Sequence[Source]:
         """The texts that compete; of a text that is repeated with role user only the newest.
 
@@ -121,10 +127,11 @@ class Competing:
         if shown is message or base.kept.get(index) is Form.FULL or index in base.beside.covered:
             return
         unshortened = {id(block) for block in shown.blocks} if shown else ()
+        calls = {call.id: call for call in shown.calls} if shown else {}
         for slot, block in enumerate(message.blocks):
             if id(block) in unshortened or is_mark(block):
                 continue
-            parts = clipped(block, shown) if shown else quoting.parts(block)
+            parts = clipped(block, calls) if shown else quoting.parts(block)
             for part in parts:
                 source = self._source(index, message, slot, block, part)
                 yield from self._parts_of(source, message, block)
@@ -157,7 +164,7 @@ class Competing:
         else:
             value = value_of(
                 message, text, tokens,
-                spoken=spoken, replied=index == plan.replied_to,
+                spoken=spoken, calls=index in self.calling, replied=index == plan.replied_to,
                 last=index == len(plan.messages) - 1,
             )  # fmt: skip
         worth = value.worth
@@ -194,15 +201,15 @@ class Competing:
         return measured.CHANGE_WORTH if call.id in last_changes else 0.0
 
 
-def clipped(block: Block, shown: Message) -> Iterator[QuotedText]:
+def clipped(block: Block, shown: Mapping[str, ToolCall]) -> Iterator[QuotedText]:
     """The texts of a block that a form may shorten; for a call the key is the text itself.
 
-    Arguments that are whole in the shown message do not compete.
+    Arguments that are whole in the calls of the shown message, by id, do not compete.
     """
     match block:
         case ToolCall():
-            calls = (call for call in shown.calls if call.id == block.id)
-            whole = {text for call in calls for text in texts_in(call)}
+            call = shown.get(block.id)
+            whole = set(texts_in(call)) if call else set[str]()
             for name, text in long_texts_in(block, measured.ARGUMENT_CHARS):
                 if text not in whole:
                     yield QuotedText(text, text, measured.SHOWN_CALL_TOKENS, weight_of(name))

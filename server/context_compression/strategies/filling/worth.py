@@ -41,7 +41,14 @@ class Value(NamedTuple):
 
 
 def value_of(
-    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool, last: bool
+    message: Message,
+    text: str,
+    tokens: int,
+    *,
+    spoken: bool,
+    calls: bool,
+    replied: bool,
+    last: bool,
 ) -> Value:
     """The value of a text by its author.
 
@@ -50,6 +57,7 @@ def value_of(
         text: one of its texts.
         tokens: the tokens of the text.
         spoken: whether the author is the user or the model, not a tool or the host.
+        calls: whether the message has calls.
         replied: whether the user's last words reply to it.
         last: whether the message is the last one.
     """
@@ -57,7 +65,7 @@ def value_of(
         case "user" if spoken:
             return value_of_users(text, tokens)
         case "assistant" if spoken:
-            usual = measured.REMARK_WORTH if message.calls else measured.ANSWER_WORTH
+            usual = measured.REMARK_WORTH if calls else measured.ANSWER_WORTH
             worth = measured.LAST_WORTH if last else measured.USER_WORTH if replied else usual
             return value_of_models(text, tokens, worth)
         case "user" if is_host_summary(text):

@@ -79,11 +79,7 @@ def note(
 
 
 class _Writer:
-    """Writes the lines of a note.
-
-    Attributes:
-        text: the note so far.
-    """
+    """Writes the lines of a note."""
 
     def __init__(self, quoting: Quoting, quoted: Mapping[int, Slots], opening: str) -> None:
         """Begin a note.
@@ -93,15 +89,20 @@ class _Writer:
             quoted: the spans that are still to be quoted, by message.
             opening: the first line.
         """
-        self._quoting, self._quoted, self.text = quoting, quoted, opening
+        self._quoting, self._quoted, self._lines = quoting, quoted, [opening]
         self._call_above: str | None = None  # the id of the call that the line above names
         self._last_ref = ""  # the ref in the last mark with the ref of a text
+
+    @property
+    def text(self) -> str:
+        """The note so far."""
+        return "\n".join(self._lines)
 
     def pass_over(self, missing: range, ref: str, *, marked: bool) -> None:
         """Continue after messages that are not quoted."""
         self._call_above = None
         if marked:
-            self.text += f"\n{_mark_of_gap(self._quoting, missing, ref)}"
+            self._lines.append(_mark_of_gap(self._quoting, missing, ref))
 
     def quote(self, index: int, slots: Slots) -> None:
         """Write the quotes of a message, and marks for its other long texts and its pictures."""
@@ -114,7 +115,7 @@ class _Writer:
                     self._mark_text(message, block, part)
         if message.starts_turn and (pictures := images_in(message)):
             mark = mark_of(len(pictures), self._quoting.ref_of_message(index))
-            self.text += f"\n[{message.role.capitalize()}] {mark}"
+            self._lines.append(f"[{message.role.capitalize()}] {mark}")
 
     def _quote_text(
         self, index: int, block: Block, part: QuotedText, spans: Sequence[Span]
@@ -134,14 +135,14 @@ class _Writer:
             self._last_ref = ref
         if part.key == "line" and ends:
             text += f" → {ends}"
-        self.text += f"\n[{who}]{NEWLINE if NEWLINE in text else ' '}{text}"
+        self._lines.append(f"[{who}]{NEWLINE if NEWLINE in text else ' '}{text}")
         self._call_above = call_of(block)
 
     def _mark_text(self, message: Message, block: Text, part: QuotedText) -> None:
         """Write the mark of a text without quotes, if it has a ref of its own."""
         if ref := own_ref(part.text, self._quoting.plan.archive):
             who = label(self._quoting, message, block, part.key, self._call_above)
-            self.text += f"\n[{who}] {gap(part.text, ref)}"
+            self._lines.append(f"[{who}] {gap(part.text, ref)}")
             self._call_above = None
 
     def _end_of(self, block: Block) -> str:
