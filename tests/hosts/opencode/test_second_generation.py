@@ -290,7 +290,9 @@ def linked(
     return host.keep(session, list(rows), start=20, fork_session_id=base, fork_boundary=boundary)
 
 
-ROWS = st.lists(st.sampled_from([user("U."), answer("A."), *TALK, checkpoint("C.")]), min_size=1)
+ROWS = st.lists(
+    st.sampled_from([user("U."), answer("A."), *TALK, checkpoint("C.")]), min_size=1, max_size=15
+)  # rows of forks begin at 20
 
 
 @given(rows=ROWS, at=st.integers(0), kind=st.sampled_from(["before", "through"]))
