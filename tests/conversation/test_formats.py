@@ -315,7 +315,7 @@ def test_an_edited_openai_result_keeps_its_other_keys() -> None:
 def test_an_edited_openai_call_keeps_its_shape(call: dict[str, Any]) -> None:
     message = openai_chat.FORMAT.read({"role": "assistant", "content": None, "tool_calls": [call]})
     old = message.calls[0]
-    new = replace(old, arguments={"a": 2} if call is BASH else "*** End")
+    new = replace(old, arguments={"a": 2} if call is BASH else "*** End", written="")
 
     (written,) = openai_chat.FORMAT.write(message.with_blocks((new,)))["tool_calls"]
 

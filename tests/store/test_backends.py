@@ -76,7 +76,7 @@ def test_a_store_without_a_folder_does_all_that_a_session_needs(tmp_path: Path) 
     store, messages = Store(engine), conversation(12)
     session = Session(store, "talk", settings=SMALL)
 
-    view = session.fit(messages)
+    view = session.fit(messages, tools=[restore_tool(session).anthropic])
     result = compress(messages, settings=SMALL, store=store)
 
     assert session.status().warnings == []

@@ -28,7 +28,7 @@ from typing import Any
 
 PACKAGE = "context_compression"
 sre_parse: Any = importlib.import_module("re._parser")
-ROOT = Path(__file__).parents[2] / "server" / PACKAGE
+ROOT = Path(str(importlib.import_module(PACKAGE).__file__)).parent
 CALLS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 CHARS = 4_000
 """The size of a text at which a pattern that takes the square of it takes longer than `QUICK`."""

@@ -44,7 +44,7 @@ MARKS = re.compile(
 )
 """The marks of gaps between the parts of a preview, and remains of marks that another mark cut."""
 RECEIPT = re.compile(
-    rf"^\[[^\n]{0, 2000}; ref ({REF})(?:; file ([^\n;\]]{1, 4096}+))?[^\n]{0, 2000}\]"
+    rf"^\[[^\n]{{0,2000}}; ref ({REF})(?:; file ([^\n;\]]{{1,4096}}+))?[^\n]{{0,2000}}\]"
 )
 
 

@@ -35,6 +35,10 @@ class Entry:
     bytes_out: int = 0
     _began: float = field(default_factory=time.monotonic)
 
+    def take_names_of(self, other: "Entry") -> None:
+        """Takes over what the server of the tenant has named, which may be another process."""
+        self.mcp_method, self.tool = other.mcp_method, other.tool
+
     def line(self) -> str:
         """The entry as a line of JSON."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

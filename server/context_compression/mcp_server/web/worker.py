@@ -1,7 +1,7 @@
 """One worker process of `serve --http`: it answers the requests that the process in front lets in.
 
 What comes and goes over the pipe are pairs of a request's number and one of these: `Begin`, an ASGI
-message, `Failed`; and `None` after the last, once no thread works on the request any more.
+message, `Failed`, the request's entry in the access log; and `None` after the last, once no thread works on the request any more.
 """
 
 import logging
@@ -20,6 +20,7 @@ from anyio.to_thread import current_default_thread_limiter, run_sync
 from starlette.types import Message
 
 from context_compression.errors import StoreError
+from context_compression.mcp_server.web.access_log import KEY, Entry
 from context_compression.mcp_server.web.tenants import TenantServers
 
 LOOKS_SECONDS = 0.02
@@ -111,8 +112,9 @@ class _Worker:
         async def send(message: Message) -> None:
             write(self.answers, (number, message))
 
+        entry = Entry(begin.scope["method"])
         try:
-            await self.servers.answer(begin.tenant, begin.scope, receive, send)
+            await self.servers.answer(begin.tenant, {**begin.scope, KEY: entry}, receive, send)
         except StoreError as error:
             write(self.answers, (number, Failed(str(error))))
         except Exception:
@@ -120,6 +122,7 @@ class _Worker:
         finally:
             del self.bodies[number]
         await self._threads_to_end()
+        write(self.answers, (number, entry))
         write(self.answers, (number, None))
 
     async def _threads_to_end(self) -> None:

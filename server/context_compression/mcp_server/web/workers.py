@@ -29,6 +29,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from context_compression.errors import StoreError
+from context_compression.mcp_server.web.access_log import KEY, Entry
 from context_compression.mcp_server.web.tenants import TenantServers
 from context_compression.mcp_server.web.worker import Begin, Failed, read, write
 
@@ -49,7 +50,7 @@ main()
 """
 DIED = "The process that answered this request has ended. Ask again."
 
-Sent = Message | Failed | None
+Sent = Message | Failed | Entry | None
 
 
 @dataclass(eq=False)
@@ -285,6 +286,9 @@ class _Answer:
                 return
             if isinstance(sent, Failed):
                 self.failed = sent.why
+                continue
+            if isinstance(sent, Entry):
+                self.scope[KEY].take_names_of(sent)
                 continue
             self.started = True
             if sent["type"] == "http.response.body" and not sent.get("more_body"):
