@@ -131,6 +131,10 @@ REFUSED = {
         f"## Goal\n{' '.join(PROMPTS['summary'].split())}",
         "repeats the instructions",
     ),
+    "an echo behind a copy of the record": (
+        RECORD.replace("[Tool result] ", "")[-30_000:] + PROMPTS["summary"],
+        "repeats the instructions",
+    ),
     "the conversation, continued": (
         "## Goal\n[User]: Go on.\n[Assistant]: I read ledger_7.\n[Tool result] Bash run1: ok",
         "goes on with the conversation",

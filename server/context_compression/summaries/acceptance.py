@@ -44,6 +44,9 @@ NAME_PARTS = re.compile(r"[A-Z]?[^\W\d_A-Z]{3,}|[A-Z]{4,}|\d{2,}")
 ECHO, GRAM = 0.5, 4
 """The share of an answer's runs of words from which on it counts as an echo of the instructions,
 and the words of a run."""
+WORD_FOR_WORD, FEWEST_GRAMS = 0.8, 20
+"""The share of the instructions' own runs of words from which on an answer repeats them, whatever
+else it holds; and how many runs instructions have at least for that."""
 LEAST_LINE = 12
 """The most letters of a text that says nothing, with its headings."""
 FEWEST_LETTERS = 6
@@ -107,7 +110,8 @@ def why_no_summary(
         return f"it is the text of an error; {begins}"
     if _goes_on(text):
         return f"it goes on with the conversation; {begins}"
-    if _is_echo(text, f"{instructions}\n{system}", source.record):
+    echoes = _is_echo(text, f"{instructions}\n{system}", source.record)
+    if echoes or _holds(text, instructions, source.record):
         return f"it repeats the instructions; {begins}"
     body = HEADING.sub("", text)
     if sum(map(str.isalpha, body)) < FEWEST_LETTERS and sum(map(str.isalpha, text)) < LEAST_LINE:
@@ -141,6 +145,14 @@ def _is_echo(text: str, instructions: str, record: str) -> bool:
         return False
     ours = echoed.difference(_grams(record))
     return sum(gram in ours for gram in said) >= ECHO * len(said) > 0
+
+
+def _holds(text: str, instructions: str, record: str) -> bool:
+    """Whether a text repeats the instructions nearly word for word, beside whatever else."""
+    own = {*_grams(HEADING.sub("", instructions))}
+    own.difference_update(_grams(record))
+    least = max(FEWEST_GRAMS, WORD_FOR_WORD * len(own))
+    return len(own.intersection(_grams(HEADING.sub("", text)))) >= least
 
 
 def _grams(text: str) -> Iterator[tuple[str, ...]]:
