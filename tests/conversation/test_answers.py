@@ -86,6 +86,17 @@ REASONS = {
     "interrupted": "Interrupted by the user: {}",
     "command": "The command was cancelled by the user. Reason: {}",
     "permission": "Permission to use bash was denied by the user: {}",
+    "reviewer": "The human reviewer rejected this action. Message: {}",
+    "end user": "The end user declined the tool call. Reason: {}",
+    "said": "The user interrupted the tool call and said: {}",
+    "chose": "The user chose not to run this command. Comment: {}",
+    "next line": "The tool call was denied by the user.\nReason: {}",
+    "de": "Der Benutzer hat den Aufruf abgelehnt. Grund: {}",
+    "fr": "L'utilisateur a refusé l'appel. Raison : {}",
+    "es": "El usuario rechazó la llamada. Motivo: {}",
+    "ru": "Пользователь отклонил вызов. Причина: {}",
+    "zh": "用户拒绝了该操作。原因：{}",
+    "ja": "ユーザーが操作を拒否しました。理由：{}",
 }
 RESULT_KEYS = {
     "tool_use_id", "call_id", "toolResult", "functionResponse", "toolCallId",

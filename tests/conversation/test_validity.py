@@ -339,6 +339,17 @@ def test_an_answer_of_nothing_but_reasoning_is_left_out(key: str) -> None:
     assert repairs == ("message 3 held nothing but reasoning: left out",)
 
 
+@pytest.mark.parametrize("thought", ["Let me see.", [{"type": "text", "text": "Let me see."}]])
+def test_an_answer_whose_only_part_is_reasoning_is_left_out(thought: Any) -> None:
+    stopped = {"role": "assistant", "content": [{"type": "thinking", "thinking": thought}]}
+    messages = [HELLO, *step("openai", LS), stopped, HELLO]
+
+    view, repairs = mended(messages, "openai")
+
+    assert view == [*messages[:3], HELLO]
+    assert repairs == ("message 3 held nothing but reasoning: left out",)
+
+
 def test_reasoning_in_a_message_of_its_own_goes_with_the_call_that_follows() -> None:
     call, result = step("openai", LS)
     stopped = {"role": "assistant", "content": "", "reasoning_content": "Let me see."}

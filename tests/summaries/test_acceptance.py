@@ -28,6 +28,8 @@ NONE = (
     "Error: 429 Too Many Requests",
     '{"error": {"message": "overloaded"}}',
     "503 Service Unavailable",
+    'Traceback (most recent call last):\n  File "app.py", line 3, in <module>\nRateLimitError: 429',
+    "Error:\nThe model is overloaded. Try again later.",
     "ok",
     "[no further messages]",
     "I will now run the tests and look at the output of the parser.",
@@ -44,6 +46,7 @@ SUMMARIES = (
     "# Ziel\nDie Anmeldung reparieren.\n\n# Nächste Schritte\nTests laufen lassen.",
     "## 目标\n修复登录。\n\n## 下一步\n运行测试。",
     "Goal\n====\nFix the login, which answers Error: 429 today.",
+    "Error budget:\nFix the login.\n\nNext Steps:\nRun tests/test_login.py.",
     "## Goal\nTell why the API says 'I cannot help with that'.\n\n## Blocked\nnone",
 )
 

@@ -106,7 +106,8 @@ def why_no_summary(
     if asked and not HEADING.search(text):
         what = "the text of an error" if ERROR.match(text) else "without any section"
         return f"it is {what}; {begins}"
-    if ERROR.match(text) and "\n" not in text:
+    below = text.partition("\n")[2]
+    if ERROR.match(text) and not (headings(below) if asked else below):
         return f"it is the text of an error; {begins}"
     if _goes_on(text):
         return f"it goes on with the conversation; {begins}"

@@ -173,8 +173,17 @@ def _read_part(part: Any) -> Block:
             return Image(part)
         case {"type": "file" | "input_file"}:
             return Document(source=part)
+        case {"type": "thinking", "thinking": thought}:
+            return _read_thinking(thought, part)
         case _:
             return opaque(part)
+
+
+def _read_thinking(thought: Any, part: Mapping[str, Any]) -> Thinking:
+    """A part with reasoning: a text, or with Mistral's models a list of parts with a text."""
+    inner = read_content(thought) if isinstance(thought, str) or is_array(thought) else ()
+    text = "\n".join(block.text for block in inner if isinstance(block, Text))
+    return Thinking(text, bound=bool(part.get("signature")), source=part)
 
 
 def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[Block, ...]:
