@@ -615,6 +615,21 @@ def test_a_named_size_that_a_long_prompt_prevents_is_refused_unless_somebody_mus
     assert result.target_met
 
 
+@pytest.mark.parametrize("spare", [0, 20, 100])
+def test_a_paste_that_just_fits_does_not_push_out_the_newest_result(spare: int) -> None:
+    paste = {"role": "user", "content": numbered_lines(400)}
+    answer = {"role": "assistant", "content": "RESULT-TWO: line 88."}
+    request = CompressionRequest(messages=[*talk(5), paste, answer], must_answer=True)
+    smallest = compress_only(replace(request, target_tokens=1)).floor_tokens
+
+    result = compress_only(replace(request, target_tokens=smallest + spare))
+
+    assert result.tokens_after <= smallest + spare
+    assert result.messages[-1] == answer
+    shown = str(result.messages)
+    assert "line 0 " in shown and "line 399 " in shown
+
+
 def test_with_a_system_prompt_above_the_named_size_the_answer_is_a_fifth_of_the_window() -> None:
     messages = [*talk(200), {"role": "user", "content": "Go on. Never restart the gateway."}]
     request = CompressionRequest(

@@ -12,6 +12,8 @@ CLIPPED_SHARE = 0.25
 """The share of the room that the ends of the user's last words keep if they must be shortened; what
 is between them competes for the rest."""
 CHARS_PER_TOKEN = 3
+CROWDED = 0.9
+"""The share of the room above which the smallest view leaves too little for newest results."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ def within_reach(prepared: PreparedConversation, target: Target, plan: Plan) -> 
     In that room the conversation shows the user's last words, the goal, rules and newest results,
     each shortened like any other text. A conversation over the threshold may take `BELOW_THRESHOLD`
     of the room below the threshold, because a long text that the user pasted must not push out
-    everything else while the context window has room.
+    everything else while the context window has room. For a request that must be answered, the
+    user's last words are shortened, too, where the smallest view takes more than `CROWDED`
+    of the room.
 
     Raises:
         BudgetTooSmall: the request names a target below the minimum size, and nobody has to be
@@ -43,6 +47,9 @@ def within_reach(prepared: PreparedConversation, target: Target, plan: Plan) -> 
     """
     smallest, room = floor(plan), target.tokens - prepared.fixed_tokens
     if room >= smallest.tokens:
+        if prepared.request.must_answer and smallest.tokens > CROWDED * room:
+            plan = _yielding(plan, room)
+            return Reach(plan, floor(plan))
         return Reach(plan, smallest)
     if target.is_named and not prepared.request.must_answer:
         parts = prepared.with_overhead(smallest.parts)

@@ -141,7 +141,9 @@ def test_a_compaction_is_answered_with_our_view_and_holds_when_resumed(
         second.requests[1]
     )
     session = Session(hooked.desk.store, SESSION)
-    assert all(session.restore(ref) for ref in session.state().refs)
+    named = {*refs_in(second.requests[1].body), *refs_in(third.requests[0].body)}
+    assert named
+    assert all(session.restore(ref) for ref in {*named, *session.state().refs})
     assert any("Step 1. word0 word1" in session.restore(ref) for ref in session.state().refs)
 
 
@@ -187,8 +189,9 @@ def test_three_automatic_compactions_and_two_restarts_keep_goal_rule_and_every_r
     assert "3 times" in listed.stdout, listed.stdout + listed.stderr
 
 
+@pytest.mark.parametrize("size", ["30k", "2k"])
 def test_a_size_that_cannot_be_reached_leaves_goal_rule_newest_result_and_refs(
-    hooked: ClaudeCode,
+    size: str, hooked: ClaudeCode
 ) -> None:
     goal = "Port the scheduler of project Birch. Never touch deploy/keys.ini."
     begun = [*working(6), saying("RESULT-ONE: the first half is done.")]
@@ -197,7 +200,7 @@ def test_a_size_that_cannot_be_reached_leaves_goal_rule_newest_result_and_refs(
     with MessagesAPI([*working(6), saying("RESULT-TWO: 41 tests pass.", tokens=75_000)]) as api:
         hooked.ask(api, "Now the writer, too.", "--resume", SESSION)
     with MessagesAPI([saying("no model is asked")]) as none:
-        compacted = hooked.ask(none, "/compact keep 2k", "--resume", SESSION)
+        compacted = hooked.ask(none, f"/compact keep {size}", "--resume", SESSION)
     with MessagesAPI([saying("I know.")]) as api:
         hooked.ask(api, "And now?", "--resume", SESSION)
 
@@ -212,7 +215,8 @@ def test_a_size_that_cannot_be_reached_leaves_goal_rule_newest_result_and_refs(
     assert all(session.restore(ref) for ref in refs)
     assert any("Step 1. word0 word1" in session.restore(ref) for ref in session.state().refs)
     told = compacted.stdout
-    assert re.search(r"2K could not be reached: Claude Code itself adds \d", told), told[-3000:]
+    missed = rf"{size.upper()} could not be reached: Claude Code itself adds \d"
+    assert re.search(missed, told), told[-3000:]
 
 
 def test_a_long_session_of_one_prompt_keeps_its_goal_rule_and_newest_result(
