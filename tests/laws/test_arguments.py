@@ -21,7 +21,7 @@ from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import canonical
 from context_compression.testing import Dialect, Run, said_by_model, said_by_user, tool_step
 
-AS_TEXT = ("openai", "openai-legacy", "responses")
+AS_TEXT: Sequence[Dialect] = ("openai", "openai-legacy", "responses")
 """The dialects that have arguments as text."""
 SHORT = (
     "1.0", "-0", "0.10", "1E5", "12345678901234567890123", "true", "null", '""', '"src/a.py"',
@@ -75,8 +75,8 @@ Written: TypeAlias = tuple[Dialect, Messages, dict[str, list[Part]]]
 def writing(dialects: Sequence[Dialect]) -> st.SearchStrategy[Written]:
     @st.composite
     def drawn(draw: DrawFn) -> Written:
-        often = [dialect for dialect in dialects if dialect in AS_TEXT] * 3
-        dialect = draw(st.sampled_from((*dialects, *often)))
+        often: list[Dialect] = [each for each in dialects if each in AS_TEXT]
+        dialect = draw(st.sampled_from([*dialects, *often * 3]))
         messages = [said_by_user("Write the files.", dialect)]
         calls: dict[str, list[Part]] = {}
         for step in range(draw(st.integers(2, 4))):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from generated import Messages
 
 from context_compression.integrations.translation import Translation, fit
 from context_compression.testing import Dialect
+
+INTEGRATIONS = "context_compression.integrations"
 
 
 def _adapter(
@@ -43,22 +46,16 @@ def _made(translation: Translation[Any], messages: Messages) -> Iterator[Any]:
 
 
 def _of_langchain(history: Sequence[Any]) -> Translation[Any]:
-    from context_compression.integrations.langchain_messages import translation
-
-    return translation(history)
+    return import_module(f"{INTEGRATIONS}.langchain_messages").translation(history)
 
 
 def _of_pydantic_ai(history: Sequence[Any]) -> Translation[Any]:
-    from context_compression.integrations.pydantic_ai_messages import History
-
-    read = History(history)
+    read = import_module(f"{INTEGRATIONS}.pydantic_ai_messages").History(history)
     return Translation(read.read, read.write)
 
 
 def _of_google_adk(history: Sequence[Any]) -> Translation[Any]:
-    from context_compression.integrations.google_adk import CONTENTS
-
-    return CONTENTS
+    return import_module(f"{INTEGRATIONS}.google_adk").CONTENTS
 
 
 _ADAPTERS: Sequence[tuple[str, Any, Dialect]] = (

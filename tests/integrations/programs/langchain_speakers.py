@@ -77,7 +77,15 @@ def script(*asked):
 
 
 def run(
-    name, asked, answer, *, tools=(logs, drop, plan), review=None, first=TASK, wait=False, **options
+    name,
+    asked,
+    answer,
+    *,
+    tools=(logs, drop, plan),
+    review=None,
+    first: str | list = TASK,
+    wait=False,
+    **options,
 ):
     """Run an agent until it asks, answer it, and see what is left of the answer."""
     compression = ContextCompression(store=f"store-{name}", settings=SETTINGS)

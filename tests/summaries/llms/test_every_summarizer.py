@@ -18,7 +18,7 @@ from context_compression.errors import SummaryError
 from context_compression.summaries.llms.anthropic import AnthropicSummarizer
 from context_compression.summaries.llms.openai import OpenAISummarizer
 from context_compression.summaries.llms.prices import Price
-from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import chat_api, messages_api
 from context_compression.testing.chat_api import ChatAPI
 from context_compression.testing.messages_api import MessagesAPI
@@ -73,9 +73,7 @@ class Kind:
         **options: Any,
     ) -> SummaryReply:
         sleep = Pauses() if pauses is None else pauses
-        summarizer: Summarizer = self.summarizer(
-            MODEL, environ=self.environ(api), sleep=sleep, **options
-        )
+        summarizer: Any = self.summarizer(MODEL, environ=self.environ(api), sleep=sleep, **options)
         return await summarizer.summarize(request)
 
     async def failure(self, api: Any, **options: Any) -> SummaryError:
