@@ -76,7 +76,8 @@ def writing(dialects: Sequence[Dialect]) -> st.SearchStrategy[Written]:
     @st.composite
     def drawn(draw: DrawFn) -> Written:
         often: list[Dialect] = [each for each in dialects if each in AS_TEXT]
-        dialect = draw(st.sampled_from([*dialects, *often * 3]))
+        choices: st.SearchStrategy[Dialect] = st.sampled_from([*dialects, *often * 3])
+        dialect = draw(choices)
         messages = [said_by_user("Write the files.", dialect)]
         calls: dict[str, list[Part]] = {}
         for step in range(draw(st.integers(2, 4))):
