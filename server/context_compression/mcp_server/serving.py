@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import uvicorn
@@ -35,10 +35,12 @@ from context_compression.mcp_server.web.tenant_tokens import (
     is_good,
 )
 from context_compression.mcp_server.web.tenants import TenantServers
-from context_compression.mcp_server.web.workers import Workers
 from context_compression.store.location import TENANT
 from context_compression.store.places import probe
 from context_compression.workspace import Workspace
+
+if TYPE_CHECKING:
+    from context_compression.mcp_server.web.workers import Workers
 
 TOKEN, TOKENS = "CONTEXT_COMPRESSION_TOKEN", "CONTEXT_COMPRESSION_TOKENS"
 DRAIN_SECONDS = 5.0
@@ -214,7 +216,9 @@ def servers_of(
     return TenantServers(make, lasting=not tenants)
 
 
-def _workers(workspace: Workspace, options: HttpOptions, tokens: Tokens) -> Workers:
+def _workers(workspace: Workspace, options: HttpOptions, tokens: Tokens) -> "Workers":
+    from context_compression.mcp_server.web.workers import Workers  # a host needs none
+
     limits, tenants = options.limits or Limits(), isinstance(tokens, TenantTokens)
     names = allowed_names(options.host, options.allow_hosts)
     make = partial(servers_of, workspace.opened_again(), names, limits.most_bytes, tenants=tenants)

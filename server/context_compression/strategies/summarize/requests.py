@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from itertools import groupby
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from context_compression.conversation.messages import Message
 from context_compression.display.fences import sealed
@@ -16,9 +16,11 @@ from context_compression.evidence.redaction import redact
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.summarize.sizes import RequestSize
-from context_compression.summaries.acceptance import Source, why_no_summary
 from context_compression.summaries.serialization import serialize
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+
+if TYPE_CHECKING:
+    from context_compression.summaries.acceptance import Source
 
 logger = logging.getLogger(__name__)
 TOO_LARGE = "The summary is not smaller than what it summarises."
@@ -93,6 +95,8 @@ class Requests:
         A summarizer that repeats a request itself reports its attempts; all attempts count.
         """
         request = self._request(record, name, earlier)
+        from context_compression.summaries.acceptance import Source  # loads only when needed
+
         source = Source(record, earlier or "", self._plan.counter.text)
         while True:
             try:
@@ -108,7 +112,7 @@ class Requests:
                 request = replace(request, attempts=left)
 
     def _checked(
-        self, reply: SummaryReply, request: SummaryRequest, source: Source, most: int
+        self, reply: SummaryReply, request: SummaryRequest, source: "Source", most: int
     ) -> str:
         """The text of an answer.
 
@@ -122,6 +126,8 @@ class Requests:
             raise SummaryError(TOO_LARGE)
         if reply.stands_in:
             return text
+        from context_compression.summaries.acceptance import why_no_summary
+
         if why := why_no_summary(text, request.instructions, source, system=request.system):
             raise SummaryError(f"The answer is no summary: {why}.")
         return text
