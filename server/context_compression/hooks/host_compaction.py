@@ -158,6 +158,7 @@ def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
     known = archive_of(session.store, session.log, state).ledger
     ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
     texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
+    newest = (texts or [*state.refs])[: -REFS - 1 : -1]
     refs = how_many(len(state.refs), "ref")
     removed = f"All that this compaction removed is archived ({refs})."
     if missing:
@@ -170,8 +171,8 @@ def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
             f"{removed} context_restore(ref=…) brings an original back; context_restore(query=…) "
             "searches.",
             fenced("\n\n".join(filter(None, [*_milestones(state), ledger]))),
-            *(["The newest texts:"] if texts else []),
-            *(f"- {ref}: {one_line(state.refs[ref]['what'])}" for ref in texts[: -REFS - 1 : -1]),
+            *(["The newest texts:"] if newest else []),
+            *(f"- ref {ref}: {one_line(state.refs[ref]['what'])}" for ref in newest),
         ]
     )
 
