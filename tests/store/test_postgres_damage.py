@@ -183,7 +183,8 @@ def others(kind: str, value: Any) -> Iterator[Any]:
     match kind, value:
         case "bytea", bytes():
             for at in (0, 1, len(value) // 2, len(value) - 1):
-                yield b"%b%c%b" % (value[:at], value[at] ^ 0x20, value[at + 1 :])
+                # not the bit of a letter's case, which means nothing in a hexadecimal number
+                yield b"%b%c%b" % (value[:at], value[at] ^ 0x01, value[at + 1 :])
             yield value[: len(value) // 2]
             yield from BAD
         case "text", str() | None:
