@@ -26,7 +26,8 @@ def _adapter(
     given = [*_made(translation(()), messages)]
     session = session_in(folder, asked)
     for so_far, system in asked.growing([translation(given).read(each) or {} for each in given]):
-        history = given[: len(so_far)]
+        grouped = asked.regroups is not None  # then there are other messages than at first
+        history = [*_made(translation(()), so_far)] if grouped else given[: len(so_far)]
         translated = translation(history)
         view = fit(session, history, translated, system=system)
         read: list[Any] = [[*map(translated.read, each)] for each in (history, view)]
