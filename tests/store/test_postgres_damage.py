@@ -87,7 +87,7 @@ class Damaged:
             "copy": sql.Identifier(f"copy_of_{table}"),
             "column": sql.Identifier(column),
         }
-        composed = sql.SQL(query).format(**names)  # pyright: ignore[reportArgumentType]
+        composed = sql.SQL(query).format(**names)  # pyright: ignore[reportArgumentType]  # takes only literals
         found = self.admin.execute(composed, [*values, self.tenant])
         return found.fetchall() if found.description else []
 

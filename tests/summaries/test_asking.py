@@ -137,7 +137,7 @@ class Asked:
 class AskedPlainly(Asked):
     """The same with a plain method."""
 
-    def summarize(self, request: SummaryRequest) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def summarize(self, request: SummaryRequest) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # plain on purpose
         """The answer."""
         self.times += 1
         return self.answer(request)

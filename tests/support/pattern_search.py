@@ -124,7 +124,7 @@ class Recorder:
                 self.seen[site][compiled.pattern, compiled.flags] = compiled
             return compiled
 
-        setattr(re, "_compile", watched)  # noqa: B010  # a private name
+        setattr(re, "_compile", watched)  # noqa: B010  # pyright knows no such private name
 
 
 class Sites(ast.NodeVisitor):

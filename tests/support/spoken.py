@@ -23,9 +23,14 @@ SMALL = 2_000
 """The size in tokens to which a session is compressed, of about 25,000."""
 
 
-def output(number: int) -> str:
+def logs(n: int) -> str:
     """The log of a build."""
-    return log(number, 40)
+    return log(n, 40)
+
+
+def drop(table: str) -> str:
+    """Drop a table."""
+    return f"Dropped {table}. {RULE}"
 
 
 def spoken(session: Session) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def lacks_a_ref(plan: Plan, edits: Sequence[Edit]) -> bool:
     """Whether more than a little left with some edits, and nothing that they write names a ref."""
     made = [edit for edit in edits if edit.needed or shrinks(plan, edit)]
     written = (message for edit in made for message in edit.becomes)
-    return any(map(_place_of, [plan] * len(made), made)) and not names_a_ref(written)
+    return any(_place_of(plan, edit) for edit in made) and not names_a_ref(written)
 
 
 def with_a_ref(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:

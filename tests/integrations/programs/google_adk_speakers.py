@@ -15,7 +15,7 @@ from google.adk.runners import InMemoryRunner
 from google.adk.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from pydantic import PrivateAttr
-from spoken import RULE, SETTINGS, STEPS, TASK, output, spoken
+from spoken import RULE, SETTINGS, STEPS, TASK, drop, logs, spoken
 
 from context_compression.integrations.google_adk import ContextCompression
 
@@ -59,11 +59,6 @@ def script(*asked):
     return [*reads[:STEPS], *asked, *reads[STEPS:], Part(text="Done.")]
 
 
-def logs(n: int) -> str:
-    """The log of a build."""
-    return output(n)
-
-
 def book(day: str, tool_context: ToolContext) -> dict:
     """Book a day, if the person who is asked agrees."""
     if not tool_context.tool_confirmation:
@@ -71,11 +66,6 @@ def book(day: str, tool_context: ToolContext) -> dict:
         tool_context.actions.skip_summarization = True
         return {"status": "a person is asked"}
     return {"status": "noted", "by the person": tool_context.tool_confirmation.payload["wish"]}
-
-
-def drop(table: str) -> str:
-    """Drop a table."""
-    return f"Dropped {table}. {RULE}"
 
 
 def ask_user(question: str) -> None:

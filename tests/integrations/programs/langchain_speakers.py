@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from pydantic import Field
-from spoken import RULE, SETTINGS, STEPS, TASK, output, spoken
+from spoken import RULE, SETTINGS, STEPS, TASK, drop, logs, spoken
 
 from context_compression.integrations.langchain import ContextCompression
 
@@ -42,16 +42,7 @@ class Scripted(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=self.answers.pop(0))])
 
 
-@tool
-def logs(n: int) -> str:
-    """The log of a build."""
-    return output(n)
-
-
-@tool
-def drop(table: str) -> str:
-    """Drop a table."""
-    return f"Dropped {table}. {RULE}"
+logs, drop = tool(logs), tool(drop)
 
 
 @tool

@@ -25,7 +25,7 @@ from openai.types.responses import (
 )
 from openai.types.responses.response_output_item import McpApprovalRequest
 from provider import refused
-from spoken import RULE, SETTINGS, STEPS, TASK, output, spoken
+from spoken import RULE, SETTINGS, STEPS, TASK, drop, logs, spoken
 
 from context_compression.integrations.openai_agents import ContextCompression
 
@@ -34,16 +34,7 @@ FACTS = {}
 APPROVALS = 20
 
 
-@function_tool
-def logs(n: int) -> str:
-    """The log of a build."""
-    return output(n)
-
-
-@function_tool(needs_approval=True)
-def drop(table: str) -> str:
-    """Drop a table."""
-    return f"Dropped {table}. {RULE}"
+logs, drop = function_tool(logs), function_tool(needs_approval=True)(drop)
 
 
 @function_tool

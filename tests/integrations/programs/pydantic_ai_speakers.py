@@ -10,7 +10,7 @@ from pydantic_ai.exceptions import CallDeferred
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.usage import UsageLimits
-from spoken import RULE, SETTINGS, STEPS, TASK, output, spoken
+from spoken import RULE, SETTINGS, STEPS, TASK, drop, logs, spoken
 
 from context_compression.integrations.pydantic_ai import ContextCompression
 
@@ -34,13 +34,8 @@ def run(name: str, asked: Any, results: DeferredToolResults | None = None) -> No
         retries=3,
     )
 
-    @agent.tool_plain
-    def logs(n: int) -> str:
-        return output(n)
-
-    @agent.tool_plain(requires_approval=True)
-    def drop(table: str) -> str:
-        return f"Dropped {table}. {RULE}"
+    agent.tool_plain(logs)
+    agent.tool_plain(requires_approval=True)(drop)
 
     @agent.tool_plain
     def ask_user(question: str) -> str:

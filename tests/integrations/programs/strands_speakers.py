@@ -4,7 +4,7 @@
 
 import json
 
-from spoken import RULE, SETTINGS, STEPS, TASK, output, spoken
+from spoken import RULE, SETTINGS, STEPS, TASK, drop, logs, spoken
 from strands import Agent, tool
 from strands.hooks import BeforeToolCallEvent, BeforeToolsEvent, HookProvider
 from strands.models import Model
@@ -50,16 +50,7 @@ class Scripted(Model):
         yield {"messageStop": {"stopReason": "tool_use" if call else "end_turn"}}
 
 
-@tool
-def logs(n: int) -> str:
-    """The log of a build."""
-    return output(n)
-
-
-@tool
-def drop(table: str) -> str:
-    """Drop a table."""
-    return f"Dropped {table}. {RULE}"
+logs, drop = tool(logs), tool(drop)
 
 
 @tool(context=True)

@@ -129,5 +129,5 @@ class _Worker:
     async def _threads_to_end(self) -> None:
         """Waits for the threads of requests whose clients went away: nobody can stop a thread."""
         threads = current_default_thread_limiter()
-        while not self.bodies and threads.borrowed_tokens:  # noqa: ASYNC110  # they tell nobody
+        while not self.bodies and threads.borrowed_tokens:  # noqa: ASYNC110  # no event tells it
             await anyio.sleep(LOOKS_SECONDS)
