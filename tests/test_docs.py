@@ -230,7 +230,7 @@ def test_files_that_a_page_names_exist(path: Path) -> None:
     named = set(re.findall(r"`((?:tests|benchmarks|examples|docs|server|data)/[\w./-]+)`", text))
     named |= set(re.findall(r"python ((?:benchmarks|docs)/\w+\.py)", text))
     rooms = (
-        r"conversation|compression|planning|strategies|hosts|library|moved|testing|session|store"
+        r"conversation|compression|planning|strategies|hosts|library|testing|session|store"
     )
     inside = set(re.findall(rf"`((?:{rooms})/[\w/]+\.(?:py|md))`", text))
 

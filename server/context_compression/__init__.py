@@ -13,8 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from context_compression.moved import follow_old_paths
-
 if TYPE_CHECKING:
     from context_compression.compression.result import Result
     from context_compression.errors import BudgetTooSmall, ContextCompressionError
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from context_compression.store import Store
     from context_compression.strategies.truncate import truncate_tool_output
     from context_compression.tokens.usage import Usage, count_tokens, usage
-
-follow_old_paths()
 
 __all__ = [
     "BudgetTooSmall",

@@ -21,7 +21,6 @@ from context_compression.display.lists import Limits, Words
 from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
-from context_compression.moved import held_elsewhere
 from context_compression.setting_names import ALIASES, own_name, snake_case, with_own_names
 
 if TYPE_CHECKING:
@@ -345,6 +344,3 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     if "gt" in bounds:
         return f"{message}; for example {getattr(Settings(), name.split('.')[0])}"
     return f"{message}; default: {json.dumps(getattr(Settings(), name.split('.')[0], None))}"
-
-
-__getattr__ = held_elsewhere(__name__)

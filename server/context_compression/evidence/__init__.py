@@ -22,7 +22,3 @@ This package only finds evidence. `planning` and `strategies` choose which evide
     redaction/          secrets, replaced before a text is sent to a model
     grounding.py        items of a summary that do not occur in its source
 """
-
-from context_compression.moved import held_elsewhere
-
-__getattr__ = held_elsewhere(__name__)

@@ -8,7 +8,3 @@ A host's own events and answers are in `hosts/<host>/hooks`. Hooks on a tool res
     host_compaction.py   our work before and after a compaction that the host does itself
     summary_text.py      a history as one text, for hosts that only accept a summary
 """
-
-from context_compression.moved import held_elsewhere
-
-__getattr__ = held_elsewhere(__name__)

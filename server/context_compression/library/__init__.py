@@ -6,7 +6,3 @@ This package chooses between a compression in memory and one through a session. 
     functions.py    `compress`, `acompress`, `should_compress`
     continuing.py   `compress` before each request: continues what the last call returned
 """
-
-from context_compression.moved import held_elsewhere
-
-__getattr__ = held_elsewhere(__name__)

@@ -3,7 +3,6 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from context_compression.moved import held_elsewhere
 from context_compression.session import Session
 
 NEVER = ("*=0",)
@@ -20,6 +19,3 @@ def arriving_whole(session: Session, *, whole: bool = True) -> Generator[None]:
     finally:
         if whole:
             session.settings = session.settings.changed({"offload_at_source": before})
-
-
-__getattr__ = held_elsewhere(__name__)

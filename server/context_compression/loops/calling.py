@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall, is_array, is_object
-from context_compression.moved import held_elsewhere
 
 Tools: TypeAlias = Mapping[str, Callable[..., Any]]
 
@@ -96,6 +95,3 @@ def _content(answer: Any) -> Any:
 
 def _failed(call: ToolCall, error: Exception) -> Ran:
     return Ran(call.id, f"{type(error).__name__}: {error}", failed=True)
-
-
-__getattr__ = held_elsewhere(__name__)

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from context_compression.compression.result import Result
 from context_compression.errors import StoreUnreachable, StoreUnwritable
-from context_compression.moved import held_elsewhere
 from context_compression.session.automatic import AutomaticConversation
 from context_compression.session.by_caller import (
     SummaryAssignment,
@@ -317,6 +316,3 @@ class Session(AutomaticConversation):
             messages: the content of the request, if a host keeps the history; else the view.
         """
         return due(self, self.usage(messages), messages).now
-
-
-__getattr__ = held_elsewhere(__name__)

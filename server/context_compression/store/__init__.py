@@ -43,7 +43,6 @@ their meaning. The store keeps JSON values and does not know strategies or hosts
 A module imports only modules below it; import-linter checks the exact layers.
 """
 
-from context_compression.moved import held_elsewhere
 from context_compression.store.backend import Backend, Events
 from context_compression.store.log import SessionLog
 from context_compression.store.search import Hit, Neighbour, SearchResult
@@ -60,5 +59,3 @@ __all__ = [
     "SessionLog",
     "Store",
 ]
-
-__getattr__ = held_elsewhere(__name__)

@@ -22,7 +22,6 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import InvalidSettings
-from context_compression.moved import held_elsewhere
 from context_compression.settings import Settings
 from context_compression.tokens import (
     Count,
@@ -243,6 +242,3 @@ def usage(
     if counter is None and (anchor := known):
         used = anchored(Counter(model), conversation.messages, anchor)
     return Usage(used, settings.token_budget, *settings.threshold)
-
-
-__getattr__ = held_elsewhere(__name__)

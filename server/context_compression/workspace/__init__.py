@@ -13,10 +13,7 @@ conversation that a caller means; `hosts` answers the calls of agent hosts.
     guard.py            turns an unexpected error into a readable message
 """
 
-from context_compression.moved import held_elsewhere
 from context_compression.workspace.opened import Opened
 from context_compression.workspace.workspace import Workspace
 
 __all__ = ["Opened", "Workspace"]
-
-__getattr__ = held_elsewhere(__name__)

@@ -12,7 +12,3 @@ plugin/                  the plugin: server, hooks, a command, a skill
 status_line.py           a line about the context on its screen
 status_line_setting.py   that line in its settings
 """
-
-from context_compression.moved import held_elsewhere
-
-__getattr__ = held_elsewhere(__name__)

@@ -10,7 +10,3 @@ export.py          a view as a new session that it resumes
 configuration.py   its configuration, and our entry in it
 plugin/            the hooks that are merged into the user's own
 """
-
-from context_compression.moved import held_elsewhere
-
-__getattr__ = held_elsewhere(__name__)

@@ -10,7 +10,3 @@ replacing.py       how a preview replaces a tool result
 configuration.py   its configuration, and our entry in it
 plugin/            the extension with our hooks
 """
-
-from context_compression.moved import held_elsewhere
-
-__getattr__ = held_elsewhere(__name__)

@@ -16,7 +16,3 @@ hooks.py              our answers to its events
 configuration.py      its configuration, and our entry in it
 plugin/               the plugin with our hooks
 """
-
-from context_compression.moved import held_elsewhere
-
-__getattr__ = held_elsewhere(__name__)

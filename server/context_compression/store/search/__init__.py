@@ -29,7 +29,6 @@ from them.
 A module imports only modules below it. The first search imports `sqlite3`.
 """
 
-from context_compression.moved import held_elsewhere
 from context_compression.store.hits import Hit, Neighbour, SearchResult
 from context_compression.store.search.run import Search, SearchScope, search, search_by
 
@@ -42,5 +41,3 @@ __all__ = [
     "search",
     "search_by",
 ]
-
-__getattr__ = held_elsewhere(__name__)
