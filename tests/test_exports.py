@@ -6,8 +6,6 @@ import pkgutil
 import subprocess
 import sys
 
-import pytest
-
 import context_compression
 
 HEAVY = ("anthropic", "anyio", "mcp", "tiktoken")
@@ -32,11 +30,12 @@ def loaded_by(*modules: str) -> list[str]:
     return json.loads(subprocess.check_output([sys.executable, "-c", code], timeout=60))
 
 
-@pytest.mark.parametrize("name", ["context_compression", *MODULES])
-def test_every_public_name_exists(name: str):
-    module = importlib.import_module(name)
-
-    missing = [public for public in getattr(module, "__all__", ()) if not hasattr(module, public)]
+def test_every_module_can_be_imported_and_has_the_names_that_it_lists():
+    missing: list[str] = []
+    for name in ["context_compression", *MODULES]:
+        module = importlib.import_module(name)
+        listed = getattr(module, "__all__", ())
+        missing += [f"{name}.{public}" for public in listed if not hasattr(module, public)]
 
     assert missing == []
 
