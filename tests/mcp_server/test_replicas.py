@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp.types import ResourceTemplateReference
 from mcp_door import ask
-from replicas import Replica, client_of, replicas, token_of, write_tokens
+from replicas import NEWEST, Replica, client_of, replicas, token_of, write_tokens
 
 from context_compression.testing import conversation
 
@@ -177,7 +177,7 @@ async def test_fifty_clients_do_not_notice_that_a_replica_is_killed(
         async def work(number: int) -> None:
             nonlocal calls
             tenant = TENANTS[number % len(TENANTS)]
-            async with client_of(tenant, servers, first=number) as client:
+            async with client_of(tenant, servers, mode=NEWEST, first=number) as client:
                 kept = await ask(client, "context_offload", content=f"of client {number}")
                 calls += 1
                 if calls == 15:

@@ -17,7 +17,7 @@ import httpx2
 import pytest
 from anyio.abc import TaskGroup
 from mcp_door import ask, workspace_in
-from replicas import Replica, client_of, replicas, token_of, write_tokens
+from replicas import NEWEST, Replica, client_of, replicas, token_of, write_tokens
 
 from context_compression import Session
 from context_compression.errors import InvalidSettings
@@ -191,7 +191,7 @@ async def test_a_rolling_restart_loses_no_answer(tmp_path: Path) -> None:
 
     async def work(tenant: str, servers: list[Replica]) -> None:
         while not done.is_set():
-            async with client_of(tenant, servers) as client:
+            async with client_of(tenant, servers, mode=NEWEST) as client:
                 kept = await ask(client, "context_offload", content=f"{tenant} {answered[tenant]}")
                 back = await ask(client, "context_restore", ref=kept.facts["ref"])
             assert f"{tenant} {answered[tenant]}" in back.text

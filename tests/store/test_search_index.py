@@ -17,6 +17,7 @@ from written import squeeze
 
 from context_compression import Session, Store
 from context_compression.store.catalog import Catalog
+from context_compression.store.search import index_file
 from context_compression.testing import conversation
 
 INDEX = "search.sqlite"
@@ -364,6 +365,35 @@ for n in range(15):
         assert child.returncode == 0
     assert finds_all(store)
     assert store.search("number").total == 45
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a file that is open")
+@pytest.mark.parametrize("again", [True, False], ids=["and made again", "and not made again"])
+def test_an_index_removed_by_another_process_during_a_search_is_made_again(
+    store: Store, again: bool
+) -> None:
+    code = """
+from context_compression.store.search.index import Index
+prepare = Index.prepare
+def waiting(index):
+    Index.prepare = prepare
+    print("opened", flush=True)
+    sys.stdin.readline()
+    prepare(index)
+Index.prepare = waiting
+found = store.search("okapi")
+print(found.note, [hit.session for hit in found.hits])
+"""
+    child = start(store, code)
+    assert child.stdout and child.stdout.readline() == "opened\n"
+    index_file.remove(store.folder)
+    if again:
+        assert finds_all(store)
+
+    said, _ = child.communicate("go\n")
+
+    assert said == "None ['texts']\n"
+    assert finds_all(store)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")

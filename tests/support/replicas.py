@@ -21,6 +21,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 SERVER = Path(__file__).parents[2] / "server"
 SHORTEST = "-token-for-tests"
+NEWEST = "2026-07-28"
+"""The protocol as a mode of clients: they ask at once. Others ask first which protocol it is, and
+on a busy machine their late answer to that fails the client when it ends.
+"""
 
 
 def token_of(tenant: str) -> str:
