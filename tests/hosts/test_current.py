@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from codex_rollouts import CodexFolder, id_of, said
 from opencode_database import Host
 from transcripts import FIXTURES, Row, rows_of, written
 
@@ -92,6 +93,18 @@ def test_a_thread_that_is_not_there_says_what_to_configure_and_lists_those_of_th
     (candidate,) = raised.value.candidates
     assert candidate.startswith(f"{other} (written ")
     assert candidate.endswith(": List the two folders.")
+
+
+def test_of_a_thread_of_three_files_the_one_begun_last_is_live(place: Place):
+    codex = CodexFolder(place.home / ".codex", CWD)
+    first = codex.write(id_of(1), [said("user", "A"), said("user", "B"), said("user", "C")])
+    second = codex.write(id_of(2), [said("user", "D")], base=first.base(2), thread=first.id)
+    third = codex.write(id_of(3), [said("user", "E")], base=first.base(3), thread=first.id)
+    codex.write(id_of(4), [said("user", "F")], base=third.base())  # a fork, of another thread
+    os.utime(second.path)
+
+    assert place.find("codex-mcp-client", meta={"threadId": first.thread}) == third.path
+    assert place.find("codex-mcp-client", meta={"threadId": second.id}) == second.path
 
 
 @pytest.mark.parametrize("thread", ["../../secret", "*", "", 7, None])

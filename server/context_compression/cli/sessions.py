@@ -10,7 +10,7 @@ from context_compression.cli.app import Options, as_json
 from context_compression.cli.help import PROGRAM, examples
 from context_compression.cli.json_output import Record
 from context_compression.cli.numbers import remember
-from context_compression.cli.page import Page, Table
+from context_compression.cli.page import Line, Page, Table
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import in_words
@@ -22,6 +22,8 @@ NEWEST = 20
 """How many sessions are listed unless the user asks for more."""
 HEAD = ("", "host", "project", "title", "written", "size", "window", "compacted", "archived")
 LONGEST_TITLE = 40
+INCOMPLETE = "incomplete: "
+"""Before the title of a session of which a part is missing."""
 
 
 @click.command(
@@ -95,6 +97,7 @@ def as_text(listing: Listing, home: Path) -> Page:
         Table([head, *rows], left=4, flexible=(2, 3), one_line=True),
         "",
         *_not_listed(listing),
+        *_not_whole(listing),
         f"`{PROGRAM} status 1` shows more of the first one; compress and export take a number, too",
     ]
 
@@ -113,6 +116,20 @@ def _not_listed(listing: Listing) -> list[str]:
     return [f"not listed: {'; '.join(parts)}"] if parts else []
 
 
+def _not_whole(listing: Listing) -> Page:
+    """A line for each session of which a part is missing, or that cannot be read, with the reason.
+
+    A reason that its row shows as a whole is not repeated.
+    """
+    lines: list[str] = []
+    for number, each in enumerate(listing.sessions, 1):
+        if len(each.problem) > LONGEST_TITLE:
+            lines.append(f"{number} cannot be read: it {each.problem}")
+        elif each.missing:
+            lines.append(f"{number} is incomplete: {' '.join(each.missing)}")
+    return [Line(line, "warning") for line in lines]
+
+
 def _why_none(host: str | None, here: bool) -> list[str]:
     """What to leave out, to find more."""
     given = [*([f"--host {host}"] if host else []), *(["--here"] if here else [])]
@@ -124,7 +141,7 @@ def _cells(each: ListedSession, home: Path, now: float) -> tuple[str, ...]:
     return (
         each.host,
         _project(each.project, home),
-        in_words(each.problem or each.title, LONGEST_TITLE),
+        in_words(f"{INCOMPLETE * bool(each.missing)}{each.problem or each.title}", LONGEST_TITLE),
         _age(now - each.written_at),
         "?" if each.tokens is None else short_number(each.tokens),
         "?" if each.share is None else f"{each.share:.0%}",

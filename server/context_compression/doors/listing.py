@@ -43,6 +43,7 @@ class ListedSession:
         archived: whether our store holds originals of it.
         subagents: how many transcripts of subagents belong to it.
         problem: why it cannot be read; empty if it can.
+        missing: what of it is in no file that could be read, in sentences for the user.
     """
 
     host: str
@@ -57,6 +58,7 @@ class ListedSession:
     archived: bool = False
     subagents: int = 0
     problem: str = ""
+    missing: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -221,6 +223,7 @@ def _with_transcript(
         window=opened.session.settings.token_budget,
         compactions=compactions,
         archived=opened.session.log.exists,
+        missing=[*transcript.missing],
     )
 
 

@@ -30,14 +30,25 @@ LEDGER_TOKENS = 1_500  # tokens of the ledger in the message after a compaction
 CLIPPED = 1_500  # characters of a request or a result in that message
 REFS = 12  # how many refs that message lists, the newest ones
 
-INSTRUCTIONS = """\
+_INSTRUCTIONS = """\
 Keep word for word: what the user asked for and ruled out, names of files and of what was changed \
 in them, commands with their results, errors that are still open, decisions with their reasons.
 Keep refs: a line like [Bash: 9,034 tokens, …; ref 0123456789ab; …] stands for an output that is \
 archived, and context_restore brings it back by its ref. Name each ref that later work may need, \
 with what is behind it.
-The conversation up to here is archived, so leave whole files and outputs out."""
-"""Instructions for the model that writes the host's summary."""
+{archived}, so leave whole files and outputs out."""
+
+
+def instructions(missing: Sequence[str]) -> str:
+    """Instructions for the model that writes the host's summary.
+
+    Args:
+        missing: what of the conversation is in no file, and so not archived, in sentences.
+    """
+    archived = "The conversation up to here is archived"
+    if missing:
+        archived = "What the transcript has of the conversation is archived"
+    return " ".join([_INSTRUCTIONS.format(archived=archived), *missing])
 
 
 def archive_all(session: Session, contexts: Sequence[Transcript]) -> None:

@@ -14,6 +14,7 @@ from context_compression.report.model import Archived, Consumer, Cost, Repeated,
 from context_compression.transcripts.history import OURS, Compaction
 
 LISTED = 5
+LONGEST_WARNING = 2_000  # characters; it may name a file and a command
 LABEL = 11
 """How many columns the names of the parts take."""
 SOURCES = {**TITLES, "messages": "a file of messages", OURS: "a recorded session"}
@@ -32,7 +33,6 @@ def text(report: Report, width: int = 80) -> str:
         report: the facts.
         width: how many columns a line has at most.
     """
-    warnings = (f"{'warning':{LABEL}}{in_words(each)}" for each in report.warnings[:LISTED])
     sections = (
         _head(report, width),
         chain(_now(report), _chart(report, width), _compactions(report)),
@@ -42,7 +42,11 @@ def text(report: Report, width: int = 80) -> str:
             _again(report.repeated, width),
         ),
         chain(
-            _left(report, width), _cost(report.cost), _evidence(report), _health(report), warnings
+            _left(report, width),
+            _cost(report.cost),
+            _evidence(report),
+            _health(report),
+            _warnings(report),
         ),
     )
     fitted = ([fit for line in lines for fit in _fitted(line, width)] for lines in sections)
@@ -54,6 +58,13 @@ def _fitted(line: str, width: int) -> list[str]:
     if cells(line) <= width:
         return [line]
     return wrapped(line, width, hanging=0 if line.startswith(" ") else LABEL)
+
+
+def _warnings(report: Report) -> Iterator[str]:
+    for each in report.warnings[:LISTED]:
+        yield f"{'warning':{LABEL}}{in_words(each, LONGEST_WARNING)}"
+    if more := report.warnings[LISTED:]:
+        yield f"{'':{LABEL}}and {how_many(len(more), 'more warning')}; --json lists all"
 
 
 def _head(report: Report, width: int) -> Iterator[str]:

@@ -6,18 +6,19 @@ context. Its messages are incomplete.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
 from context_compression.transcripts.damaged_lines import row_in
+from context_compression.transcripts.generations import unknown_generation
 from context_compression.transcripts.lines import At, Lines, opened
 from context_compression.transcripts.reading import LOOKED_AT, MAX_BYTES, Writers
 from context_compression.transcripts.rows import Rows
 from context_compression.transcripts.transcript import Row, Transcript, earlier_rows
-from context_compression.transcripts.unpacking import is_packed
+from context_compression.transcripts.unpacking import CHUNK, check_packed, is_packed
 
 LAST_BYTES = (512 * 1024, 8 * 1024 * 1024, 32 * 1024 * 1024)
 """How many bytes at the end of a file are read; more, if fewer do not tell the usage."""
@@ -40,17 +41,18 @@ class Ends:
 def read_ends(path: Path, writers: Writers) -> Ends | None:
     """The conversation by the first and last rows of a file.
 
-    `None` if that does not tell its size, or spares nothing: the conversation is small, or packed,
-    or no host recognises its first rows, or its last rows do not tell the usage of a request. One
-    of more than 64 MB is never read as a whole for this; its usage may be missing.
+    `None` if that does not tell its size, or spares nothing: the conversation is small, or no host
+    recognises its first rows, or its last rows do not tell the usage of a request. One of more than
+    64 MB is never read as a whole for this; its usage may be missing.
 
     Raises:
         TranscriptError: there is no such file, or it cannot be read.
     """
     ends: Ends | None = None
     with opened(path, MAX_BYTES) as stream:
-        size = path.stat().st_size
-        if is_packed(stream):
+        packed = is_packed(stream)
+        size = check_packed(stream, path, MAX_BYTES) if packed else path.stat().st_size
+        if packed and size <= 2 * LAST_BYTES[-1]:
             return None
         rows = iter(Rows(Lines(stream, path, MAX_BYTES)))
         first = list(islice(rows, LOOKED_AT))
@@ -59,7 +61,12 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
             return None
         earlier = earlier_rows(host, (row for row, _ in first), path)
         files = [*(earlier.ends if earlier else ()), (path, None)]
-        whole, after_first = sum(map(_bytes, files)), stream.tell()
+        whole = size + sum(map(_bytes, files[:-1]))
+        missing = [
+            *unknown_generation(host, (row for row, _ in first)),
+            *(earlier.missing_at_a_glance() if earlier else ()),
+        ]
+        after_first = stream.tell()
 
         def load(at: At) -> Row:
             stream.seek(at.offset)
@@ -74,7 +81,8 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
             reader = host.reader()
             for row, at in chain(first, rows if goes_on else _last(stream, path, size - last)):
                 reader.add(row, at)
-            ends = Ends(reader.transcript(path, load), files)
+            transcript = reader.transcript(path, load)
+            ends = Ends(replace(transcript, missing=[*missing, *transcript.missing]), files)
             if ends.transcript.usage and ends.transcript.usage[1]:
                 return ends
             if goes_on:
@@ -104,14 +112,28 @@ def how_often(marks: Iterable[bytes], path: Path, stop: int | None = None) -> in
     Raises:
         TranscriptError: there is no such file, or it cannot be read.
     """
-    patterns = [re.compile(re.escape(mark)) for mark in marks]
     with opened(path, MAX_BYTES) as stream:
         if is_packed(stream):
-            return _count(patterns, stream.read(stop or -1), stop)
+            return _count_unpacked([*marks], stream, path, stop)
         with mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
-            return _count(patterns, data, stop)
+            return _count(marks, data, len(data) if stop is None else stop)
 
 
-def _count(patterns: Iterable[re.Pattern[bytes]], data: bytes | mmap, stop: int | None) -> int:
-    end = len(data) if stop is None else stop
-    return sum(1 for pattern in patterns for _ in pattern.finditer(data, 0, end))
+def _count(marks: Iterable[bytes], data: bytes | mmap, stop: int, counted: int = 0) -> int:
+    """How often marks are in data before `stop`; not those that end in the part counted before."""
+    patterns = [re.compile(re.escape(mark)) for mark in marks]
+    found = (each for pattern in patterns for each in pattern.finditer(data, 0, stop))
+    return sum(each.end() > counted for each in found)
+
+
+def _count_unpacked(marks: Sequence[bytes], stream: BinaryIO, path: Path, stop: int | None) -> int:
+    """How often marks are in what a packed file holds, which is never held as a whole."""
+    end = check_packed(stream, path, MAX_BYTES)
+    end = end if stop is None else min(stop, end)
+    longest = max(map(len, marks), default=0)
+    count, data = 0, b""
+    while (left := end - stream.tell()) > 0:
+        kept = data[max(0, len(data) - longest) :]
+        data = kept + stream.read(min(left, CHUNK))
+        count += _count(marks, data, len(data), len(kept))
+    return count

@@ -32,7 +32,7 @@ from context_compression.transcripts.transcript import (
     earlier_rows,
     id_from_name,
 )
-from context_compression.transcripts.unpacking import check_packed, is_packed
+from context_compression.transcripts.unpacking import PACKED_NAMES, check_packed, is_packed
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """The most bytes of a file that is read row by row; for one JSON value it is `LONGEST`."""
@@ -155,6 +155,11 @@ class FileReading:
     def _from_start(self, stream: BinaryIO) -> Transcript:
         lines = self._lines_from_the_start(stream)
         taken = list(islice(lines, 2))
+        if not taken and (lines.cut_off or self.path.suffix in PACKED_NAMES):
+            raise TranscriptError(
+                f"{self.path} is damaged: it is packed, and cut off before the end of its first "
+                "row, so that nothing of it can be read. Pass another copy of it."
+            )
         if not taken:
             empty = ["The file is empty."]
             return Transcript(
@@ -177,6 +182,8 @@ class FileReading:
         what = "is not JSON, or not all of it is there"
         if not data.strip(BLANK):
             what = "is binary, or a crash has left nothing but NUL bytes of it"
+        elif self.path.suffix in PACKED_NAMES and not is_packed(stream):
+            what = "is damaged: its name says that it is packed, and what it holds does not"
         raise TranscriptError(f"{self.path} {what}. {EXPECTED}")
 
     def _lines_from_the_start(self, stream: BinaryIO) -> Lines:

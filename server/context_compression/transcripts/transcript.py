@@ -140,6 +140,10 @@ class EarlierRows(Protocol):
         """The files, and the byte before which the rows of each end; `None` for the file's end."""
         ...
 
+    def missing_at_a_glance(self) -> Sequence[str]:
+        """What is missing, as far as it can be told without reading the rows."""
+        ...
+
     def rows(self, max_bytes: int) -> Iterator[tuple[Row, At]]:
         """The rows, the oldest first; their places are below zero."""
         ...

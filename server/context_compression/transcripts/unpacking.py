@@ -18,6 +18,7 @@ from context_compression.errors import TranscriptError
 
 GZIP = b"\x1f\x8b"
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
+PACKED_NAMES = (".gz", ".zst")
 MAX_UNPACKED = 512 * 1024 * 1024
 """Bytes that a packed file may hold: more than any session seen so far, unpacked in a second."""
 ALWAYS_READ = 32 * 1024 * 1024
@@ -56,8 +57,8 @@ def damages() -> tuple[type[Exception], ...]:
     return (zlib.error, loaded.ZstdError) if loaded else (zlib.error,)
 
 
-def check_packed(stream: BinaryIO, path: Path, max_bytes: int) -> None:
-    """Unpack a file to measure it, and rewind the stream; nothing is kept.
+def check_packed(stream: BinaryIO, path: Path, max_bytes: int) -> int:
+    """Unpack a file to measure it, and rewind the stream; the bytes that it holds.
 
     A damaged file passes, because the reader can still use the part before the damage.
 
@@ -79,6 +80,7 @@ def check_packed(stream: BinaryIO, path: Path, max_bytes: int) -> None:
                     path, f"{size_so_far}; at most {MAX_RATIO} times as many are read"
                 )
     stream.seek(0)
+    return size
 
 
 def _zstandard(path: Path) -> Any:

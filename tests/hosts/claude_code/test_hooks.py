@@ -16,7 +16,7 @@ from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import is_object
 from context_compression.conversation.refs import ref_of
-from context_compression.hooks.host_compaction import INSTRUCTIONS
+from context_compression.hooks.host_compaction import instructions
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
 from context_compression.testing import conversation, log, summary_about
@@ -781,7 +781,7 @@ async def test_a_host_without_function_hooks_is_told_what_its_summary_must_keep(
 
     before = await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
 
-    assert json.loads(answer_of(before).text) == {"systemMessage": INSTRUCTIONS}
+    assert json.loads(answer_of(before).text) == {"systemMessage": instructions(())}
     state = Session(workspace.store, SESSION).state()
     assert state.refs
     assert not state.compressions, "the view is the host's own"

@@ -42,7 +42,10 @@ def find_current(caller: Caller) -> Path:
     if not isinstance(thread, str) or not re.fullmatch(r"[A-Za-z0-9-]+", thread):
         return transcript_of_call(caller, rollouts_here)
     folder = home_folder(caller.environ, caller.home)
-    if found := by_thread(rollouts(folder, thread)).get(thread):
+    named = [*rollouts(folder, thread)]
+    if found := by_thread(named).get(thread):
+        return newest(found).path
+    if found := [each for each in named if each.id == thread]:  # a file of a thread
         return newest(found).path
     raise uncertain(
         caller,

@@ -65,11 +65,17 @@ def _reading(workspace: Workspace, event: Mapping[str, Any]) -> FileReading | No
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Archive the conversation while the transcript still has it. Codex takes no instructions."""
-    if reading := _reading(workspace, event):
-        contexts = contexts_of(reading)
-        archive_all(workspace.of(contexts[-1]).session, contexts)
-    return {}
+    """Archive the conversation while the transcript still has it. Codex takes no instructions.
+
+    The user sees what of it is in no file, and so is not archived.
+    """
+    reading = _reading(workspace, event)
+    if reading is None:
+        return {}
+    contexts = contexts_of(reading)
+    archive_all(workspace.of(contexts[-1]).session, contexts)
+    missing = " ".join(contexts[-1].missing)
+    return {"systemMessage": f"archived, but not all of it: {missing}"} if missing else {}
 
 
 def _shown(response: Any) -> str | None:

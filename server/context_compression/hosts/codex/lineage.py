@@ -51,6 +51,14 @@ class Part:
             return number < self.ordinal
         return self.offset is None or at.offset < self.offset
 
+    def is_cut_off(self) -> bool:
+        """Whether a file that is not packed ends before the rows of this part do."""
+        try:
+            size = self.path.stat().st_size
+        except OSError:
+            return True
+        return self.path.suffix == ".jsonl" and self.offset is not None and size < self.offset
+
 
 @dataclass
 class Earlier:
@@ -71,6 +79,10 @@ class Earlier:
         """The files, and where the rows of each end."""
         return [(part.path, part.offset) for part in self.parts]
 
+    def missing_at_a_glance(self) -> list[str]:
+        """What is missing, as far as the sizes of the files tell it; no row is read."""
+        return [*self.missing, *(_shorter(part) for part in self.parts if part.is_cut_off())]
+
     def rows(self, max_bytes: int) -> Iterator[tuple[Row, At]]:
         """The rows, with places before those of the rollout itself: below zero."""
         for number, part in enumerate(self.parts):
@@ -81,7 +93,7 @@ class Earlier:
                     yield row, At(first + at.offset, at.length)
 
     def _of(self, part: Part, max_bytes: int) -> Iterator[tuple[Row, At]]:
-        newest: Any = None
+        newest, end = None, 0
         try:
             with opened(part.path, max(max_bytes, 0)) as stream:
                 if is_packed(stream):
@@ -92,17 +104,20 @@ class Earlier:
                         break
                     if newest is None and part is self.parts[0]:
                         self._check_beginning(row, part)
-                    newest = row.get("ordinal", newest)
+                    newest, end = row.get("ordinal", newest), at.offset + at.length
                     yield row, at
         except TranscriptError as error:
             self.missing.append(f"The conversation begins in a file that cannot be read: {error}")
             return
         self.warnings += [f"In {part.path.name}: {warning}" for warning in rows.warnings]
-        if isinstance(newest, int) and part.ordinal is not None and newest < part.ordinal - 1:
-            self.missing.append(
-                f"The conversation goes on from row {part.ordinal} of {part.path.name}, which now "
-                f"ends at row {newest}; what was between them is missing."
-            )
+        if isinstance(newest, int) and part.ordinal is not None:
+            if newest < part.ordinal - 1:
+                self.missing.append(
+                    f"The conversation goes on from row {part.ordinal} of {part.path.name}, which "
+                    f"now ends at row {newest}; what was between them is missing."
+                )
+        elif not end or (part.offset is not None and end < part.offset):
+            self.missing.append(_shorter(part))
 
     def _check_beginning(self, row: Row, part: Part) -> None:
         """Whether the oldest file that was found begins a conversation."""
@@ -165,6 +180,14 @@ def _lineage(about: Mapping[str, Any], path: Path) -> Earlier:
         parts.append(Part(found.path, ordinal, offset))
         about, path = meta(found.path), found.path
     return Earlier(parts[::-1], missing)
+
+
+def _shorter(part: Part) -> str:
+    whole = "another row" if part.offset is None else f"byte {part.offset:,}"
+    return (
+        f"The conversation goes on from {whole} of {part.path.name}, which is damaged or cut off "
+        "before; what was between them is missing."
+    )
 
 
 def _not_found(id: str, path: Path) -> str:

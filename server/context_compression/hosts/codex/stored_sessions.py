@@ -22,8 +22,9 @@ def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversati
 
 
 def is_of(session: CandidateConversation, project: Path) -> bool:
-    """Whether a thread works in a folder."""
-    return string(meta(session.path), "cwd") == str(project)
+    """Whether a thread works in a folder; also if its file cannot be unpacked to see it."""
+    about = meta(session.path)
+    return string(about, "cwd") == str(project) or (not about and session.path.suffix == ".zst")
 
 
 def is_subagent(session: CandidateConversation) -> bool:

@@ -25,7 +25,7 @@ from context_compression.conversation.messages import (
     as_object,
     objects,
 )
-from context_compression.hooks.host_compaction import INSTRUCTIONS, archive_all
+from context_compression.hooks.host_compaction import archive_all, instructions
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hosts.opencode.about import database_file
 from context_compression.hosts.opencode.context import Context
@@ -74,7 +74,8 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
         database = database_file(workspace.environ, workspace.home)
         contexts = contexts_of(SessionReading(database, session))
         archive_all(workspace.of(contexts[-1]).session, contexts)
-    return INSTRUCTIONS
+        return instructions(contexts[-1].missing)
+    return instructions(())
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from context_compression.conversation.formats import parse
 from context_compression.display.plurals import short_number
 from context_compression.evidence.host_cuts import cut_by_host
 from context_compression.hooks.host_compaction import (
-    INSTRUCTIONS,
     answer_after_compaction,
     archive_all,
+    instructions,
 )
 from context_compression.hooks.named_size import NamedSize, named_size
 from context_compression.hosts.claude_code.about import TITLE
@@ -73,9 +73,10 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
         asked = named_size(words) if by_user else NamedSize(focus=words)
         summarizer = workspace.summarizer(settings)
         answer = await _Compaction(opened, transcript, asked, by_user).answer(handles, summarizer)
-    if answer is None:
-        await in_thread(partial(_archived, workspace, path))
-    return answer or {"instructions": INSTRUCTIONS}
+    if answer is not None:
+        return answer
+    missing = await in_thread(partial(_archived, workspace, path))
+    return {"instructions": instructions(missing)}
 
 
 class _Compaction:
@@ -162,8 +163,9 @@ def announced(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     path = where(workspace, event).transcript
     if path is None:
         return {}
-    _archived(workspace, path)
-    return {"systemMessage": INSTRUCTIONS}  # the host adds it to its prompt (seen in 2.1.332)
+    missing = _archived(workspace, path)
+    # the host adds it to its prompt (seen in 2.1.332)
+    return {"systemMessage": instructions(missing)}
 
 
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,8 +183,12 @@ def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     )
 
 
-def _archived(workspace: Workspace, path: Path) -> None:
-    """Archive all of a conversation: before each compaction, now, and outputs saved to files."""
+def _archived(workspace: Workspace, path: Path) -> Sequence[str]:
+    """Archive all of a conversation: before each compaction, now, and outputs saved to files.
+
+    Returns:
+        What of it is in no file, as in `Transcript.missing`.
+    """
     contexts = contexts_of(reading_of(path, whole=True))
     session = workspace.of(contexts[-1]).session
     archive_all(session, contexts)
@@ -192,6 +198,7 @@ def _archived(workspace: Workspace, path: Path) -> None:
     for saved in sorted(cuts):
         if (text := saved_text(saved, folder)) is not None:
             session.offload(text, what=f"output in {Path(saved).name}, which the host cut")
+    return contexts[-1].missing
 
 
 def _written(path: Path, newest: str) -> Transcript:
