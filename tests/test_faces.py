@@ -1,0 +1,136 @@
+"""What other programs see of an answer: the tools, the keys of their facts, and those of `--json`.
+
+The snapshots lie in `fixtures/faces`; `pytest tests/test_faces.py --inline-snapshot=fix` writes
+them anew. Whoever does that has changed a promise, and says so in `CHANGELOG.md`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from inline_snapshot import external_file
+from mcp import Client
+from mcp_door import ask, connected, workspace_in, write_messages, write_transcript
+
+from context_compression.cli import main
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.testing import conversation
+
+REF = re.compile(r"[0-9a-f]{12}")
+
+
+def keys(value: Any, before: str = "") -> Iterator[str]:
+    """The paths of all keys in a JSON value: `refs.<ref>.what`, `steps[].name`."""
+    if is_object(value):
+        for key, inner in value.items():
+            path = f"{before}.{'<ref>' if REF.fullmatch(key) else key}".removeprefix(".")
+            yield path
+            yield from keys(inner, path)
+    elif is_array(value):
+        for inner in value:
+            yield from keys(inner, f"{before}[]")
+
+
+def all_keys(value: Any) -> list[str]:
+    return sorted(set(keys(value)))
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> Any:
+    async with connected(workspace_in(tmp_path)) as client:
+        yield client
+
+
+@pytest.mark.anyio
+async def test_the_tools_are_listed_as_before(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+
+    listed = [tool.model_dump(mode="json", exclude_none=True) for tool in tools]
+
+    assert listed == external_file("fixtures/faces/tools.json")
+
+
+@pytest.mark.anyio
+async def test_the_facts_of_the_tools_have_the_keys_that_they_had(
+    client: Client, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    talk = conversation(10)
+    transcript = str(write_transcript(project / "t.jsonl", talk, session="s-1"))
+    file = str(write_messages(project / "talk.json", talk))
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "status of messages": ("context_status", {"messages": talk}),
+        "compress messages": ("context_compress", {"messages": talk, "target_tokens": 9_000}),
+        "preview": ("context_compress", {"conversation": transcript, "dry_run": True}),
+        "ask for a summary": (
+            "context_compress", {"conversation": transcript, "strategy": "summarize"},
+        ),
+        "compress": ("context_compress", {"conversation": transcript, "target_tokens": 9_000}),
+        "status": ("context_status", {"conversation": transcript}),
+        "status in detail": (
+            "context_status", {"conversation": transcript, "response_format": "detailed"},
+        ),
+        "undo": ("context_compress", {"conversation": transcript, "undo": True}),
+        "offload results": ("context_offload", {"conversation": file, "min_tokens": 300}),
+        "offload a text": ("context_offload", {"content": "a text\n" * 50}),
+        "offload a file": ("context_offload", {"path": "talk.json"}),
+        "settings": ("context_config", {}),
+        "change a setting": ("context_config", {"keep_recent": 5}),
+        "summaries": ("context_summary", {}),
+    }  # fmt: skip
+    found: dict[str, list[str]] = {}
+
+    for name, (tool, arguments) in calls.items():
+        found[name] = all_keys((await ask(client, tool, **arguments)).facts)
+    search = await ask(client, "context_restore", query="the")
+    found["search"] = all_keys(search.facts)
+    ref = REF.search(search.text)
+    assert ref
+    found["restore"] = all_keys((await ask(client, "context_restore", ref=ref[0])).facts)
+
+    assert found == external_file("fixtures/faces/facts.json")
+
+
+def test_the_json_of_the_commands_has_the_keys_that_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one process: the commands share nothing but the store."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    talk = conversation(10)
+    write_messages(tmp_path / "chat.json", talk)
+    write_transcript(tmp_path / "t.jsonl", talk, session="s-1", charged=30_000)
+    commands = {
+        "status": "status chat.json",
+        "status of a transcript": "status t.jsonl",
+        "compress": "compress chat.json --target-tokens 9000",
+        "compress a transcript": "compress t.jsonl --target-tokens 9000",
+        "preview": "compress t.jsonl --target-tokens 5000 --dry-run",
+        "report": "report t.jsonl",
+        "sessions": "sessions",
+        "summaries": "summaries",
+        "archive": "archive",
+        "config": "config",
+        "search": "restore --query the",
+        "doctor": "doctor",
+        "archive prune": "archive prune --older-than 1d --yes",
+        "archive delete": "archive delete s-1 --yes",
+    }
+    found: dict[str, list[str]] = {}
+
+    for name, words in commands.items():
+        done = CliRunner().invoke(main, [*words.split(), "--json"])
+        assert done.exit_code in (0, 1), (name, done.output)
+        found[name] = all_keys(json.loads(done.stdout))
+        if name == "search":
+            ref = REF.search(done.stdout)
+            assert ref
+            one = CliRunner().invoke(main, ["restore", ref[0], "--json"])
+            found["restore"] = all_keys(json.loads(one.stdout))
+
+    assert found == external_file("fixtures/faces/json.json")
