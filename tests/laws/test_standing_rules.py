@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_door import Ask, Door, every_door, holds
 from generated import DIALECTS, Messages
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from talks import in_dialect
 from tasks import FORGED, LIARS, SPOKEN
 
 from context_compression import BudgetTooSmall, Result, Settings, compress, count_tokens
@@ -83,8 +85,8 @@ def minimum(messages: Messages, target: int = 1, **options: Any) -> BudgetTooSma
     return refused.value
 
 
-def text_of(result: Result) -> str:
-    return json.dumps(result.messages, ensure_ascii=False)
+def text_of(messages: Sequence[Any]) -> str:
+    return json.dumps(messages, ensure_ascii=False)
 
 
 def run(messages: Messages, strategy: str, target: int) -> Result:
@@ -106,9 +108,23 @@ def test_a_view_at_or_above_the_minimum_size_holds_each_sure_rule(
 
     result = run(messages, strategy, floor + int(share * (total - floor)))
 
-    assert [rule for rule in talk.rules if rule not in text_of(result)] == []
+    assert [rule for rule in talk.rules if rule not in text_of(result.messages)] == []
     if strategy in ("auto", "extract"):
         assert result.target_met
+
+
+@every_door
+def test_behind_every_door_a_view_at_the_minimum_size_holds_each_sure_rule(door: Door) -> None:
+    def law(door: Door, said: tuple[Dialect, Ruled], data: st.DataObject) -> None:
+        dialect, talk = said
+        small = {"token_budget": data.draw(st.sampled_from((6_000, 12_000)))}
+        asked = Ask(tokens=1, settings=small)
+
+        for request in door.requests((dialect, in_dialect(talk.messages, dialect)), asked):
+            known, shown = text_of(request.history), text_of(request.view)
+            assert [rule for rule in talk.rules if rule in known and rule not in shown] == []
+
+    holds(door, lambda dialects: st.tuples(st.sampled_from(dialects), ruled), law)
 
 
 DOUBTFUL = (
@@ -133,7 +149,7 @@ def test_just_above_the_minimum_size_each_rule_stands_and_what_has_no_room_is_na
 
     result = run(messages, strategy, target)
 
-    shown = text_of(result)
+    shown = text_of(result.messages)
     constraints = result.loss["constraints"]
     missing = result.missing_rules
     assert [rule for rule in talk.rules if rule not in shown] == []
@@ -170,7 +186,7 @@ def test_the_minimum_size_names_the_rules_among_its_parts() -> None:
 
     assert refused.parts["the user's rules"] > count_tokens([{"role": "user", "content": rule}])
     assert "the user's rules" in str(refused)
-    assert rule in text_of(compress(messages, target_tokens=refused.floor_tokens))
+    assert rule in text_of(compress(messages, target_tokens=refused.floor_tokens).messages)
 
 
 def test_rules_beyond_their_share_of_the_window_are_not_part_of_the_minimum_size() -> None:
@@ -188,7 +204,7 @@ def test_rules_beyond_their_share_of_the_window_are_not_part_of_the_minimum_size
         settings={"token_budget": window},
     )  # fmt: skip
 
-    held = [n for n, rule in enumerate(rules) if rule in text_of(result)]
+    held = [n for n, rule in enumerate(rules) if rule in text_of(result.messages)]
     assert refused.parts["the user's rules"] <= 1.5 * RULES_SHARE * window
     assert held and held == [*range(held[0], 400)], "the newest come first"
 
@@ -297,7 +313,7 @@ def test_no_flood_of_other_rules_pushes_out_what_was_typed(
             settings={"token_budget": 6_000},
         )  # fmt: skip
 
-        assert rule in text_of(result), strategy
+        assert rule in text_of(result.messages), strategy
 
 
 @given(
