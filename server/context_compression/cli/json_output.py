@@ -10,6 +10,7 @@ from typing import Any
 from context_compression.compression.forecast import Forecast
 from context_compression.compression.result import Result
 from context_compression.conversation.system_prompt import summary_in
+from context_compression.hosts.compaction_words import due_words
 from context_compression.session import Session, Status
 from context_compression.store import Store
 from context_compression.tokens import Counter
@@ -102,7 +103,10 @@ def status(opened: Opened, status: Status) -> Record:
         "remaining": usage.remaining,
         "compression_due": status.due.now,
         "due_from_tokens": usage.threshold_tokens,
-        "compression_is": status.due.reason,
+        "compression_is": due_words(
+            status.due.reason, usage.threshold_tokens, opened.host, opened.compacts_at
+        ),
+        "host_compacts_at_tokens": opened.compacts_at or None,
         "messages": status.messages,
         "messages_recorded": status.messages_recorded,
         "messages_compressed": status.messages_compressed,

@@ -12,7 +12,7 @@ from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
-from context_compression.hosts.compaction_words import in_words, next_request
+from context_compression.hosts.compaction_words import due_words, in_words, next_request
 from context_compression.session import Status
 from context_compression.settings import Settings
 from context_compression.workspace import Opened
@@ -165,7 +165,7 @@ def status(opened: Opened, status: Status) -> Page:
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
         *filter(None, [next_request(usage.used_tokens - beside, beside, opened.host)]),
         *([MAKES_ROOM] if status.due.now else []),
-        status.due.reason,
+        due_words(status.due.reason, usage.threshold_tokens, opened.host, opened.compacts_at),
         "",
         Table([("kind", "tokens", ""), *kinds]),
         "",

@@ -105,11 +105,11 @@ class Conversations:
     def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
         """A session, with what its log records about the program that keeps its conversation."""
         origin = Session(self._store, id).state().origin
-        settings = self.workspace.settings_in(origin, settings, model)
+        settings, compacts_at = self.workspace.settings_in(origin, settings, model)
         model = model or origin.get("model")
         session = Session(self._store, id, settings=settings, model=model, summarizer=None)
         session.origin = lambda: origin
-        return Opened(session, recorded_beside=origin.get("beside", 0))
+        return Opened(session, recorded_beside=origin.get("beside", 0), compacts_at=compacts_at)
 
     def _kept_by_host(self, name: str) -> Path | None:
         """The host's own file of a session on this machine, by the session's id or its beginning.

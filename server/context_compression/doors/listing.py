@@ -209,6 +209,10 @@ def _with_transcript(
         counted = sum(how_often(marks, *file) for file in ends.files)
         compactions = max(len(transcript.compactions), counted) if marks else None
     opened = conversations.workspace.of(transcript)
+    if ends is not None:
+        window = opened.session.settings.token_budget
+        if largest := host.largest_use(about.path, transcript.model, window):
+            opened = conversations.workspace.of(replace(transcript, largest=largest))
     title = about.title or transcript.title
     if not title:
         words = first_words(parse(transcript.messages).messages)

@@ -42,6 +42,25 @@ def next_request(conversation: int, beside: int, host: str) -> str:
     return "{} conversation + {} of {of} = {} next request".format(*sizes, of=of)
 
 
+def due_words(reason: str, due_from: int, host: str, compacts_at: int) -> str:
+    """Why a compression is or is not due, with the point at which the host itself compacts.
+
+    `due from 167,000 tokens on: 83.5 % of 200,000, where Claude Code compacts`.
+
+    Args:
+        reason: as in `Due`.
+        due_from: the number of tokens from which on a compression is due.
+        host: its name, as in `Transcript`.
+        compacts_at: the size at which the host itself compacts, in tokens; 0 if none is known.
+    """
+    if not compacts_at:
+        return reason
+    title = TITLES.get(host, host)
+    if due_from == compacts_at:
+        return f"{reason}, where {title} compacts"
+    return f"{reason}; {title} compacts at {compacts_at:,}"
+
+
 def _by(compactions: Sequence[Compaction]) -> str:
     counts = Counter(compaction.by for compaction in compactions)
     parts = [f"{times(n)} by {TITLES.get(by, by)}" for by, n in counts.items()]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from context_compression.transcripts.history import Compaction
+from context_compression.transcripts.limits import LargestUse
 
 
 class CompactionLog:
@@ -10,6 +11,7 @@ class CompactionLog:
 
     def __init__(self) -> None:
         self.compactions: list[Compaction] = []
+        self.largest = LargestUse()
         self._size: int | None = None  # of the newest request with its answer
 
     def add(self, compaction: Compaction) -> None:
@@ -19,9 +21,10 @@ class CompactionLog:
         self.compactions.append(compaction)
         self._size = None
 
-    def answered(self, input_tokens: int, output_tokens: int) -> None:
+    def answered(self, input_tokens: int, output_tokens: int, model: str | None = "") -> None:
         """Add a request. The first after a compaction tells the size after it, if nobody did."""
         self.measured(input_tokens)
+        self.largest.add(input_tokens, model)
         self._size = input_tokens + output_tokens
 
     def measured(self, tokens: int) -> None:

@@ -22,6 +22,8 @@ class HostSessions:
         compaction_marks: bytes that are in the row of each compaction, and in no other row; empty
             if there are none.
         is_subagent: whether a session is a subagent's; reads at most one line.
+        largest_use: tokens of the largest request in the whole transcript of a session, if a model
+            answered one that is larger than a window, else 0; few of its rows are parsed.
     """
 
     name: str
@@ -31,3 +33,4 @@ class HostSessions:
     compaction_marks: Sequence[bytes] = ()
     subagents: Callable[[CandidateConversation], int] = lambda session: 0
     is_subagent: Callable[[CandidateConversation], bool] = lambda session: False
+    largest_use: Callable[[Path, str | None, int], int] = lambda path, model, window: 0

@@ -5,8 +5,9 @@ Claude Code's status line reads this file by its path, so it imports the standar
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -14,13 +15,26 @@ FOR_SUMMARY, KEPT_FREE = 20_000, 13_000
 """Tokens of the window that Claude Code keeps free: it compacts at 167,000 of 200,000."""
 SMALLEST_WINDOW = 100_000
 """The smallest window that the user can set for compactions; Claude Code raises smaller ones."""
+WITHOUT_MILLION = 200_000
+"""The window of Claude's models where the user switched the one of a million off."""
 NEVER_COMPACTS = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
+YES = ("1", "true", "yes", "on")
 SWITCHED_OFF = re.compile(rb'"autoCompactEnabled"\s*:\s*false')
+TOLD_IN = (b'"env"', b'"autoCompactWindow"', b'"model"')
+MILLION = "[1m]"
+"""The end of a model's name with which the user asks for a window of a million tokens."""
 LARGEST_SETTINGS = 10_000_000  # bytes; Claude Code's own file holds the history of prompts
 LARGEST_NUMBER = 10**9  # of tokens; more would be no size
-MOST_DIGITS = 9  # of a number among the environment variables
+SIZE = re.compile(r"([0-9]{1,400}(?:\.[0-9]{0,400})?)([km]?)", re.IGNORECASE | re.ASCII)
+UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 SIZES = (200_000, 1_000_000, 2_000_000, 10_000_000)
 """Windows of models, in tokens."""
+SURELY_SENT = 1.2
+"""From which share of a window on a size that a host tells of a compaction shows a larger window:
+such a size may hold an estimate of results that no request ever sent."""
+DATED = re.compile(r"-20\d{6}$")
+USAGE, BEFORE = b'"usage":', b'"preTokens":'
+PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class Limits(NamedTuple):
@@ -30,51 +44,217 @@ class Limits(NamedTuple):
     compacts_at: int = 0
 
 
-def holding(window: int, used: int) -> int:
-    """The window if it holds a request of `used` tokens that was answered, else the next larger."""
+def holding(window: int, used: int, told: int = 0) -> int:
+    """The window if it holds what was sent, else the next larger one.
+
+    Args:
+        window: the assumed one.
+        used: tokens of the largest request that was answered.
+        told: tokens of the largest context that the host says it compacted.
+    """
+    used = max(used, told if told > SURELY_SENT * window else 0)
     return window if used <= window else next((size for size in SIZES if size >= used), used)
 
 
-def limits_of(host: str, window: int, environ: Mapping[str, str], home: Path) -> Limits:
+def plain_name(model: str | None) -> str:
+    """The name of a model without its date and without the window that was asked for.
+
+    `claude-sonnet-4-5-20250929[1m]` -> `claude-sonnet-4-5`.
+    """
+    return DATED.sub("", (model or "").lower().removesuffix(MILLION))
+
+
+class LargestUse:
+    """The largest requests of a conversation, before its compactions too, by their model.
+
+    Another model's requests say nothing about the window of the one that answers now.
+    """
+
+    def __init__(self) -> None:
+        self.newest: str | None = None
+        """The name of the model that answered last, before a compaction too."""
+        self._used: dict[str, int] = {}
+
+    def add(self, tokens: int, model: str | None = "") -> None:
+        """Add a request that was answered; with an empty name, by a model that is not known."""
+        self.newest = model or self.newest
+        name = plain_name(model)
+        self._used[name] = max(self._used.get(name, 0), tokens)
+
+    def of(self, model: str | None) -> int:
+        """Tokens of the largest request of a model, or of one that is not known."""
+        names = {plain_name(model), ""} if model else self._used.keys()
+        return max((self._used.get(name, 0) for name in names), default=0)
+
+
+def limits_of(
+    host: str,
+    window: int,
+    environ: Mapping[str, str],
+    home: Path,
+    model: str | None = None,
+    project: Path | None = None,
+) -> Limits:
     """The limits of a host for a model with this window; `host` as in `Transcript`."""
-    return of_claude_code(window, environ, home) if host == "claude-code" else Limits(window)
+    if host != "claude-code":
+        return Limits(window)
+    return of_claude_code(window, environ, home, model, project)
 
 
-def of_claude_code(window: int, environ: Mapping[str, str], home: Path) -> Limits:
-    """Claude Code's own rule, with the variables that change it (seen in version 2.1.329).
+def of_claude_code(
+    window: int,
+    environ: Mapping[str, str],
+    home: Path,
+    model: str | None = None,
+    project: Path | None = None,
+) -> Limits:
+    """Claude Code's own rule, with the variables and settings that change it (seen in 2.1.329).
 
-    It also takes variables from `env` in the user's settings.
+    It also takes variables from `env` in the settings of the user and of the project.
     """
     folder = environ.get("CLAUDE_CONFIG_DIR")
     config = _bytes(Path(folder or home) / ".claude.json")
-    settings = _bytes(Path(folder or home / ".claude") / "settings.json")
-    environ = {**_environ_in(settings), **environ}
-    if chosen := number(environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")):
+    files = [Path(folder or home / ".claude") / "settings.json"]
+    if project is not None:
+        files += [project / ".claude" / name for name in ("settings.json", "settings.local.json")]
+    written = [*map(_bytes, files)]
+    settings = [*filter(None, map(_told_in, written))]  # the later ones count before the earlier
+    for each in reversed(settings):
+        environ = {**_texts_in(each.get("env")), **environ}
+    window = _window(window, environ, settings, model)
+    if chosen := _chosen(environ, settings, model):
         window = min(window, max(chosen, SMALLEST_WINDOW))
-    if any(map(environ.get, NEVER_COMPACTS)) or any(map(SWITCHED_OFF.search, (config, settings))):
+    never = any(_is_on(environ.get(name)) for name in NEVER_COMPACTS)
+    if never or any(map(SWITCHED_OFF.search, (config, *written))):
         return Limits(window)
     if window < SMALLEST_WINDOW:
         return Limits(window)  # it names none for so small a window
     usable = window - FOR_SUMMARY
-    percent = number(environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
-    share = usable * percent // 100 if 0 < percent <= 100 else usable
+    percent = _decimal(environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
+    share = int(usable * percent / 100) if 0 < percent <= 100 else usable
     return Limits(window, max(0, min(share, usable - KEPT_FREE)))
 
 
+def _window(
+    window: int,
+    environ: Mapping[str, str],
+    settings: Sequence[Mapping[str, Any]],
+    model: str | None,
+) -> int:
+    """The model's window, as the user chose it or the variables of Claude Code leave or set it."""
+    is_claude = "claude" in (model or "claude").lower()
+    told = number(environ.get("CLAUDE_CODE_MAX_CONTEXT_TOKENS"))
+    if told and (_is_on(environ.get("DISABLE_COMPACT")) or not is_claude):
+        return told
+    without = is_claude and _is_on(environ.get("CLAUDE_CODE_DISABLE_1M_CONTEXT"))
+    if without:
+        return min(window, WITHOUT_MILLION)
+    named = [environ.get("ANTHROPIC_MODEL"), *(each.get("model") for each in reversed(settings))]
+    asked = next((name.lower() for name in named if isinstance(name, str) and name), "")
+    is_asked = asked.endswith(MILLION) and plain_name(asked) in plain_name(model)
+    return max(window, 1_000_000) if is_asked else window
+
+
+def _chosen(
+    environ: Mapping[str, str], settings: Sequence[Mapping[str, Any]], model: str | None
+) -> int:
+    """The window for compactions that the user chose: by variable, or by `/autocompact`."""
+    if chosen := number(environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")):
+        return chosen
+    for each in reversed(settings):
+        by_model = _object(each.get("modelSettings"))
+        named = [about for name, about in by_model.items() if plain_name(name) == plain_name(model)]
+        for about in (*map(_object, named), each):
+            told = about.get("autoCompactWindow")
+            if told == "auto":
+                return 0
+            if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+                return told
+    return 0
+
+
 def number(text: str | None) -> int:
-    """The number in a variable; 0 if it holds none."""
-    if not text or not text.isascii() or not text.isdigit():
+    """The size in a variable, as Claude Code reads it: `200000`, `200k`, `0.5m`; 0 if none is."""
+    found = SIZE.fullmatch((text or "").strip())
+    if not found:
         return 0
-    return int(text) if len(text) <= MOST_DIGITS else LARGEST_NUMBER
+    if not found[2] and "." not in found[1]:
+        return int(found[1]) if len(found[1]) <= 10 else LARGEST_NUMBER
+    return int(min(LARGEST_NUMBER, _decimal(found[1]) * UNITS[found[2].lower()]))
 
 
-def _environ_in(settings: bytes) -> Mapping[str, str]:
-    if b'"env"' not in settings:
-        return {}
-    with suppress(ValueError, RecursionError, AttributeError):
-        given = cast("dict[str, Any]", json.loads(settings)["env"])
-        return {name: value for name, value in given.items() if isinstance(value, str)}
+def largest_use(path: Path, model: str | None, window: int, longest: int | None = None) -> int:
+    """The largest size in a transcript of Claude Code above a window; few rows are parsed.
+
+    Args:
+        path: the transcript.
+        model: whose requests count; `None` for those of any.
+        window: the assumed one; smaller sizes are not looked at.
+        longest: of a longer file, only so many bytes at its end are read.
+
+    Returns:
+        Tokens of the largest request that was answered, or of a much larger context that a
+        compaction replaced; 0 if none is above the window.
+    """
+    largest, told = LargestUse(), 0
+    with suppress(OSError, ValueError):
+        if not path.is_file():  # a pipe might never end
+            return 0
+        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            for row in _rows_above(data, window, max(0, len(data) - (longest or len(data)))):
+                message, compacted = row.get("message"), row.get("compactMetadata")
+                tokens = tokens_of(_object(_object(message).get("usage")))
+                if row.get("type") == "assistant" and not row.get("isSidechain"):
+                    largest.add(tokens, str(_object(message).get("model") or ""))
+                before = _object(compacted).get("preTokens")
+                told = max(told, before if isinstance(before, int) else 0)
+    return max(largest.of(model), told if told > SURELY_SENT * window else 0)
+
+
+def tokens_of(usage: Mapping[str, Any]) -> int:
+    """Tokens of a prompt, cached or not."""
+    parts = (n for part in PROMPT_TOKENS if isinstance(n := usage.get(part), int))
+    return min(LARGEST_NUMBER, sum(n for n in parts if n > 0))
+
+
+def _rows_above(data: mmap, above: int, start: int) -> Iterator[Mapping[str, Any]]:
+    """The rows that tell of more tokens than a number."""
+    digits = re.compile(rb"[0-9]+")
+    for mark in (USAGE, BEFORE):
+        at = data.find(mark, start)
+        while at >= 0:
+            told = data[at : at + 240] if mark == USAGE else data[at : at + 40]
+            if sum(min(int(n[:10]), LARGEST_NUMBER) for n in digits.findall(told)) > above:
+                begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+                with suppress(ValueError, RecursionError):
+                    yield _object(json.loads(data[begin : end if end >= 0 else len(data)]))
+            at = data.find(mark, at + 1)
+
+
+def _is_on(value: str | None) -> bool:
+    return (value or "").strip().lower() in YES
+
+
+def _decimal(text: str | None) -> float:
+    with suppress(ValueError):
+        return float(text or 0)
+    return 0
+
+
+def _told_in(settings: bytes) -> Mapping[str, Any]:
+    """What settings say, if anything in them matters here."""
+    if any(name in settings for name in TOLD_IN):
+        with suppress(ValueError, RecursionError):
+            return _object(json.loads(settings))
     return {}
+
+
+def _texts_in(value: Any) -> Mapping[str, str]:
+    return {name: text for name, text in _object(value).items() if isinstance(text, str)}
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _bytes(path: Path) -> bytes:

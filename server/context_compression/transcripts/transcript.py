@@ -50,6 +50,9 @@ class Transcript:
     answer if the host records its tokens faithfully."""
     window: int | None = None
     """The size of the model's context window in tokens, if the host records it."""
+    largest: int = 0
+    """Tokens of the largest request that the same model answered, before compactions too, as far as
+    it is known."""
     model: str | None = None
     system: Any = None
     """The system prompt, with other texts that the host sent outside the messages."""

@@ -12,7 +12,7 @@ from context_compression.settings import Settings
 from context_compression.tokens import Anchor, Counter, window_of
 from context_compression.tokens.usage import count_tokens
 from context_compression.transcripts.history import OURS
-from context_compression.transcripts.limits import holding, limits_of
+from context_compression.transcripts.limits import LargestUse, holding, limits_of
 from context_compression.transcripts.transcript import Transcript
 
 
@@ -32,6 +32,8 @@ class Opened:
     session: Session
     transcript: Transcript | None = None
     recorded_beside: int = 0
+    compacts_at: int = 0
+    """The size at which the host itself compacts, in tokens; 0 if it does not, or it is unknown."""
 
     @property
     def host(self) -> str:
@@ -81,7 +83,10 @@ class Opened:
         if self.transcript.host == "messages":
             return 0
         counter = Counter(self.session.model, self.session.counter)
-        return counter.system(self.transcript.system) + counter.tools(self.transcript.tools)
+        recorded = counter.system(self.transcript.system) + counter.tools(self.transcript.tools)
+        if recorded or self.transcript.usage or not self.transcript.compactions:
+            return recorded
+        return self.session.state().origin.get("beside", 0)  # measured before the compaction
 
     def _counted(self, messages: Sequence[Mapping[str, Any]]) -> int:
         """Tokens of messages, with the system prompt and tools that were handed in with them."""
@@ -104,13 +109,29 @@ class Opened:
         if transcript is None:
             return {}
         counter = Counter(session.model, session.counter)
+        used, told = largest_in(transcript)
         handed_in = counter.system(session.given_system) + counter.tools(session.tools)
         return {
             "host": transcript.host,
             "model": transcript.model,
             "window": transcript.window,
             "beside": handed_in + self.tokens_beside,
+            **({"used": used} if used else {}),
+            **({"told": told} if told else {}),
+            **({"project": transcript.project} if transcript.project else {}),
         }
+
+
+def largest_in(transcript: Transcript) -> tuple[int, int]:
+    """Tokens of the largest request that was answered, and of the largest context compacted.
+
+    The second number is the host's, which may hold more than was ever sent.
+    """
+    largest = LargestUse()
+    for request in transcript.requests:
+        largest.add(request.input_tokens or 0, request.model)
+    used = max(transcript.largest, largest.of(transcript.model), *(transcript.usage or (0,))[:1])
+    return used, max((c.tokens_before or 0 for c in transcript.compactions), default=0)
 
 
 def archive_cleared(session: Session, transcript: Transcript) -> None:
@@ -127,21 +148,23 @@ def settings_in(
     model: str | None,
     environ: Mapping[str, str],
     home: Path,
-) -> Settings:
+) -> tuple[Settings, int]:
     """The settings, adapted to a host's conversation: the one source of its window and threshold.
 
     The window is that of the model named here, or the one that the host records, or that of its
     model, and no smaller than a request that was answered. The host may use less of it. Settings
-    that the user has set count instead. A compression is due when the host would compact, if not
-    before.
+    that the user has set count instead. A compression is due where the host itself compacts.
 
     Args:
-        origin: `host`, `window`, `model` of the conversation, and `used`: the tokens of its largest
-            request, all as far as they are known.
+        origin: `host`, `window`, `model`, `project` of the conversation, and `used` and `told`, as
+            `largest_in` gives them; all as far as they are known.
         settings: the user's settings.
         model: the model that the caller names.
         environ: the environment variables.
         home: the user's home folder.
+
+    Returns:
+        The settings, and the size at which the host itself compacts; 0 if none is known.
     """
     host, given = origin.get("host", "messages"), settings.model_fields_set
     changed: dict[str, Any] = {}
@@ -150,16 +173,18 @@ def settings_in(
     window = None if model else origin.get("window")
     window = window or window_of(model or origin.get("model")) or settings.token_budget
     window = settings.token_budget if "token_budget" in given else window
-    limits = limits_of(host, holding(window, origin.get("used") or 0), environ, home)
+    window = holding(window, origin.get("used") or 0, origin.get("told") or 0)
+    project = Path(origin["project"]) if origin.get("project") else None
+    limits = limits_of(host, window, environ, home, model or origin.get("model"), project)
     if "token_budget" not in given and (
         host != "messages" or limits.window != settings.token_budget
     ):
         changed["token_budget"] = limits.window
     settings = settings.changed(changed)
     share = limits.compacts_at / settings.token_budget
-    if "trigger_threshold" not in given and 0 < limits.compacts_at < settings.threshold_tokens:
+    if "trigger_threshold" not in given and limits.compacts_at:
         usage = settings.target_usage
         if "target_usage" not in given:  # below the threshold by as much as without the host
             usage = min(usage, share * usage / settings.trigger_threshold)
         settings = settings.changed({"trigger_threshold": share, "target_usage": usage})
-    return settings
+    return settings, limits.compacts_at

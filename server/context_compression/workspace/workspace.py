@@ -24,7 +24,7 @@ from context_compression.transcripts.access import Access
 from context_compression.transcripts.transcript import Transcript, id_from_name
 from context_compression.workspace.doubts import doubts
 from context_compression.workspace.folders import home_folder, working_folder
-from context_compression.workspace.opened import Opened, settings_in
+from context_compression.workspace.opened import Opened, largest_in, settings_in
 from context_compression.workspace.own_sessions import is_own_session
 from context_compression.workspace.summary_models import SummaryModels
 
@@ -211,12 +211,12 @@ class Workspace:
         model: str | None = None,
     ) -> Opened:
         """The conversation in a transcript that was already read."""
-        charged = [request.input_tokens or 0 for request in transcript.requests]
+        used, told = largest_in(transcript)
         origin = {
             "host": transcript.host, "window": transcript.window, "model": transcript.model,
-            "used": max([*charged, *(transcript.usage or ())[:1]], default=0),
+            "project": transcript.project, "used": used, "told": told,
         }  # fmt: skip
-        settings = self.settings_in(origin, settings or self.settings(), model)
+        settings, compacts_at = self.settings_in(origin, settings or self.settings(), model)
         handed_in = transcript.host == "messages"  # a host's own system prompt is its share
         session = Session(
             self.store,
@@ -227,13 +227,13 @@ class Workspace:
             tools=transcript.tools if handed_in else None,
             summarizer=None,
         )
-        opened = Opened(session, transcript)
+        opened = Opened(session, transcript, compacts_at=compacts_at)
         session.origin = opened.origin
         return opened
 
     def settings_in(
         self, origin: Mapping[str, Any], settings: Settings, model: str | None = None
-    ) -> Settings:
+    ) -> tuple[Settings, int]:
         """The settings, adapted to a conversation: see `opened.settings_in`."""
         return settings_in(origin, settings, model, self.environ, self.home)
 

@@ -94,7 +94,7 @@ def test_only_what_fits_the_terminal_is_told_the_most_important_first(archived: 
 
 @pytest.mark.parametrize(
     ("used", "color"),
-    [(0, "32"), (100_000, "32"), (120_000, "33"), (151_000, "31"), (250_000, "31")],
+    [(0, "32"), (100_000, "32"), (120_000, "33"), (151_000, "31"), (199_000, "31")],
 )
 def test_the_share_has_a_color_unless_the_user_wants_none(
     used: int, color: str, tmp_path: Path

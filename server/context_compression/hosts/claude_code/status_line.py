@@ -21,6 +21,10 @@ WIDTHS = range(32, 81)  # characters of the line; the first part needs at most 3
 MARGIN = 4  # characters of the terminal's width that Claude Code keeps for itself
 LONGEST_EVENT = 1_000_000  # bytes of what Claude Code passes on stdin, which is about 2,000
 LARGEST_LOG = 50_000_000  # bytes; a longer one would take a tenth of a second to read
+LATELY = 256 * 1024  # bytes at the end of a transcript, in which its last request is looked for
+UNKNOWN = "context not measured yet"  # nothing was sent
+COMPACTED = re.compile(rb'"subtype":\s?"compact_boundary"')
+SUBAGENTS = re.compile(rb'"isSidechain":\s?true')
 LARGEST_COUNT = 10**9  # tokens; more would not fit on the line
 SESSION_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -48,15 +52,18 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
     if not window:
         return ""
     limits = _module("transcripts", "limits.py")
-    window, limit = limits.of_claude_code(window, environ, home)
+    window, limit = _limits(limits, event, window, used, environ, home)
     archive = Archived()
     with suppress(Exception):  # whatever is wrong with the archive, the window is known
         archive = _archived(event, environ, home)
     used = used or archive.left  # after a compaction, until the next answer
-    share = f"context {100 * used / window:.0f} %"
-    size = f"{share}, {_short(used)} of {_short(window)}"
-    if not used and _count(context.get("total_input_tokens")):
-        share = size = "context just compacted"  # by Claude Code itself, which does not say more
+    size = "" if used else "context just compacted"  # by Claude Code, which does not say more
+    if not used and not _count(
+        context.get("total_input_tokens")
+    ):  # nothing was sent since it began
+        used, size = _lately(event, limits)
+    share = size or f"context {100 * used / window:.0f} %"
+    size = size or f"{share}, {_short(used)} of {_short(window)}"
     line = _fitting(
         size,
         f"compacts at {_short(limit)}" if limit else "",
@@ -67,6 +74,42 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
         return line
     color = next(code for least, code in COLORS if used >= least * (limit or window))
     return f"\x1b[{color}m{share}\x1b[0m{line.removeprefix(share)}"
+
+
+def _limits(
+    limits: Any, event: Json, window: int, used: int, environ: Mapping[str, str], home: Path
+) -> tuple[int, int]:
+    """The window that Claude Code tells, as far as no larger request was answered; its limit."""
+    model = str(_object(event.get("model")).get("id") or "") or None
+    path = Path(str(event.get("transcript_path") or ""))
+    used = max(used, limits.largest_use(path, model, window, LARGEST_LOG))
+    window = limits.holding(window, used)
+    project = Path(folder) if (folder := _project(event)) else None
+    found = limits.of_claude_code(window, environ, home, model, project)
+    return found.window, found.compacts_at
+
+
+def _lately(event: Json, limits: Any) -> tuple[int, str]:
+    """Tokens of the last request in the transcript, or why it tells none.
+
+    Claude Code tells no usage before the first answer of a session, one that it resumed included.
+    """
+    path = Path(str(event.get("transcript_path") or ""))
+    with suppress(OSError, ValueError):
+        if not path.is_file():
+            return 0, UNKNOWN
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LATELY))
+            lines = file.read(LATELY).splitlines()
+        for line in reversed(lines):
+            if COMPACTED.search(line):
+                return 0, "context just compacted"
+            if limits.USAGE in line and not SUBAGENTS.search(line):
+                with suppress(ValueError, RecursionError):
+                    message = _object(_object(json.loads(line)).get("message"))
+                    if tokens := limits.tokens_of(_object(message.get("usage"))):
+                        return min(tokens, LARGEST_COUNT), ""
+    return 0, UNKNOWN
 
 
 class Archived(NamedTuple):
@@ -114,9 +157,8 @@ def _archived(event: Json, environ: Mapping[str, str], home: Path) -> Archived:
 
 def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]:
     """The lines of the session's log; none if there is no log, or if it is too long."""
-    id = str(event.get("session_id"))
-    project = _object(event.get("workspace")).get("project_dir") or event.get("cwd")
-    if not isinstance(project, str) or not SESSION_ID.fullmatch(id):
+    id, project = str(event.get("session_id")), _project(event)
+    if not project or not SESSION_ID.fullmatch(id):
         return
     location = _module("store", "location.py")
     place = location.store_folder_for(Path(project), home=home, environ=environ)
@@ -124,6 +166,11 @@ def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]
     if log.is_file() and log.stat().st_size <= LARGEST_LOG:
         with log.open("rb") as lines:
             yield from lines
+
+
+def _project(event: Json) -> str:
+    project = _object(event.get("workspace")).get("project_dir") or event.get("cwd")
+    return project if isinstance(project, str) else ""
 
 
 def _module(*path: str) -> Any:

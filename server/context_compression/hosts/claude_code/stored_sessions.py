@@ -19,6 +19,7 @@ from context_compression.hosts.claude_code.transcript.row import folders_moved_t
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.host_sessions import HostSessions
+from context_compression.transcripts.limits import largest_use
 
 LATELY = 64 * 1024
 """Bytes at the end of a file in which a session says where it moved."""
@@ -70,4 +71,5 @@ SESSIONS = HostSessions(
     is_of=is_of,
     compaction_marks=(b'"subtype":"compact_boundary"', b'"subtype":"microcompact_boundary"'),
     subagents=lambda session: len(subagents(session.path)),
+    largest_use=largest_use,
 )

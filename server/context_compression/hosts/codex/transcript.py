@@ -190,7 +190,7 @@ class CodexReader:
         if total == self._total or prompt <= 0:
             return
         self._total = total
-        self._log.answered(prompt, answer)
+        self._log.answered(prompt, answer, self._model)
         items = first = len(self.items) if self._answer is None else self._answer
         while items < len(self.items) and is_the_models(self.items[items]):
             items += 1  # outputs of its calls may already follow it
@@ -230,6 +230,7 @@ class CodexReader:
             messages=messages.made,
             usage=usage,
             window=self._window,
+            largest=self._log.largest.of(self._model),
             model=self._model,
             system=instructions or None,
             project=string(self._meta, "cwd"),

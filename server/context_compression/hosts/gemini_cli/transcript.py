@@ -136,7 +136,8 @@ class GeminiReader:
         self._messages[id] = message
         if message.get("tokens") and id not in self._charged_at:
             if request := request_of(message):
-                self._log.answered(request.input_tokens or 0, request.output_tokens)
+                said = request.output_tokens
+                self._log.answered(request.input_tokens or 0, said, request.model)
             self._charged_at.setdefault(id, self._before[id])
 
     def _rewind(self, id: str) -> None:
@@ -161,13 +162,15 @@ class GeminiReader:
             if string(row, "id") in self._carried:
                 carried = len(context.messages)
         models = (string(row, "model") for row in reversed(rows))
+        model = next(filter(None, models), self._log.largest.newest)
         return Transcript(
             path=path,
             host=NAME,
             session_id=folder_name(self._session) if self._session else id_from_name(path),
             messages=context.messages,
             usage=self._usage(context),
-            model=next(filter(None, models), None),
+            model=model,
+            largest=self._log.largest.of(model),
             compactions=[*self._log.compactions],
             carried=carried,
             times=context.times,

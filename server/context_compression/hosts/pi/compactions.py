@@ -6,7 +6,8 @@ from dataclasses import replace
 from context_compression.conversation.messages import COMPRESSED
 from context_compression.hosts.pi.about import NAME
 from context_compression.hosts.pi.context import request_of
-from context_compression.transcripts.history import OURS, Compaction
+from context_compression.transcripts.history import OURS, Compaction, Request
+from context_compression.transcripts.limits import LargestUse
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Row
@@ -19,6 +20,7 @@ class Compactions:
         self._known: dict[str, Compaction] = {}
         self._before: dict[str, str] = {}  # by id: the compaction that led to it
         self._newest = ""  # whose first answer has not come yet
+        self.largest = LargestUse()
 
     def add(self, id: str, row: Row, at: At, before: Callable[[], str]) -> None:
         """Add the next entry; `before` finds the newest compaction that led to it."""
@@ -32,7 +34,13 @@ class Compactions:
                 place=at.offset,
             )
             self._newest = id
-        elif self._newest and (request := request_of(row)):
+        elif request := request_of(row):
+            self.largest.add(request.input_tokens or 0, request.model)
+            self._answered(request)
+
+    def _answered(self, request: Request) -> None:
+        """Learn the size after the newest compaction from the first answer that follows it."""
+        if self._newest:
             known = self._known[self._newest]
             self._known[self._newest] = replace(known, tokens_after=request.input_tokens)
             self._newest = ""

@@ -162,13 +162,15 @@ class PiReader:
                 carried = len(context.messages)
         newest = next((entry.id for entry in reversed(branch) if entry.kind == "compaction"), "")
         id = string(self._head, "id")
+        model = context.model or self._model or self._compactions.largest.newest
         return Transcript(
             path=path,
             host=NAME,
             session_id=folder_name(id) if id else id_from_name(path),
             messages=context.messages,
             usage=context.usage,
-            model=context.model or self._model or None,
+            model=model,
+            largest=self._compactions.largest.of(model),
             system=context.prompt or None,
             tools=[*context.tools.values()] or None,
             project=string(self._head, "cwd"),

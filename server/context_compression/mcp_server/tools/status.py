@@ -11,7 +11,7 @@ from mcp.types import CallToolResult
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT
-from context_compression.hosts.compaction_words import in_words, next_request
+from context_compression.hosts.compaction_words import due_words, in_words, next_request
 from context_compression.hosts.installed_hooks import outdated_hooks
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
@@ -109,7 +109,10 @@ def _answer(
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
         "next_request": next_request(used.used_tokens - beside, beside, opened.host),
         "due_from_tokens": used.threshold_tokens,
-        "compression_is": status.due.reason,
+        "compression_is": due_words(
+            status.due.reason, used.threshold_tokens, opened.host, opened.compacts_at
+        ),
+        "host_compacts_at_tokens": opened.compacts_at or None,
         "counted_by": used.used_tokens.method,
         "used_tokens_upper": used.used_tokens.upper,
         "messages": status.messages,

@@ -19,13 +19,13 @@ from functools import partial
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall, as_object, is_array, is_object
+from context_compression.hosts.claude_code.about import NAME
 from context_compression.hosts.claude_code.hooks.compaction import afterwards, announced, compacted
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
 from context_compression.hosts.claude_code.hooks.where import recent_messages, where
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.session.tool_results import AnsweredCall, offload_result
-from context_compression.tokens.usage import for_model
 from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace
 
@@ -53,7 +53,8 @@ def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     if output is None:
         return {}
     lately = recent_messages(about.transcript)
-    settings = for_model(workspace.settings(), lately.model)
+    origin = {"host": NAME, "model": lately.model, "used": lately.used}
+    settings, _ = workspace.settings_in(origin, workspace.settings())
     session = Session(
         workspace.store, about.id, settings=settings, model=lately.model, summarizer=None
     )

@@ -19,8 +19,10 @@ from context_compression.hosts.claude_code.transcript.row import (
     blocks,
     is_compaction,
     message_id,
+    prompt_tokens,
 )
 from context_compression.transcripts.history import Compaction
+from context_compression.transcripts.limits import LargestUse
 from context_compression.transcripts.lines import At, string
 
 LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata", "isCompactSummary")
@@ -34,6 +36,7 @@ class Outline:
         self._side: dict[str, Row] = {}
         self._recent: dict[str, Row] = {}  # from the last compaction on
         self._compactions = Compactions()
+        self._largest = LargestUse(), LargestUse()  # the second one: of subagents
         self._branch: Branch | None = None  # the live one, until a row is added
         self._older: set[str] = set()  # ids of the messages before it
         self._is_rewritten = False  # whether one of those was written again after it
@@ -41,6 +44,15 @@ class Outline:
     def compactions(self, branch: Branch) -> list[Compaction]:
         """The compactions that led to a branch, the oldest first."""
         return self._compactions.of(branch)
+
+    def largest(self, model: str | None) -> int:
+        """Tokens of the largest request that a model answered in the conversation."""
+        return self._largest[not self._main].of(model)
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered last, before a compaction too."""
+        return self._largest[not self._main].newest
 
     @property
     def subagents(self) -> int:
@@ -54,6 +66,9 @@ class Outline:
         if kind == "system" and begins_context(short):
             self._compactions.add({**row, **short}, at, self.branch)
         self._branch = None
+        if tokens := prompt_tokens(row):
+            model = string(as_object(row.get("message")), "model")
+            self._largest[bool(row.get("isSidechain"))].add(tokens, model)
         if row.get("isSidechain"):
             self._side[uuid] = short
             return

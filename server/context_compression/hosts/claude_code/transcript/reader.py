@@ -124,14 +124,15 @@ class ClaudeCodeReader:
         branch = replace(outline, rows=[row for row in rows if row])
         self._cache.only(row["at"] for row in outline.rows)
         context = Context(branch, self._replaced)
-        shape = self._shape
+        shape, model = self._shape, _model(branch.rows) or self._outline.model
         return Transcript(
             path=path,
             host=NAME,
             session_id=_session_id(branch.rows) or id_from_name(path),
             messages=context.messages,
             usage=context.usage,
-            model=_model(branch.rows),
+            model=model,
+            largest=self._outline.largest(model),
             system=[*blocks_of(shape.get("system")), *context.extra_system] or None,
             tools=shape.get("tools"),
             rows=context.rows,
