@@ -1,12 +1,14 @@
 """Secrets of every form we know, carried in every way: none of them goes to a summary's model."""
 
 import json
+import re
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from more_secret_forms import ADDRESSES, BEFORE, COMMANDS, GIVEN, MORE_KEYS, VARIABLES
 from secret_forms import BLOCKS, CARRIERS, KEYS, PLACES, PUTTY, found_of
 
 from context_compression import compress, count_tokens
@@ -17,14 +19,15 @@ from context_compression.summaries.serialization import serialize
 from context_compression.testing import Run, tool_step
 from context_compression.testing.messages_api import MessagesAPI
 
+ALL_KEYS = KEYS | MORE_KEYS
 FORMS = {
-    **{f"key of {name}": (key, key) for name, key in KEYS.items()},
+    **{f"key of {name}": (key, key) for name, key in ALL_KEYS.items()},
     **PLACES,
     **{name: (block, block.split("\n")[4]) for name, block in BLOCKS.items()},
     "PuTTY": (PUTTY, PUTTY.split("\n")[4]),
 }
 """By name: a text, and the secret in it."""
-LEAST = 190
+LEAST = 300
 """Forms of the table that are counted; and all of them are found."""
 HARMLESS = """
 Authorization: Bearer <token>   Authorization: token $TOKEN   curl -u user:$PASS   mysql -p$PASSWORD
@@ -119,6 +122,19 @@ def test_placeholders_hashes_and_code_stay(line: str) -> None:
         "A1b2" * 16 + "\n",
         "mysql -",
         "echo a | ",
+        "eyJ",
+        "_sk-aB1",
+        "tokensk-",
+        "9pat.",
+        "api_key_",
+        "://a1b2c3d4e5f6@",
+        "a:b@tcp(",
+        'login("a", ',
+        "credentials a/",
+        "login <<< ",
+        "password ",
+        "<D>",
+        "密码",
     ],
 )
 def test_ten_times_the_text_takes_about_ten_times_the_steps(part: str) -> None:
@@ -159,7 +175,7 @@ def seeded(random: Random) -> tuple[list[dict[str, Any]], list[str]]:
     names = random.sample(sorted(FORMS), k=len(FORMS))
     for turn in range(24):
         texts: list[str] = []
-        for name in names[turn * 8 : turn * 8 + 8]:
+        for name in names[turn::24]:
             text, secret = FORMS[name]
             secrets.append(secret)
             carried = random.choice(
@@ -167,7 +183,7 @@ def seeded(random: Random) -> tuple[list[dict[str, Any]], list[str]]:
             )
             noise = "\n".join(f"line {n} of it" for n in range(random.randrange(400)))
             texts.append(f"{noise}\n{carried(text)}\n{noise}")
-        asked, told, given, answered = ("\n".join(texts[at : at + 2]) for at in (0, 2, 4, 6))
+        asked, told, given, answered = ("\n".join(texts[at::4]) for at in range(4))
         messages.append({"role": "user", "content": f"Step {turn} in src/mend.py: {asked}"})
         run = Run(f"c{turn}", "Bash", {"command": given}, answered)
         messages += tool_step([run], "anthropic")
@@ -204,21 +220,46 @@ def test_no_secret_of_a_transcript_reaches_the_model(
     assert not left
 
 
-@pytest.mark.parametrize(
-    "prefix",
-    [
-        "sk-ant-api03-", "ghp_", "github_pat_", "glpat-", "xoxb-1234567890-", "npm_",
-        "sk_live_", "AIza", "lin_api_", "dckr_pat_", "GOCSPX-", "ATATT3", "whsec_", "glsa_",
-        "shpat_",
-    ],
+NO_BEGINNING = (
+    "azure", "terraform", "rapidapi", "maxmind", "discord bot", "mailchimp", "ably", "fal",
+    "newrelic",
 )  # fmt: skip
-@pytest.mark.parametrize("before", ["token", "KEY", "x9"])
-def test_a_key_that_is_glued_behind_letters_is_found(prefix: str, before: str):
-    alphabet = "0123456789abcdef" if prefix == "shpat_" else "aB3dE5gH7jK9mN1pQ2sT4vW6xY8z"
-    secret = "".join(Random(prefix).choices(alphabet, k=40))
+LIKE_BASE64 = (
+    "pagerduty", "scaleway", "sanity", "twitter bearer", "linkedin", "microsoft graph", "checkout",
+    "flagsmith",
+)  # fmt: skip
 
-    shown = redact(f"{before}{prefix}{secret} and more")
 
-    assert secret not in shown
-    assert shown.startswith(before)
-    assert shown.endswith(" and more")
+@pytest.mark.parametrize("name", ALL_KEYS)
+def test_a_key_that_is_glued_behind_letters_or_signs_is_found(name: str):
+    key = ALL_KEYS[name]
+    for before in BEFORE:
+        if before[-1].isalnum() and (key[0].isdigit() or name.startswith(NO_BEGINNING)):
+            continue  # where such a key begins cannot be known
+        if before[-1].isdigit() and not re.match("[A-Za-z0-9]{4,}[-_.]", key[:12]):
+            continue  # a number in base64 may look the same
+        if before[-1] in "/_+-" and name in LIKE_BASE64:
+            continue
+
+        shown = redact(f"see {before}{key} and more")
+
+        assert not found_of(shown, key), (before, shown)
+        assert shown.startswith("see ") and shown.endswith(" and more")
+
+
+@pytest.mark.parametrize("template", [*COMMANDS, *ADDRESSES])
+def test_a_secret_on_a_command_line_or_in_an_address_is_found(template: str):
+    for secret in (KEYS["openai"][3:43], "Tr0ub4dor-9x"):
+        assert secret not in redact(template % secret)
+
+
+@pytest.mark.parametrize("template", GIVEN)
+def test_a_password_in_a_file_or_in_code_is_found(template: str):
+    assert "Tr0ub4dor-9x" not in redact(template % "Tr0ub4dor-9x")
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_the_value_of_a_variable_with_the_name_of_a_secret_is_found(name: str):
+    secret = KEYS["openai"][3:43]
+    for line in ("%s=%s", "%s: %s", '"%s": "%s"', "const %s = '%s';"):
+        assert secret not in redact(line % (name, secret))

@@ -11,8 +11,26 @@ from context_compression.evidence.redaction.looks import could_be_password, is_p
 from context_compression.evidence.redaction.secret import BLANK, Secret, compiled, parts_in
 
 STEMS = {
-    "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code))?",
+    "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code)|e)?",
     "pwd": "",
+    "pw": "",
+    "psk": "",
+    "kennwort": "",
+    "contrase": "[nñ]a",
+    "senha": "",
+    "wachtwoord": "",
+    "lösenord": "",
+    "parola": "",
+    "hasł": "o",
+    "heslo": "",
+    "salasana": "",
+    "şifre": "",
+    "парол": "ь",
+    "密码": "",
+    "密碼": "",
+    "口令": "",
+    "パスワード": "",
+    "비밀번호": "",
     "secret": r"(?:s|[_-]?access)?",
     "token": "",
     "cred": r"(?:ential)?s?",
@@ -20,6 +38,11 @@ STEMS = {
     "auth": "",
     "pat": "",
     "jwt": "",
+    "bearer": "",
+    "salt": "",
+    "pepper": "",
+    "verifier": "",
+    "seed": "",
 }
 """The ends of secrets' names in lower case: the first letters, which are searched, and the rest."""
 SUFFIX = (
@@ -31,18 +54,20 @@ QUOTE = r"""(?:\\{0,31}["'`]|[“‘])"""
 """A quotation mark; in JSON there are backslashes before it."""
 BEHIND = rf"""
     {SUFFIX} (?:{QUOTE})? \]? [ \t]{{0,8}}
-    (?: (?: (?::[ \t]?\w{{1,20}}[ \t]?)? ={{1,3}} | :=? | => ) [ \t]{{0,8}}
-      | :[ ]?[|>][+-]?[ \t\\]*\r?\n {BLANK}{{1,40}}
-      | ,?{BLANK}{{1,40}} (?:{QUOTE})? value (?:{QUOTE})? \s{{0,3}} [:=] \s{{0,3}}
+    (?: (?: (?::[ \t]?\w{{1,20}}[ \t]?)? ={{1,3}} | [:：]=? | => | <- ) [ \t]{{0,8}}
+      | :[ ]?(?:[|>][+-]?)?[ \t\\]*\r?\n {BLANK}{{1,40}}
+      | [ ](?:string|str)[ ]=[ ] (?= {QUOTE} )
+      | ,?{BLANK}{{0,40}} (?:{QUOTE})? value (?:{QUOTE})? \s{{0,3}} [:=] \s{{0,3}}
       | (?P<row> [ \t]{{0,40}} \| [ \t]{{0,40}} )
-      | (?P<said> [ \t] (?:is|was) [ \t]?:?[ \t] )
+      | (?P<said> [ \t] (?:is|was|es|est|ist|lautet|é|è) [ \t]?:?[ \t] | [ ]?[是为為は] [ ]? )
       | (?P<flag> [ \t]{{1,3}} )
       | (?P<given> ,?[ \t]{{0,3}} \(? [ \t]{{0,3}} (?= {QUOTE} ) )
-      | (?P<element> (?:[ ][^<>\n]{{0,80}})? > \s{{0,20}} )
+      | (?P<element> (?:[ ][^<>\n]{{0,80}})? > \s{{0,20}} | </\w{{1,20}}> \s{{0,20}} <\w{{1,20}}> )
     )
-    (?: (?P<quote>{QUOTE}) (?P<quoted> (?: (?!(?P=quote)) [^\s\\”’] ){{6,4000}}+ )
+    (?: [bfru]{{0,2}}(?P<quote>{QUOTE}) (?P<quoted> (?: (?!(?P=quote)) [^\s\\”’] ){{6,4000}}+ )
         (?: (?P=quote) | [”’] )
       | (?P<bare> [A-Za-z0-9+/_.~!@\#%^*-]{{6,4000}}+ ={{0,2}} ) (?! [\w(\[{{<`$] )
+      | (?P<odd> [^\s"'`\\<>(){{}}\[\],;|&:]{{8,200}}+ ) (?= [\s"'`,;|\\] | \Z )
       | (?(element) (?P<inner> [^<>\s]{{4,4000}}+ ) \s{{0,20}} </ | (?!) )
     )
 """
@@ -63,13 +88,31 @@ ENVIRONMENT = re.compile(
     rf"[A-Z0-9_]{{1,{BEFORE}}}_$"
 )
 """The beginning of a variable's name that ends with `KEY`."""
-OPTION = re.compile(r"(?:^|[\s\"'])--?[\w-]{0,30}$")
-ELEMENT = re.compile(r"<[\w:.-]{0,60}$")
+OPTION = re.compile(
+    r"(?:^|[\s\"'])"
+    r"(?:--?[\w-]{0,30}|(?:ENV|ARG|setenv|set(?:[ ]--?\w+){0,3}|config)[ ]\S{0,50})$"
+)
+"""An option, or the name in a command that sets a variable or an entry of a configuration."""
+LONG_OPTION = re.compile(r"(?:^|\s)--$")
+ELEMENT = re.compile(r"<[\w:.-]{0,60}(?:\s[^<>]{0,60})?>?$")
+LINE = re.compile(r"(?:\A|[\n\r])[ \t\d→|+>-]*(?:export[ ]|ENV[ ]|set[ ])?[\"']?[\w.-]*\Z")
+"""The beginning of a line up to a name that the line is about."""
+LINE_END = re.compile(r"[ \t\\]*(?:[\n\r]|\Z|\\[nr])")
 VARIABLE = re.compile(
     r"P[A-Z_]{2,20}=(?=[^\s=])|[Pp]\w{2,20}=(?=[a-z]{3,}[0-9]{1,6}(?:[;&]|[\\\s]*$))", re.M
 )
 """A shell variable that holds a password."""
-PASSWORDS = ("pass", "pwd")
+PASSWORDS = (
+    "pass", "pwd", "pw", "psk", "kennwort", "contrase", "senha", "wachtwoord", "lösenord", "parola",
+    "hasł", "heslo", "salasana", "şifre", "парол", "密", "口令", "パスワード", "비밀번호",
+)  # fmt: skip
+CODE = re.compile(r"==|!=|->|=>|\$\w+\Z|://|\.[a-z]+\Z")
+"""A part of an expression of code, which an odd value has no part of."""
+ALGORITHM = re.compile(
+    r"(?i:sha|md|utf|base|argon|aes|int|uint|float|string|str|bytes?|hash|value|field|param|arg|line"
+    r"|step|phase|version|http|oauth|mysql|python|varchar|char|word|row|column|item|input|option)\d"
+)
+"""A word with a number that is the name of something else than a password."""
 PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
 
 
@@ -80,7 +123,7 @@ def assigned(text: str) -> Iterator[Secret]:
         low = re.sub(r"[^\x00-\x7f]", ".", text).lower()
     for stem in parts_in(low, *STEMS):
         for match in _behind(compiled(f"(?x){stem}{STEMS[stem]} {BEHIND}"), stem, low):
-            group = "quoted" if match["quoted"] else "bare" if match["bare"] else "inner"
+            group = next(name for name in ("quoted", "bare", "odd", "inner") if match[name])
             span = match.span(group)
             if _is_name(text, match) and _is_secret(text, match, text[slice(*span)], group):
                 yield Secret(*span, "password" if stem in PASSWORDS else "secret")
@@ -104,19 +147,34 @@ def _is_name(text: str, match: re.Match[str]) -> bool:
         return False
     if match["element"] and not ELEMENT.search(before):
         return False
+    if not match[0][0].isascii():
+        return True
     if match[0].startswith("key"):
         named = QUALIFIED.search(before.lower())
+        if match["flag"] and LONG_OPTION.search(before):
+            return True
         return bool(named) or (text[start].isupper() and bool(ENVIRONMENT.search(before)))
-    if match[0].startswith(("secret", "token", "pwd")) or not before[-1:].isalpha():
+    if match[0].startswith(("secret", "token", "pwd", "bearer")) or not before[-1:].isalpha():
         return True
     return (len(match[0]) > 5 and match[0][4:5].isalpha()) or text[start].isupper()
 
 
 def _is_secret(text: str, match: re.Match[str], value: str, group: str) -> bool:
     sure = group != "bare"
+    if group == "odd":
+        return (
+            match[0].startswith((*PASSWORDS, "secret"))
+            and not CODE.search(value)
+            and is_password(value, sure=False)
+            and could_be_password(value)
+            and any(map(str.islower, value))
+            and any(map(str.isupper, value))
+        )
     if match[0].startswith(PASSWORDS):
         if match["said"]:
             return could_be_password(value.rstrip(".,"))
+        if group == "bare" and not match[0].startswith("pwd"):
+            sure = _is_line(text, match) and ALGORITHM.match(value) is None
         is_given = match["flag"] or match["element"] or VARIABLE.match(text, match.start())
         return (
             is_random(value)
@@ -128,6 +186,15 @@ def _is_secret(text: str, match: re.Match[str], value: str, group: str) -> bool:
     ):
         return False
     return is_random(value) or (match[0].startswith("auth") and is_pair(value))
+
+
+def _is_line(text: str, match: re.Match[str]) -> bool:
+    """Whether a line holds nothing but a name and its value."""
+    start = match.start()
+    return (
+        LINE.search(text, max(0, start - BEFORE), start) is not None
+        and LINE_END.match(text, match.end()) is not None
+    )
 
 
 def is_pair(value: str) -> bool:

@@ -3,7 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.looks import could_be_password, is_placeholder
+from context_compression.evidence.redaction.looks import (
+    could_be_password,
+    is_placeholder,
+    is_strong,
+)
 from context_compression.evidence.redaction.secret import BLANK, Secret, each, parts_in
 
 NETRC = re.compile(
@@ -31,6 +35,15 @@ MNEMONIC = re.compile(
 )
 
 
+DIRECTIVE = re.compile(
+    r"(?:requirepass|masterauth|rootpw|bindpw|auth_pass|enable[ ](?:secret|password)"
+    r"|password|secret)"
+    r"(?:[ ][05789])?[ \t]{1,20}(?P<value>[^\s\"'\\:;(){}]{6,200}+)(?=[ \t]*(?:[\n\r\\]|\Z))"
+)
+"""A line of a configuration that is a name and a password: `requirepass …`, `password 7 …`."""
+DIRECTIVES = ("requirepass", "masterauth", "rootpw", "bindpw", "auth_pass", "enable ", "password ")
+
+
 def in_files(text: str) -> Iterator[Secret]:
     """The secrets from such files in a text, in no particular order."""
     if "login" in text:
@@ -47,6 +60,11 @@ def in_files(text: str) -> Iterator[Secret]:
             if match.start() >= done:
                 start, done = _document(text, match)
                 yield from _members(text, start, done)
+    for part in parts_in(text, *DIRECTIVES):
+        for match in each(DIRECTIVE, part, text):
+            begins = text.rfind("\n", max(0, match.start() - 40), match.start()) + 1
+            if not text[begins : match.start()].strip() and is_strong(match["value"]):
+                yield Secret(*match.span("value"), "password")
     for part in parts_in(text, "nemonic", "seed", "ecovery"):
         yield from (Secret(*match.span(1), "secret") for match in each(MNEMONIC, part, text))
 

@@ -34,6 +34,17 @@ FORMS = (
         "api key", "tvly- esecret_ flp_ fw_ fc- bb_live_ composio_", f"{ANY}{{20,}}", sure=False
     ),
     KeyForm("api key", "lsv2_pt_ lsv2_sk_ ls__", f"{WORD}{{20,}}(?:_{WORD}+)?"),
+    KeyForm(
+        "api key",
+        "wandb_v1_ pylf_v1_ os_v2_app_ os_v2_org_ mdb_sa_sk_ hl_sk_ tpuf_ sec-c-",
+        f"{ANY}{{24,}}",
+    ),
+    KeyForm(
+        "api key", "rpa_ m0- pa- sm_pat_ sm_aat_ key_ unkey_ endr+", f"{ANY}{{16,}}", sure=False
+    ),
+    KeyForm("api key", "ak- as-", f"{WORD}{{22}}(?!{ANY})", sure=False),
+    KeyForm("api key", "ak-", f"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}-{ANY}{{16,}}"),
+    KeyForm("api key", "ak_", f"{WORD}{{20,}}", sure=False),
     KeyForm("replicate token", "r8_", f"{WORD}{{30,}}"),
     KeyForm("hugging face token", "hf_ api_org_", f"{WORD}{{30,}}"),
     # clouds
@@ -44,17 +55,29 @@ FORMS = (
     KeyForm("google token", "ya29. AQ.", f"{ANY}[A-Za-z0-9_.-]{{19,}}"),
     KeyForm("google token", "1//0", f"{ANY}{{30,}}"),
     KeyForm("azure token", "JQQJ9", f"[A-D9]{WORD}{{40,}}"),
+    KeyForm(
+        "microsoft token", "EwA EwB EwC EwD", f"(?<!{WORD}[+/]Ew.)[A-Za-z0-9+/]{{180,}}={{0,2}}"
+    ),
+    KeyForm("microsoft token", "0.A 1.A", f"{ANY}{{120,}}"),
+    KeyForm("microsoft token", "M.C5 M.R3", r"[A-Za-z0-9_.!*$-]{60,}"),
+    KeyForm("firebase key", "APA91b", f"{ANY}{{100,}}"),
+    KeyForm("scaleway key", "SCW", f"[A-Z0-9]{{17}}(?!{WORD})", sure=False),
     KeyForm("digitalocean token", "dop_v1_ doo_v1_ dor_v1_", f"{HEX}{{40,}}"),
     KeyForm("heroku key", "HRKU-", f"{ANY}{{30,}}"),
     KeyForm("cloudflare key", "v1.0-", f"{HEX}{{24}}-{HEX}{{100,}}"),
     KeyForm("cloudflare token", "cfut_ cfat_ cfk_", f"{ANY}{{30,}}"),
     KeyForm("alibaba key", "LTAI", f"{WORD}{{12,30}}(?!{WORD})", sure=False),
     KeyForm("tencent key", "AKID", f"{WORD}{{32}}(?!{WORD})", sure=False),
+    KeyForm("alibaba token", "STS.", f"{WORD}{{20,}}(?!{WORD})", sure=False),
+    KeyForm("baidu key", "bce-v3/", f"ALTAK-{WORD}{{16,}}/{HEX}{{32,}}"),
+    KeyForm("volcengine key", "AKLT", f"{WORD}{{30,}}", sure=False),
     KeyForm("yandex key", "AQVN", f"{ANY}{{30,}}", sure=False),
+    KeyForm("yandex token", "y0_", f"{ANY}{{50,}}", sure=False),
+    KeyForm("yandex token", "t1.", rf"{ANY}{{60,}}\.{ANY}{{80,}}"),
     KeyForm("api key", "pscale_tkn_ pscale_oauth_ pscale_pw_ pscale_app_", "[A-Za-z0-9_.=-]{20,}"),
     KeyForm(
         "api key",
-        "sbp_ sb_secret_ sbp_oauth_ napi_ nfp_ vcp_ vck_ rnd_",
+        "sbp_ sb_secret_ sbp_oauth_ napi_ nfp_ nfc_ nfb_ nfo_ nfu_ vcp_ vck_ rnd_ tk-us- tk-eu-",
         f"{ANY}{{20,}}",
         sure=False,
     ),
@@ -71,6 +94,8 @@ FORMS = (
     KeyForm("gitlab token", "GR1348941", f"{ANY}{{20,}}"),
     KeyForm("bitbucket token", "ATBB", f"{WORD}{{24,}}=*", sure=False),
     KeyForm("atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=.-]{30,}"),
+    KeyForm("gitea token", "gta_", f"{HEX}{{40}}"),
+    KeyForm("snyk token", "snyk_uat. snyk_sat.", rf"{HEX}{{8}}\.{ANY}{{30,}}"),
     KeyForm("npm token", "npm_", f"{WORD}{{30,}}"),
     KeyForm("pypi token", "pypi-", f"{ANY}{{40,}}", sure=False),
     KeyForm("rubygems key", "rubygems_", f"{HEX}{{40,}}"),
@@ -78,16 +103,34 @@ FORMS = (
     KeyForm("docker token", "dckr_pat_ dckr_oat_", f"{ANY}{{20,}}"),
     KeyForm("artifactory token", "AKCp cmVmdGtuO", f"{WORD}{{40,}}"),
     KeyForm(
-        "ci token", "CCIPAT_ CCIPRJ_ bkua_ bkct_ bkat_ sqp_ squ_ sqa_ sgp_", "[A-Za-z0-9_]{24,}"
+        "ci token",
+        "CCIPAT_ CCIPRJ_ bkua_ bkct_ bkat_ sqp_ squ_ sqa_ sgp_ slk_ dbtc_ dbtu_",
+        f"{ANY}{{24,}}",
     ),
     # services
     KeyForm(
-        "stripe key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", f"{WORD}{{10,}}"
+        "stripe key",
+        "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_",
+        f"{WORD}{{10,}}(?:[_-]{WORD}{{6,}})*",
     ),
-    KeyForm("stripe key", "sk_", f"{HEX}{{40,}}"),
+    KeyForm("stripe key", "sk_org_live_ sk_org_test_", f"{WORD}{{20,}}"),
+    KeyForm("api key", "sk_", f"{HEX}{{40,}}"),
+    KeyForm("api key", "sk_ pk_", f"{ANY}{{26,}}", sure=False),
+    KeyForm("api key", "sk", f"(?<!{WORD}[+/]sk){WORD}{{80,}}(?![A-Za-z0-9+/=])", sure=False),
     KeyForm("webhook secret", "whsec_", "[A-Za-z0-9+/=]{20,}"),
     KeyForm("square token", "sq0atp- sq0csp-", f"{ANY}{{20,}}"),
-    KeyForm("access token", "EAAA EAA", f"{ANY}{{50,}}", sure=False),
+    KeyForm("access token", "EAAA EAA IGQV vk1.a.", f"{ANY}{{50,}}", sure=False),
+    KeyForm(
+        "access token",
+        "AAAAAAAAAAAAAAAAAAAAA",
+        f"(?<!{WORD}[+/]A{{21}})[A-Za-z0-9%]{{50,}}",
+        sure=False,
+    ),
+    KeyForm("access token", "AQ sl. sl.u.", f"(?<!{WORD}[+/]AQ){ANY}{{90,}}", sure=False),
+    KeyForm("salesforce token", "00D", rf"{WORD}{{12,15}}![A-Za-z0-9._]{{60,}}"),
+    KeyForm("trello token", "ATTA", f"{HEX}{{64}}"),
+    KeyForm("intercom token", "dG9rOm", f"{WORD}{{40,}}={{0,2}}"),
+    KeyForm("pagerduty key", "u+", f"{ANY}{{18}}(?!{ANY})", sure=False),
     KeyForm("paypal token", "access_token$production$ access_token$sandbox$", r"\w{8,}\$\w{16,}"),
     KeyForm("paypal token", "A21AA", f"{ANY}{{60,}}"),
     KeyForm("adyen key", "AQE", r"[A-Za-z0-9+/]{6}[^\s\"'`<>\\]{40,}", sure=False),
@@ -99,7 +142,8 @@ FORMS = (
         "payment key", "FLWSECK- FLWSECK_TEST- EZAK EZTK duffel_live_ duffel_test_", f"{ANY}{{30,}}"
     ),
     KeyForm("payment key", "rzp_live_ rzp_test_ shippo_live_ shippo_test_", f"{WORD}{{14,}}"),
-    KeyForm("payment key", "live_ test_", f"{WORD}{{30,}}", sure=False),
+    KeyForm("payment key", "live_ test_", f"{ANY}{{30,}}", sure=False),
+    KeyForm("payment key", "pdl_live_apikey_ pdl_sdbx_apikey_", "[A-Za-z0-9_]{24,}"),
     KeyForm(
         "slack token",
         "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- xwfp-",
@@ -123,7 +167,7 @@ FORMS = (
     KeyForm("twilio key", "SK", f"{HEX}{{32}}(?!{WORD})"),
     KeyForm("sendgrid key", "SG.", rf"{ANY}{{16,}}\.{ANY}{{20,}}"),
     KeyForm("mailgun key", "key- pubkey-", f"{HEX}{{32}}(?!{WORD})"),
-    KeyForm("mail key", "xkeysib- xsmtpsib-", f"{ANY}{{40,}}"),
+    KeyForm("mail key", "xkeysib- xsmtpsib- mlsn.", f"{ANY}{{40,}}"),
     KeyForm("resend key", "re_", f"{WORD}{{8,}}_{WORD}{{20,}}(?!{WORD})", sure=False),
     KeyForm(
         "doppler token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", "[A-Za-z0-9_.-]{30,}"
@@ -131,12 +175,19 @@ FORMS = (
     KeyForm("databricks token", "dapi dkea dose", f"{HEX}{{32}}(?:-\\d)?(?!{WORD})"),
     KeyForm("vault token", "hvs. hvb. hvr.", f"{ANY}{{20,}}"),
     KeyForm("vault token", "s.", f"{WORD}{{24}}(?!{WORD})(?!\\.)", sure=False),
+    KeyForm("infisical token", "st.", rf"{HEX}{{8,}}\.{HEX}{{16,}}\.{HEX}{{16,}}(?:\.{HEX}+)?"),
+    KeyForm("database key", "CCDB1_ cflt", "[A-Za-z0-9_+/]{40,}", sure=False),
+    KeyForm("nats seed", "SUA SUO SUU SUC SUX SUN", f"[A-Z2-7]{{55}}(?!{WORD})", sure=False),
+    KeyForm("datadog key", "ddapp_", f"{WORD}{{30,}}"),
+    KeyForm("datadog key", "pub", f"{HEX}{{32}}(?!{WORD})"),
     KeyForm("new relic key", "NRAK- NRII- NRSP- NRRA- NRIQ-", f"{ANY}{{20,}}"),
     KeyForm("grafana token", "glc_ glsa_", "[A-Za-z0-9_+/=-]{30,}"),
     KeyForm("grafana key", "eyJrIjoi", f"{WORD}{{40,}}={{0,2}}"),
     KeyForm("sentry token", "sntrys_ sntryu_ sntrya_ sntryi_", "[A-Za-z0-9_+/=-]{30,}"),
     KeyForm("linear key", "lin_api_ lin_oauth_", f"{WORD}{{30,}}"),
     KeyForm("notion token", "secret_", f"{WORD}{{40,}}(?!{WORD})", sure=False),
+    KeyForm("api key", "secret_ secret- ser.", r"[A-Za-z0-9_.-]{20,}", sure=False),
+    KeyForm("harness token", "pat.", rf"{ANY}{{20,}}\.{WORD}{{20,}}\.{WORD}{{16,}}"),
     KeyForm("notion token", "ntn_", f"{WORD}{{30,}}"),
     KeyForm("figma token", "figd_ figu_ figo_", f"{ANY}{{30,}}"),
     KeyForm("postman key", "PMAK- PMAT-", f"{ANY}{{24,}}"),
@@ -149,7 +200,7 @@ FORMS = (
     KeyForm("tailscale key", "tskey-", f"{WORD}{{12,}}", sure=False),
     KeyForm("dynatrace token", "dt0c01. dt0s01. dt0s02. dt0s16.", "[A-Z0-9]{8,}\\.[A-Z0-9]{40,}"),
     KeyForm("posthog key", "phx_ phs_", f"{WORD}{{30,}}"),
-    KeyForm("mapbox token", "sk.eyJ", f"{ANY}{{20,}}\\.{ANY}{{16,}}"),
+    KeyForm("mapbox token", "sk.eyJ tk.eyJ", f"{ANY}{{20,}}\\.{ANY}{{16,}}"),
     KeyForm("contentful token", "CFPAT-", f"{ANY}{{30,}}"),
     KeyForm("prefect key", "pnu_ pnb_", f"{WORD}{{30,}}"),
     KeyForm("typeform token", "tfp_", f"{ANY}{{40,}}"),
@@ -160,7 +211,8 @@ FORMS = (
     KeyForm("axiom token", "xaat- xapt-", "[0-9a-f-]{30,}"),
     KeyForm(
         "api key",
-        "rdme_ aio_ ico- apify_api_ ddp_ ddo_ dnkey- xau_ waka_ cal_live_ e2b_",
+        "rdme_ aio_ ico- apify_api_ ddp_ ddo_ dnkey- xau_ waka_ cal_live_ e2b_ retool_ fio-u-"
+        " testsk_ b_",
         f"{ANY}{{24,}}",
         sure=False,
     ),
@@ -172,6 +224,7 @@ FORMS = (
     KeyForm("age key", "AGE-SECRET-KEY-1 AGE-PLUGIN-", "[A-Z0-9-]{40,}"),
     KeyForm("jwt", "eyJ", r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     KeyForm("jwt", "eyJ", r"[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){4}"),
+    KeyForm("wallet key", "xprv yprv zprv tprv", f"{WORD}{{100,}}"),
     KeyForm(
         "private key",
         "LS0tLS1CRUdJTi",
@@ -183,6 +236,18 @@ FORMS = (
 long ones the first."""
 INSIDE = (
     ("terraform token", ".atlasv1.", 14, rf"{WORD}{{14}}\.atlasv1\.{ANY}{{50,}}"),
+    ("azure key", "+ASt", 76, r"[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
+    ("azure key", "ACDb", 76, r"[A-Za-z0-9+/]{76}ACDb[A-Za-z0-9+/]{6}=="),
+    ("azure key", "AzFu", 44, rf"{ANY}{{44}}AzFu{ANY}{{6}}=="),
+    ("azure key", "AzSe", 42, rf"{WORD}{{42}}AzSe{WORD}{{6}}(?!{WORD})"),
+    ("azure token", "AZDO", 76, rf"{WORD}{{76}}AZDO{WORD}{{4}}(?!{WORD})"),
+    (
+        "rapidapi key",
+        "msh",
+        10,
+        rf"{HEX}{{10}}msh{HEX}{{15}}p1{HEX}{{6}}jsn{HEX}{{12}}(?!{WORD})",
+    ),
+    ("maxmind key", "_mmk", 36, rf"{WORD}{{6}}_{WORD}{{29}}_mmk(?!{WORD})"),
     ("azure secret", "Q~", 4, r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
 )
 """Keys with a fixed part in the middle: kind, part, characters before it, regular expression."""
@@ -190,7 +255,16 @@ ALONE = (
     ("discord_token", rf"[MNO]{ANY}{{23,27}}\.{ANY}{{6}}\.{ANY}{{27,}}"),
     ("telegram_token", rf"(?:bot)?[0-9]{{8,10}}:AA{ANY}{{30,}}"),
     ("mailchimp_key", rf"{HEX}{{32}}-us[0-9]{{1,2}}(?!{WORD})"),
+    ("fal_key", rf"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}:{HEX}{{32}}(?!{WORD})"),
+    ("ably_key", rf"{ANY}{{6}}\.{ANY}{{6}}:{ANY}{{43}}(?!{ANY})"),
+    ("ngrok_token", rf"2{WORD}{{26}}_{WORD}{{21}}(?!{WORD})"),
     ("new_relic_key", rf"{HEX}{{36}}NRAL(?!{WORD})"),
     ("asana_token", rf"(?:[0-9](?:/[0-9]{{15,20}}){{1,2}}:|0/){HEX}{{32}}(?!{WORD})"),
 )
 """Keys without a fixed prefix: the kind as the name of a group, and a regular expression."""
+LABELLED = (
+    r"(?<![A-Za-z0-9])(?P<label>sk|pat|oat|uat|sat|key|apikey|secret|token|live|prod|api|rk|ak|auth)"
+    rf"[_-](?P<rest>{WORD}{{20,}}+)(?![_-]?{WORD})"
+)
+"""A key of an unknown issuer: a word for a key inside its prefix, and a long random end, as in
+`acme_oat_…`; its `rest` must look random (`is_mixed`)."""

@@ -9,15 +9,22 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
-from context_compression.evidence.redaction.key_forms import ALONE, FORMS, INSIDE
-from context_compression.evidence.redaction.looks import is_key
+from context_compression.evidence.redaction.key_forms import ALONE, FORMS, INSIDE, LABELLED
+from context_compression.evidence.redaction.looks import is_key, is_mixed
 from context_compression.evidence.redaction.secret import Secret, compiled
 
 SHORTEST = 15
 """The characters of the shortest key; shorter words are skipped."""
 BOUNDARY = "(?<![A-Za-z0-9_-])"
 LEAST_GLUED = 4
-"""The characters of the shortest prefix that is recognised behind a letter."""
+"""The characters of the shortest prefix that is recognised behind any letter."""
+SIGNS = re.compile(r"[^A-Za-z0-9]+")
+LOOKED_AT = 1_000
+"""How many characters behind a prefix decide whether it begins a key; otherwise a word that repeats
+a prefix would be read once for each."""
+NAMES = ("key", "token", "secret", "pass", "password", "auth", "bot", "bearer", "cred", "pat")
+"""Names of secrets; right behind one, every prefix is recognised: `tokensk-…`, `KEYhf_…`."""
+NAMED = "|".join(f"(?<={name})|(?<={name.upper()})" for name in NAMES)
 
 
 def keys(text: str) -> Iterator[Secret]:
@@ -34,31 +41,80 @@ def keys(text: str) -> Iterator[Secret]:
             yield Secret(start, stop, beginning.lastgroup.replace("_", " "))
             continue
         for kind, length, rest, sure in forms[beginning[0]]:
-            match = compiled(rest).match(text, start + length)
+            at = start + length
+            match = compiled(rest).match(text, at, at + LOOKED_AT)
             if match and (sure or is_key(text[start : match.end()])):
-                stop = match.end()
+                stop = _end(text, at, rest, match)
                 yield Secret(start, stop, kind)
                 break
     yield from _glued(text)
     for kind, part, before, shape in INSIDE:
         at = text.find(part)
         while at >= 0:
-            match = compiled(BOUNDARY + shape).match(text, max(0, at - before))
+            match = compiled(f"(?:{BOUNDARY}|(?<=[_-])|{NAMED}){shape}").match(
+                text, max(0, at - before)
+            )
             if match:
                 yield Secret(*match.span(), kind)
             at = text.find(part, at + 1)
 
 
 def _glued(text: str) -> Iterator[Secret]:
-    """Keys behind a letter or digit, as in `tokenghp_…`: only sure forms that look random, too."""
+    """Keys behind letters, digits, `_` and `-`, as in `tokenghp_…` and `MY_ghp_…`.
+
+    All of them must look random. Behind a letter that ends no name of a secret, only the sure forms
+    with a long prefix count; behind `_`, `-` or a digit the others must look random in a way that
+    names never do.
+    """
     for span in _long_words(text):
+        if not is_key(text[slice(*span)]):
+            continue
+        stop = 0
         for beginning in _glued_beginnings().finditer(text, *span):
-            start = beginning.start()
-            for kind, length, rest, sure in _by_prefix()[beginning[0]]:
-                match = compiled(rest).match(text, start + length) if sure else None
-                if match and is_key(text[start : match.end()]):
-                    yield Secret(start, match.end(), kind)
-                    break
+            if beginning.start() < stop:
+                continue
+            secret = _glued_at(text, beginning)
+            if secret:
+                stop = secret.stop
+                yield secret
+        for match in compiled(LABELLED).finditer(text, *span):
+            if is_mixed(match["rest"], hexed=match["label"] in ("sk", "pat", "oat", "apikey")):
+                yield Secret(*match.span(), "api key")
+
+
+def _glued_at(text: str, beginning: re.Match[str]) -> Secret | None:
+    """The key that begins with a prefix inside a word, if it is one."""
+    start = beginning.start()
+    if beginning.lastgroup:
+        return Secret(*beginning.span(), beginning.lastgroup.replace("_", " "))
+    for kind, length, rest, _ in _by_prefix()[beginning[0]]:
+        at = start + length
+        match = compiled(rest).match(text, at, at + LOOKED_AT)
+        if match and _looks_glued(text, start, length, match.end()):
+            return Secret(start, _end(text, at, rest, match), kind)
+    return None
+
+
+def _end(text: str, at: int, rest: str, match: re.Match[str]) -> int:
+    """The end of a key of which `match` is the looked-at part."""
+    if match.end() < at + LOOKED_AT:
+        return match.end()
+    return (compiled(rest).match(text, at) or match).end()
+
+
+def _looks_glued(text: str, start: int, length: int, stop: int) -> bool:
+    if not is_key(text[start:stop]):
+        return False
+    before, last = text[start - 1], text[start + length - 1]
+    if (
+        text[start : start + length] in _sure()
+        or compiled(NAMED).match(text, start)
+        or (length > LEAST_GLUED and last in "_-." and not before.isalpha())
+    ):
+        return True
+    if before.isalpha() or (before.isdigit() and last not in "_-."):
+        return False  # as in the middle of a long number in base64
+    return is_mixed(SIGNS.sub("", text[start + length : stop]), hexed=True)
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int]]:
@@ -91,20 +147,28 @@ def _by_prefix() -> dict[str, list[tuple[str, int, str, bool]]]:
 @cache
 def _beginnings() -> re.Pattern[str]:
     """A pattern for the longest prefix at the start of a word, or for a key without a prefix."""
-    alone = "|".join(f"(?P<{kind}>{shape})" for kind, shape in ALONE)
-    return re.compile(f"{BOUNDARY}(?:{_either(sorted(_by_prefix()))}|{alone})")
+    return re.compile(f"{BOUNDARY}(?:{_either(sorted(_by_prefix()))}|{_alone()})")
+
+
+def _alone() -> str:
+    return "|".join(f"(?P<{kind}>{shape})" for kind, shape in ALONE)
 
 
 @cache
 def _glued_beginnings() -> re.Pattern[str]:
-    """A pattern for the prefixes that no ordinary word holds, behind a letter or a digit."""
-    prefixes = {
+    """A pattern for the prefixes behind letters: see `_glued`."""
+    return re.compile(f"(?<=[A-Za-z0-9_-]){_either(sorted(_by_prefix()))}|(?<=[_-])(?:{_alone()})")
+
+
+@cache
+def _sure() -> frozenset[str]:
+    """The prefixes that no ordinary word holds, also behind any letter."""
+    return frozenset(
         prefix
         for form in FORMS
         for prefix in form.prefixes.split()
         if form.sure and (len(prefix) >= LEAST_GLUED or form.kind == "jwt")
-    }
-    return re.compile(f"(?<=[A-Za-z0-9]){_either(sorted(prefixes))}")
+    )
 
 
 def _either(words: list[str]) -> str:

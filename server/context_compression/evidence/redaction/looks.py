@@ -5,6 +5,7 @@ import re
 RUN = re.compile(r"[A-Za-z0-9]{8,}")
 WORD = re.compile(r"[A-Z]?[a-z]*\d*")
 DIGITS = re.compile(r"\d+")
+HEXADECIMAL = re.compile(r"[0-9a-f]+")
 BASE64 = re.compile(r"[A-Za-z0-9+/]{40}")
 NO_SECRET = re.compile(r"[/.~$]|https?:|[a-z_]+\.[A-Za-z_]")
 """The beginnings of paths, variables, addresses and dotted names."""
@@ -26,6 +27,20 @@ SIGNS = frozenset("!@#%^&*+~$?")
 def is_key(text: str) -> bool:
     """Whether a text is not only words, unlike `sk-folding-cube-wrapper`, which is a CSS class."""
     return any(map(str.isdigit, text)) and any(not WORD.fullmatch(run) for run in RUN.findall(text))
+
+
+def is_mixed(text: str, *, hexed: bool) -> bool:
+    """Whether letters and digits alternate as they do in no name.
+
+    Args:
+        text: letters and digits.
+        hexed: whether a long hexadecimal number counts, too.
+    """
+    if HEXADECIMAL.fullmatch(text):
+        return hexed and len(text) >= 32 and len(set(text)) >= 6
+    runs = len(DIGITS.findall(text))
+    cased = any(map(str.islower, text)) and any(map(str.isupper, text))
+    return runs >= 5 or (cased and runs >= (2 if len(text) >= 30 else 3))
 
 
 def is_placeholder(value: str) -> bool:
@@ -60,6 +75,11 @@ def is_password(value: str, *, sure: bool) -> bool:
     if (lower or upper) and digit and not SIGNS.isdisjoint(value):
         return True
     return sure and (lower or upper) and digit and PLAIN.fullmatch(value) is not None
+
+
+def is_strong(value: str) -> bool:
+    """Whether a value is certainly a password or a key where a line names one."""
+    return is_random(value) or is_password(value, sure=True)
 
 
 def could_be_password(value: str) -> bool:

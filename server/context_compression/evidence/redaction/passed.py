@@ -4,7 +4,14 @@ import re
 from collections.abc import Iterator
 
 from context_compression.evidence.redaction.assigned import is_pair
-from context_compression.evidence.redaction.looks import WORD, is_key, is_placeholder, is_random
+from context_compression.evidence.redaction.looks import (
+    WORD,
+    could_be_password,
+    is_key,
+    is_password,
+    is_placeholder,
+    is_random,
+)
 from context_compression.evidence.redaction.secret import Secret, compiled, each, parts_in
 
 AUTHORIZATION = re.compile(
@@ -24,9 +31,16 @@ COOKIE = re.compile(
 CRUMB = re.compile(r"""([\w.%-]{1,80})=([^;,\s"'\\]{8,}+)(?:;[ ]?)?|[^;\n"'\\]{1,200}+;[ ]?""")
 IN_URL = re.compile(
     r"""://[^\s/:@'"<>{}$]{0,100}:(?!(?:password|passwd|pass|pwd|%[sdv])@)"""
-    r"""([^\s/@'"<>{}$*\\]{3,200})(?=@\w)"""
+    r"""([^\s/@'"<>{}$*\\]{3,200})(?=@[\w/\[$])"""
 )
 """The text between `://user:` and `@`, except the placeholders of documentation."""
+IN_HOST = re.compile(r"""://([A-Za-z0-9_.~%-]{12,300}+)(?=(?::[\w-]{0,40})?@\w)""")
+"""A user's name in an address; it is a token if it looks random."""
+OF_DRIVER = re.compile(
+    r"""(?<![\w/.-])[\w.-]{1,60}[:/]([^\s:/@'"`\\]{4,200})"""
+    r"""(?=@(?:tcp\(|unix\(|(?://)?[\w.-]{1,80}:1[45]\d\d[/:]))"""
+)
+"""The password in a driver's source: `user:password@tcp(…`, `user/password@host:1521/`."""
 IN_QUERY = re.compile(
     r"""[?&;](?:(?:[Ss]ig|[Ss]ignature|[Xx]-(?:[Aa]mz|[Gg]oog)-[Ss]ignature|key|code|auth|jwt|sid"""
     r"""|session|sessionid|hapikey|subscription-key|hash)=(?P<value>[A-Za-z0-9+/_.~%=-]{16,}+)"""
@@ -35,11 +49,12 @@ IN_QUERY = re.compile(
 """A value in a query, which must look random, or a password in a query or connection string."""
 
 VALUE = r"""(?:\\{0,31}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
-PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{1,80}:(?P<value>[^\s"'`\\$]{3,200}+)"""
+PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{0,80}:(?P<value>[^\s"'`\\$]{3,200}+)"""
 REST = r"(?:[^\n;|]|\\\n){0,300}?\s"
 """The text between a command and its option."""
 OPTION = re.compile(
-    r"\s(?:-[A-Za-z]{0,5}[aubpPUw]|--(?:proxy-)?user[= ]|--pass|--auth|-storepass|-keypass|/p:)"
+    r"\s(?:-[A-Za-z]{0,5}[aubpPUwkN]|--(?:proxy-)?user[= ]|--pass|--auth|--\w*-?creds|--body|--from"
+    r"|-storepass|-keypass|/p[: ])"
 )
 """An option of the `COMMANDS`; a text without such an option has none of these commands."""
 COMMANDS = (
@@ -62,10 +77,31 @@ COMMANDS = (
     ("pass ", rf"(?<=store|.-key)pass[ ]{VALUE}"),
     ("/p:", rf"(?<=\s)/p:{VALUE}"),
     ("ipmitool", rf"(?<!\w)ipmitool\b{REST}-P[ ]?{VALUE}"),
+    ("useradd", rf"(?<!\w)useradd\b{REST}-p[ ]?{VALUE}"),
+    ("snowsql", rf"(?<!\w)snowsql\b{REST}-p[ ]?{VALUE}"),
+    ("cqlsh", rf"(?<!\w)cqlsh\b{REST}-p[ ]?{VALUE}"),
+    ("rar ", rf"(?<!\w)(?:un)?rar[ ]{REST}-h?p{VALUE}"),
+    ("security ", rf"(?<!\w)security[ ][a-z-]{{3,40}}\b{REST}-[pwP][ ]?{VALUE}"),
+    ("certutil", rf"(?<!\w)certutil\b{REST}-p[ ]?{VALUE}"),
+    ("signtool", rf"(?<!\w)signtool\b{REST}/p[ ]{VALUE}"),
+    ("ssh-keygen", rf"(?<!\w)ssh-keygen\b{REST}-[NP][ ]?{VALUE}"),
+    ("openssl", rf"(?<!\w)openssl[ ]enc\b{REST}-k[ ]{VALUE}"),
+    ("-U ", rf"(?<=\s)-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
+    ("lftp", rf"(?<!\w)lftp\b{REST}-u[ ]?[^\s,]{{1,60}},{VALUE}"),
+    ("creds", rf"(?<=-)(?:(?<=\s--)|(?<=\s--src-)|(?<=\s--dest-))creds[= ]{PAIR}"),
+    ("secret set", rf"(?<=gh[ ])secret[ ]set\b{REST}(?:--body|-b)[= ]{VALUE}"),
+    ("from-literal", rf"from-literal[= ](?:\\{{0,31}}[\"'])?[\w.-]{{1,80}}={VALUE}"),
 )  # fmt: skip
 """Command lines: a word that each contains, and a pattern whose group `value` is the secret."""
 GIVEN = r"""\\{0,31}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,31}["']"""
 PIPED = r"""\\{0,31}["']?[ ]?\|"""
+TAKES = (
+    r"[^\n|]{0,200}(?:\blogin\b|--with-token|-stdin\b|\bkinit\b|\bpasswd\b|--passphrase-fd"
+    r"|\bcryptsetup\b|\bsudo[ ]-S)"
+)
+"""The end of a command that reads a secret from its input."""
+HERE = r"""[^\n;|<]{0,200}<<<[ ]?(?:\\{0,31}["'])?(?:[\w.-]{1,60}:)?"""
+"""The beginning of a here-string, also of one with the user's name."""
 STATEMENTS = (
     ("IDENTIFIED", rf"(?<!\w)IDENTIFIED\s(?:WITH\s\S+\s)?(?:BY|AS)\s{GIVEN}"),
     ("identified ", rf"(?<!\w)identified\s(?:with\s\S+\s)?(?:by|as)\s{GIVEN}"),
@@ -75,8 +111,32 @@ STATEMENTS = (
     ("echo ", rf"(?<!\w)echo[ ]{PAIR}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
     ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
     ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
+    *((it, rf"{it}\b{HERE}{VALUE}") for it in ("login", "passwd", "kinit", "stdin", "-token")),
+    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}{TAKES}"),
+    ("printf ", rf"(?<!\w)printf[ ](?:[\"']?%s(?:\\n)?[\"']?[ ])?{VALUE}{PIPED}{TAKES}"),
+    ("rclone ", rf"(?<!\w)rclone[ ]obscure[ ]{VALUE}"),
+    ("vault login", rf"(?<!\w)vault[ ]login[ ](?:-[\w=-]{{1,40}}[ ]){{0,4}}{VALUE}"),
+    ("mc alias", rf"(?<!\w)mc[ ]alias[ ]set[ ]\S{{1,80}}[ ]\S{{1,200}}[ ]\S{{1,80}}[ ]{VALUE}"),
+    ("_pw ", rf"(?<=input|.user|owner)_pw[ ]{VALUE}"),
+    ("mysqladmin", rf"(?<!\w)mysqladmin\b{REST}password[ ]{VALUE}"),
+    ("word-command", rf"(?<=pass)word-command[= ][\"']?(?:echo|printf)[ ]{VALUE}"),
 )  # fmt: skip
 """The same for SQL statements and for command lines without such an option."""
+
+
+CALLS = ("auth=(", "Auth(", "basic_auth(", "ogin(", "onnect(", "onnection(", "redential(")
+CALL = re.compile(
+    r"(?:auth=|(?:Basic|Digest|Proxy)?Auth|basic_auth|ogin|(?<=[cC])onnect|onnection|redential)\("
+    r"(?:\\?[\"'][^\"'\n]{0,80}\\?[\"']|[\w.]{1,40}),[ ]?(?:\\?[\"'][^\"'\n]{0,80}\\?[\"'],[ ]?)?"
+    r"\\?[\"'](?P<value>[^\s\"'\\]{6,200}+)\\?[\"'][ ]?[,)]"
+)
+"""A call with a user's name and a password: `login("bob", "…")`."""
+TOLD = re.compile(
+    r"(?:redentials?|creds|ogin:)(?![\w.(])(?:[ ](?:are|is))?[ ]?[:=]?[ ]?[\"'`(]?"
+    r"[\w.@-]{2,40}[ ]?[/:][ ]?"
+    r"(?P<value>[^\s\"'`\\<>()\[\]/]{6,100}+)"
+)
+"""A user's name and a password in prose: `credentials: admin:…`."""
 
 
 def passed(text: str) -> Iterator[Secret]:
@@ -84,6 +144,14 @@ def passed(text: str) -> Iterator[Secret]:
     yield from _in_headers(text)
     if "://" in text:
         yield from (Secret(*match.span(1), "password") for match in IN_URL.finditer(text))
+        for match in IN_HOST.finditer(text):
+            if is_random(match[1]):
+                yield Secret(*match.span(1), "secret")
+    if "@tcp(" in text or "@unix(" in text or ":1" in text:
+        for match in OF_DRIVER.finditer(text):
+            if could_be_password(match[1]):
+                yield Secret(*match.span(1), "password")
+    yield from _in_calls(text)
     if "=" in text:
         for match in IN_QUERY.finditer(text):
             if match["value"] and is_random(match["value"]):
@@ -92,13 +160,25 @@ def passed(text: str) -> Iterator[Secret]:
                 yield Secret(*match.span("password"), "password")
     if " " not in text:
         return
-    has_option = (" -" in text or "/p:" in text) and OPTION.search(text)
+    has_option = (" -" in text or "/p" in text) and OPTION.search(text)
     forms = (*COMMANDS, *STATEMENTS) if has_option else STATEMENTS
     for hint, shape in forms:
         if hint in text:
             for match in each(compiled(shape), hint, text):
                 if not is_placeholder(match["value"]) and match["value"][0] not in "-$":
                     yield Secret(*match.span("value"), "password")
+
+
+def _in_calls(text: str) -> Iterator[Secret]:
+    """Passwords among the arguments of a call, and behind a user's name in prose."""
+    for hint in parts_in(text, *CALLS):
+        for match in each(CALL, hint, text):
+            if is_random(match["value"]) or is_password(match["value"], sure=True):
+                yield Secret(*match.span("value"), "password")
+    for hint in parts_in(text, "redentials", "creds", "ogin:"):
+        for match in each(TOLD, hint, text):
+            if is_random(match["value"]) or is_password(match["value"], sure=True):
+                yield Secret(*match.span("value"), "password")
 
 
 def _in_headers(text: str) -> Iterator[Secret]:

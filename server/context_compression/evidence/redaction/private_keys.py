@@ -44,6 +44,8 @@ JWK = re.compile(
     r"""(?P<q>\\{0,31}["'])(?:d|p|q|dp|dq|qi|k)(?P=q)\s{0,3}:\s{0,3}(?P=q)"""
     r"""(?P<value>[A-Za-z0-9_-]{16,}+)(?P=q)"""
 )
+XML = re.compile(r"<(?:D|P|Q|DP|DQ|InverseQ)>([A-Za-z0-9+/\s]{16,4000}+={0,2})</")
+"""A private number of a key in XML (`RSAKeyValue`)."""
 MOST_HEADERS = 20
 """How many lines between a mark and its key may be no line of the key."""
 NEAR = 4_000
@@ -59,6 +61,8 @@ def private_keys(text: str) -> Iterator[Secret]:
             stop = _lines_after(text, match.end(), int(match[1]))
             if stop > match.end():
                 yield Secret(match.end(), stop, KIND)
+    if "KeyValue>" in text:
+        yield from (Secret(*match.span(1), KIND) for match in XML.finditer(text))
     if "kty" in text:
         for match in JWK.finditer(text):
             if text.find("kty", max(0, match.start() - NEAR), match.end() + NEAR) >= 0:
