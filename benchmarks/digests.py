@@ -28,9 +28,12 @@ Parts: TypeAlias = dict[str, str]
 Runs: TypeAlias = Iterator[tuple[str, Parts]]
 """Names of runs, and what was computed in each."""
 
-APART = ("messages", "system", "refs", "originals", "previews", "layout", "summary", "evidence")
+APART = ("messages", "system", "refs", "originals", "previews", "layout", "summary")
 WORDS = ("reasons", "notes", "repairs", "method")
-SIZES = ("messages_out", "messages_compressed", "messages_kept", "tokens_freed", "ratio", "loss")
+SIZES = (
+    "messages_out", "messages_compressed", "messages_kept", "tokens_freed", "ratio", "loss",
+    "user_sentences", "missing_rules",
+)  # fmt: skip
 NUMBERS = (bool, int, float, type(None))
 NUMBERED = re.compile(r"[0-9a-f]{6,}|\d+")
 """What differs in the names of files of one kind."""
@@ -61,7 +64,8 @@ def _plain(value: Any) -> Any:
         return list(cast("Sequence[Any]", value))
     if isinstance(value, bytes):
         return value.hex()
-    raise TypeError(f"{type(value)} has no content that is known here")
+    # no run ends with this: it would hide what was computed, in all runs alike
+    raise SystemExit(f"{type(value)} has no content that is known here")
 
 
 def parts(**values: Any) -> Parts:
@@ -73,7 +77,7 @@ def of_result(result: Any, given: Sequence[Any]) -> Parts:
     """The parts of a `Result`, made from the messages that were given."""
     own = {id(message): at for at, message in enumerate(given)}
     refs: Mapping[str, Any] = result.refs
-    names = [field.name for field in fields(result)]
+    names = [field.name for field in fields(result) if field.compare]  # others make what is told
     facts = {name: getattr(result, name) for name in names if name not in (*APART, *WORDS)}
     return parts(
         view=result.messages,

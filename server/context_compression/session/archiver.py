@@ -285,10 +285,11 @@ def summary_facts(result: Result, state: State) -> dict[str, Any]:
     }
 
 
-def covered_previews(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
-    """Refs of offloaded files that a summary covers and the view no longer names."""
+def covered_previews(messages: Sequence[Mapping[str, Any]], result: Result) -> list[str]:
+    """Refs of offloaded files that a summary covers and the view no longer names, in their order."""
     if result.summary is None:
-        return set()
+        return []
     compressed = canonical([messages[i] for i in result.compressed])
     shown = canonical([result.system, result.messages])
-    return {ref for ref in OFFLOADED.findall(compressed) if f"{ref}.txt" not in shown}
+    named = dict.fromkeys(OFFLOADED.findall(compressed))
+    return [ref for ref in named if f"{ref}.txt" not in shown]
