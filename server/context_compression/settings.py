@@ -42,7 +42,9 @@ GUARDED = ("allowed_paths", "read_host_transcripts")
 class Value(BaseModel):
     """Base of all values that come from or go to JSON: frozen, and unknown names are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
+    )
 
 
 class Threshold(NamedTuple):

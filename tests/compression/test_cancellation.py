@@ -19,9 +19,9 @@ from provider import refused
 
 from context_compression import Result, Session, acompress, compress, count_tokens
 from context_compression.session.pacing import Event
-from context_compression.session.threads import in_thread
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, tool_step
+from context_compression.threads import in_thread
 
 pytestmark = pytest.mark.anyio
 

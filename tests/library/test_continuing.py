@@ -184,11 +184,12 @@ def test_a_store_that_is_named_by_its_path_keeps_its_session_open(
 ):
     opened: list[str] = []
 
-    def counted(*arguments: Any, **options: Any) -> Session:
-        opened.append(arguments[1])
-        return Session(*arguments, **options)
+    class Counted(Session):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            opened.append(arguments[1])
+            super().__init__(*arguments, **options)
 
-    monkeypatch.setattr("context_compression.library.continuing.Session", counted)
+    monkeypatch.setattr("context_compression.library.continuing.Session", Counted)
     for number in range(4):
         compress(steps(number), settings=SMALL, store=str(tmp_path))
 

@@ -29,7 +29,7 @@ from context_compression.integrations.sessions import (
 from context_compression.integrations.translation import afit
 from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
-from context_compression.session.threads import in_thread
+from context_compression.threads import in_thread
 
 with extra("openai-agents"):
     from agents import Agent, FunctionTool, Handoff, Tool, handoff

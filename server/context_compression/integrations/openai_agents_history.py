@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from context_compression.errors import NotOurs, StoreError
 from context_compression.extras import extra
 from context_compression.session.log_events import timestamp
-from context_compression.session.threads import in_thread
 from context_compression.store import Store
+from context_compression.threads import in_thread
 
 with extra("openai-agents"):
     from agents import SQLiteSession

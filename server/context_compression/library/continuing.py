@@ -6,10 +6,12 @@ new. Another process reads it from the store.
 
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from context_compression.compression.continued import continued
 from context_compression.compression.outcome import as_given
@@ -18,13 +20,21 @@ from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Ref, Result
 from context_compression.conversation.formats import plain
 from context_compression.conversation.refs import REF, canonical
-from context_compression.session import Session
+from context_compression.session import Session, session_id_for
 from context_compression.session.fitting import Fitted
 from context_compression.session.receipts import archive_of
+from context_compression.session.requests import settings_for
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.summaries.summarizer import Summarizer
+from context_compression.threads import in_thread
 from context_compression.tokens.usage import for_model
 
+Place: TypeAlias = Store | Session | str | Path
+Written: TypeAlias = Callable[[], Summarizer | None]
+"""Says who writes the summaries of a call."""
+OF_A_CALL = ("messages", "target_tokens", "strategy", "pins", "focus", "force", "settings")
+"""Arguments of `Session.compress`; a session gets the other arguments when it is made."""
 MOST_OPEN = 8
 """How many sessions stay open, the last ones used."""
 OF_ITS_COMPRESSION = (
@@ -119,3 +129,73 @@ class Continuing:
                 refs[ref] = Ref(about["what"], (), None, about.get("sha256", ""))
                 originals[ref] = session.original(ref)
         return refs, originals
+
+
+def compress_in_session(store: Place, request: CompressionRequest, writer: Written) -> Result:
+    """`compress` with a store."""
+    if (call := _continuing(store, request, writer)) is None:
+        return _session(store, request, writer).compress(**_of_a_call(request))
+    continuing, session = call
+    number = session.state().number
+    fitted = session.fitted(
+        continuing.history, system=request.system, tools=request.tools, focus=request.focus
+    )
+    return continuing.result(session, fitted, number)
+
+
+async def acompress_in_session(
+    store: Place, request: CompressionRequest, writer: Written
+) -> Result:
+    """`acompress` with a store."""
+    call = await in_thread(partial(_continuing, store, request, writer))
+    if call is None:
+        return await _session(store, request, writer).acompress(**_of_a_call(request))
+    continuing, session = call
+    number = (await in_thread(session.state)).number
+    fitted = await session.afitted(
+        continuing.history, system=request.system, tools=request.tools, focus=request.focus
+    )
+    return await in_thread(partial(continuing.result, session, fitted, number))
+
+
+def _continuing(
+    store: Place, request: CompressionRequest, writer: Written
+) -> tuple[Continuing, Session] | None:
+    """The call and its session, if the call continues what the last one returned.
+
+    It does if it leaves to the settings when to compress, and how.
+    """
+    request.check()
+    if request.target_tokens or request.strategy or request.pins or request.force:
+        return None
+    if isinstance(store, Session):
+        session = store
+        if request.settings is not None:
+            settings = settings_for(session, request.settings)
+            about = replace(
+                request, settings=settings, model=session.model, counter=session.counter,
+                system=session.given_system, tools=session.tools,
+            )  # fmt: skip
+            session = open_session(session.store, session.id, about)
+            session.summarizer, session.on_event = store.summarizer, store.on_event
+    else:
+        opened = store if isinstance(store, Store) else Store(store)
+        session = open_session(store, session_id_for(request.messages, opened), request)
+        session.summarizer = writer()
+    continuing = Continuing(request, session.settings)
+    return (continuing, session) if continuing.possible else None
+
+
+def _session(store: Place, request: CompressionRequest, writer: Written) -> Session:
+    if isinstance(store, Session):
+        return store
+    store = store if isinstance(store, Store) else Store(store)
+    return Session(
+        store, session_id_for(request.messages, store), system=request.system, tools=request.tools,
+        model=request.model, counter=request.counter,
+        summarizer=writer(),
+    )  # fmt: skip
+
+
+def _of_a_call(request: CompressionRequest) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in OF_A_CALL}

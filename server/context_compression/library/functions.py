@@ -4,54 +4,46 @@ Without a store, they compress in memory. With a store, they use a session: the 
 the session that the store has for the conversation. Without a target, strategy, pins and `force`, a
 call continues what the last one returned, as `Session.fit` does; otherwise it compresses the whole
 conversation anew.
+
+A program that imports them waits for nothing: the first call loads what it needs, and `session` and
+`store` only if a store is given.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from context_compression.compression.request import CompressionRequest
-from context_compression.compression.result import Result
-from context_compression.compression.run import acompress as acompress_in_memory
-from context_compression.compression.run import compress as compress_in_memory
-from context_compression.conversation.formats import parse
-from context_compression.library.continuing import Continuing, open_session
 from context_compression.listening import Compaction, heard
-from context_compression.session import Session, session_id_for
-from context_compression.session.requests import settings_for
-from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
-from context_compression.store import Store
-from context_compression.strategies import window
-from context_compression.strategies.base import Strategy
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
-from context_compression.summaries.summarizer import Summarizer
-from context_compression.tokens import TextCounter
-from context_compression.tokens.usage import Messages, for_model, usage
+from context_compression.threads import in_thread, same_signature_as
 
-Place: TypeAlias = Store | Session | str | Path
-OF_A_CALL = ("messages", "target_tokens", "strategy", "pins", "focus", "force", "settings")
-"""Arguments of `Session.compress`; a session gets the other arguments when it is made."""
+if TYPE_CHECKING:
+    from context_compression.compression.request import CompressionRequest
+    from context_compression.compression.result import Result
+    from context_compression.library.continuing import Place, Written
+    from context_compression.strategies.base import Strategy
+    from context_compression.summaries.summarizer import Summarizer
+    from context_compression.tokens import TextCounter
+    from context_compression.tokens.usage import Messages
 
 
 def compress(
-    messages: Messages,
+    messages: "Messages",
     *,
     target_tokens: int | None = None,
     system: Any = None,
     tools: Any = None,
     model: str | None = None,
-    counter: TextCounter | None = None,
-    strategy: str | Strategy = "auto",
+    counter: "TextCounter | None" = None,
+    strategy: "str | Strategy" = "auto",
     pins: Sequence[int | str] = (),
     focus: str | None = None,
     force: bool = False,
     settings: Settings | Mapping[str, Any] | None = None,
-    store: Place | None = None,
+    store: "Place | None" = None,
     summarizer: Writer = BY_SETTINGS,
-) -> Result:
+) -> "Result":
     """Make a conversation smaller: it stays valid for its provider, and every byte can be restored.
 
         result = compress(messages, target_tokens=50_000)
@@ -88,51 +80,48 @@ def compress(
         BudgetTooSmall: the target is below the minimum size, with the strategy `auto`.
         StoreError: the originals could not be kept; nothing was changed.
     """
+    from context_compression.compression.request import CompressionRequest
+
     request = CompressionRequest(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
         counter=counter, strategy=_named(strategy), pins=pins, focus=focus, force=force,
         settings=settings,
     )  # fmt: skip
-    if store is None or not messages:
-        return _in_memory(request, _summarizer(summarizer, request))
-    return _in_session(store, request, summarizer)
+    return _compressed(request, store, partial(_summarizer, summarizer, request))
 
 
 @same_signature_as(compress)
 async def acompress(
-    messages: Messages,
+    messages: "Messages",
     *,
-    strategy: str | Strategy = "auto",
-    store: Place | None = None,
+    strategy: "str | Strategy" = "auto",
+    store: "Place | None" = None,
     summarizer: Writer = BY_SETTINGS,
     **options: Any,
-) -> Result:
+) -> "Result":
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
+    from context_compression.compression.request import CompressionRequest
+    from context_compression.compression.run import acompress as acompress_in_memory
+
     request = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
+    writer = partial(_summarizer, summarizer, request)
     if store is None or not messages:
         with heard(Compaction("manual", model=request.model)) as end:
-            writer = _summarizer(summarizer, request)
-            result = await acompress_in_memory(request, writer, in_thread)
+            result = await acompress_in_memory(request, writer(), in_thread)
             end(result)
             return result
-    call = await in_thread(partial(_continuing, store, request, summarizer))
-    if call is None:
-        return await _session(store, request, summarizer).acompress(**_of_a_call(request))
-    continuing, session = call
-    number = (await in_thread(session.state)).number
-    fitted = await session.afitted(
-        continuing.history, system=request.system, tools=request.tools, focus=request.focus
-    )
-    return await in_thread(partial(continuing.result, session, fitted, number))
+    from context_compression.library.continuing import acompress_in_session
+
+    return await acompress_in_session(store, request, writer)
 
 
 def should_compress(
-    messages: Messages,
+    messages: "Messages",
     *,
     system: Any = None,
     tools: Any = None,
     model: str | None = None,
-    counter: TextCounter | None = None,
+    counter: "TextCounter | None" = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> bool:
     """Whether `compress` would run without a target and without `force`.
@@ -145,6 +134,10 @@ def should_compress(
         InvalidCounter: `counter` is not a function, or does not return a number of tokens.
         InvalidSettings: an unknown name or an impossible value.
     """
+    from context_compression.conversation.formats import parse
+    from context_compression.strategies import window
+    from context_compression.tokens.usage import for_model, usage
+
     settings = for_model(settings, model)
     conversation = parse(messages)
     filled = usage(
@@ -155,71 +148,27 @@ def should_compress(
     return window.due_by_turns(conversation.messages, settings)
 
 
-def _named(strategy: str | Strategy) -> str | Strategy | None:
+def _named(strategy: "str | Strategy") -> "str | Strategy | None":
     """The strategy, if the caller named one; `None` for the default."""
     return None if strategy == "auto" else strategy
 
 
-def _summarizer(writer: Writer, request: CompressionRequest) -> Summarizer | None:
+def _summarizer(writer: Writer, request: "CompressionRequest") -> "Summarizer | None":
+    from context_compression.tokens.usage import for_model
+
     return summarizer_for(writer, for_model(request.settings, request.model))
 
 
-def _in_memory(request: CompressionRequest, summarizer: Summarizer | None) -> Result:
+def _compressed(
+    request: "CompressionRequest", store: "Place | None", writer: "Written"
+) -> "Result":
+    if store is not None and request.messages:
+        from context_compression.library.continuing import compress_in_session
+
+        return compress_in_session(store, request, writer)
+    from context_compression.compression.run import compress as compress_in_memory
+
     with heard(Compaction("manual", model=request.model)) as end:
-        result = compress_in_memory(request, summarizer)
+        result = compress_in_memory(request, writer())
         end(result)
         return result
-
-
-def _in_session(store: Place, request: CompressionRequest, writer: Writer) -> Result:
-    if (call := _continuing(store, request, writer)) is None:
-        return _session(store, request, writer).compress(**_of_a_call(request))
-    continuing, session = call
-    number = session.state().number
-    fitted = session.fitted(
-        continuing.history, system=request.system, tools=request.tools, focus=request.focus
-    )
-    return continuing.result(session, fitted, number)
-
-
-def _continuing(
-    store: Place, request: CompressionRequest, writer: Writer
-) -> tuple[Continuing, Session] | None:
-    """The call and its session, if the call continues what the last one returned.
-
-    It does if it leaves to the settings when to compress, and how.
-    """
-    request.check()
-    if request.target_tokens or request.strategy or request.pins or request.force:
-        return None
-    if isinstance(store, Session):
-        session = store
-        if request.settings is not None:
-            settings = settings_for(session, request.settings)
-            about = replace(
-                request, settings=settings, model=session.model, counter=session.counter,
-                system=session.given_system, tools=session.tools,
-            )  # fmt: skip
-            session = open_session(session.store, session.id, about)
-            session.summarizer, session.on_event = store.summarizer, store.on_event
-    else:
-        opened = store if isinstance(store, Store) else Store(store)
-        session = open_session(store, session_id_for(request.messages, opened), request)
-        session.summarizer = _summarizer(writer, request)
-    continuing = Continuing(request, session.settings)
-    return (continuing, session) if continuing.possible else None
-
-
-def _session(store: Place, request: CompressionRequest, writer: Writer) -> Session:
-    if isinstance(store, Session):
-        return store
-    store = store if isinstance(store, Store) else Store(store)
-    return Session(
-        store, session_id_for(request.messages, store), system=request.system, tools=request.tools,
-        model=request.model, counter=request.counter,
-        summarizer=_summarizer(writer, request),
-    )  # fmt: skip
-
-
-def _of_a_call(request: CompressionRequest) -> dict[str, Any]:
-    return {name: getattr(request, name) for name in OF_A_CALL}

@@ -19,8 +19,8 @@ from context_compression.loops.calling import Tools, arun, open_calls, run
 from context_compression.loops.dialect import Body, Dialect
 from context_compression.loops.restoring import RESTORE, answered
 from context_compression.session import Session
-from context_compression.session.threads import in_thread
 from context_compression.summaries.overflow import silent_overflow
+from context_compression.threads import in_thread
 from context_compression.tokens import window_of
 from context_compression.tokens.usage import for_model
 

@@ -20,9 +20,9 @@ from context_compression.display.quantities import whole_number
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
 from context_compression.session import NO_LINE, Session
-from context_compression.session.threads import in_thread
 from context_compression.store.search.query import Query
 from context_compression.store.short_refs import bare_ref
+from context_compression.threads import in_thread
 
 RESTORE = "context_restore"
 DESCRIPTION = (

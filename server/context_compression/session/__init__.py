@@ -40,7 +40,7 @@ The log and its events:
     grouping.py      compares histories by their blocks, wherever the borders of messages are
     outgoing.py      what goes out for a view, repaired
     naming.py        which session a conversation belongs to
-    threads.py       async versions of plain functions
+    locks.py         locks of a store, waited for without blocking an event loop
 """
 
 from context_compression.session.by_caller import PLAN_SECONDS, SummaryAssignment, no_plan

@@ -286,7 +286,7 @@ def summary_facts(result: Result, state: State) -> dict[str, Any]:
 
 
 def covered_previews(messages: Sequence[Mapping[str, Any]], result: Result) -> list[str]:
-    """Refs of offloaded files that a summary covers and the view no longer names, in their order."""
+    """Refs of offloaded files that a summary covers and the view names no longer, in order."""
     if result.summary is None:
         return []
     compressed = canonical([messages[i] for i in result.compressed])

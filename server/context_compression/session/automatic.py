@@ -14,13 +14,14 @@ from context_compression.session.arrivals import arrived
 from context_compression.session.compressing import Compressor, Need
 from context_compression.session.fitting import Fitted, Fitting
 from context_compression.session.following import check_list
+from context_compression.session.locks import acquired
 from context_compression.session.pacing import Announcer, Event, Pace
 from context_compression.session.recorded import RecordedConversation
-from context_compression.session.threads import acquired, in_thread, same_signature_as
 from context_compression.session.triggers import after_refusal, answering, before_request
 from context_compression.store.log import FITTING_SECONDS
 from context_compression.summaries.error_texts import Error
 from context_compression.summaries.summarizer import Summarizer
+from context_compression.threads import in_thread, same_signature_as
 
 if TYPE_CHECKING:
     from context_compression.session.background import Background

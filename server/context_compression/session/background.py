@@ -15,10 +15,10 @@ from context_compression.session.pacing import Pace
 from context_compression.session.preparation import Preparation, running_loop
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import settings_for
-from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.summaries.asking import asked
 from context_compression.summaries.summarizer import Summarizer, SummaryRequest
+from context_compression.threads import in_thread
 
 EARLY = 0.85
 """The share of the threshold from which on a compression is prepared."""

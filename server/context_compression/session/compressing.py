@@ -13,6 +13,7 @@ from context_compression.compression.thinking import without_thinking
 from context_compression.listening import Compaction, heard
 from context_compression.progress import begin
 from context_compression.session.following import new_events
+from context_compression.session.locks import acquired, free
 from context_compression.session.pacing import Event, Pace, Reason
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import (
@@ -21,8 +22,8 @@ from context_compression.session.requests import (
     request_that_archives,
     settings_for,
 )
-from context_compression.session.threads import acquired, check_cancelled, free, in_thread
 from context_compression.summaries.summarizer import Summarizer
+from context_compression.threads import check_cancelled, in_thread
 from context_compression.tokens.usage import Usage
 
 LOCK_SECONDS = 30.0

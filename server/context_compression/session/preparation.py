@@ -17,10 +17,11 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import Executor, acompress, at_once
 from context_compression.listening import Compaction, heard, variables_here
 from context_compression.session.compressing import Compressor, end_event
+from context_compression.session.locks import free
 from context_compression.session.pacing import Event
 from context_compression.session.requests import request_beside
 from context_compression.session.state import State
-from context_compression.session.threads import free, in_thread
+from context_compression.threads import in_thread
 
 logger = logging.getLogger(__name__)
 ENDING_SECONDS = 5.0

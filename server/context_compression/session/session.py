@@ -20,11 +20,11 @@ from context_compression.session.fitting import Fitting
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.requests import due, preview
 from context_compression.session.status import Status, status_of
-from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.strategies.base import Strategy
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
+from context_compression.threads import in_thread, same_signature_as
 from context_compression.tokens import Anchor, TextCounter
 
 

@@ -25,9 +25,9 @@ from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.stored_sessions import subagent
 from context_compression.hosts.claude_code.transcript import reading_of
 from context_compression.session import Session
-from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
+from context_compression.threads import in_thread
 from context_compression.tokens.usage import count_tokens
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.stages import contexts_of
