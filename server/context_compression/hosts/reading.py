@@ -90,6 +90,8 @@ class Readings:
             TranscriptError: as `read`.
         """
         stages = contexts_of(self._looked(path)[0])
+        if self._whole:  # it holds rows, which the history does not need
+            self._readings.pop(path, None)
         try:
             title = first_words(parse_messages(stages[0].messages[:FIRST]).messages)
         except InvalidConversation:

@@ -6,17 +6,18 @@ from itertools import chain
 from pathlib import Path
 
 from context_compression import hosts
-from context_compression.conversation.formats import Conversation
+from context_compression.conversation.formats import parse
 from context_compression.report.archived import archived, health_of, originals_of
 from context_compression.report.consumers import by_file, by_tool, repeated, uses_of
 from context_compression.report.costs import cost_of
 from context_compression.report.course import course_of
 from context_compression.report.evidence import evidence_of
-from context_compression.report.measured import measured, summed
+from context_compression.report.measured import MeasuredStage, measured, summed
 from context_compression.report.model import LISTED, Report
+from context_compression.report.sampling import share_of, warnings
 from context_compression.session import Session
 from context_compression.session.history import history_of
-from context_compression.tokens import Anchor, Counter, anchored
+from context_compression.tokens import Anchor, Counter, anchor_in, anchored
 from context_compression.tokens.usage import BESIDE, Usage, adding_up_to
 from context_compression.transcripts.history import History
 from context_compression.workspace.opened import Opened
@@ -85,9 +86,8 @@ def build_report(
         anchor: the tokens that the host's provider charged for the last request, if known.
         prices: for amounts in dollars.
     """
-    counter, state = Counter(session.model, session.counter), session.state()
-    stages = measured(history, counter)
-    usage = _usage(stages[-1].conversation, session, counter, anchor)
+    state, (stages, counter, share) = session.state(), _measured(history, session)
+    usage = _usage(stages[-1], session, counter, anchor)
     by_kind = adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind))
     course = course_of(stages, by_kind.get(BESIDE, 0), state.tally.outside)
     uses = uses_of(stages, counter, history.project)
@@ -124,15 +124,31 @@ def build_report(
             input_price=prices.input,
             output_price=prices.output,
         ),
-        evidence=evidence_of(stages, chain.from_iterable(originals.messages.values())),
+        evidence=evidence_of(stages, chain.from_iterable(originals.messages.values()), share),
         store=health_of(session, originals),
-        warnings=[*dict.fromkeys((*history.warnings, *state.warnings))],
+        warnings=[*dict.fromkeys((*warnings(share), *history.warnings, *state.warnings))],
+        sampled=share,
     )
 
 
-def _usage(live: Conversation, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
-    """How full the context is now, as `Session.status` counts it."""
-    usage = session.usage(live)
-    if anchor is None:
-        return usage
-    return replace(usage, used_tokens=anchored(counter, live.messages, anchor))
+def _measured(history: History, session: Session) -> tuple[list[MeasuredStage], Counter, float]:
+    """The stages with their sizes, what counted them, and the share of texts that it counts."""
+    conversations = [parse(stage.messages) for stage in history.stages]
+    share, counter = (
+        share_of(history.stages, conversations),
+        Counter(session.model, session.counter),
+    )
+    if share < 1:
+        counter = counter.sampling(share)
+    return measured(history.stages, conversations, counter), counter, share
+
+
+def _usage(live: MeasuredStage, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
+    """How full the context is now, as `Session.status` counts it; what is counted already, once."""
+    anchor = anchor or anchor_in(live.conversation)
+    usage = session.usage([])
+    if anchor is None or anchor.messages > len(live.messages):
+        used = counter.count(int(usage.used_tokens) + sum(live.sizes))
+    else:
+        used = anchored(counter, live.messages, anchor)
+    return replace(usage, used_tokens=used)

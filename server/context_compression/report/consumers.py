@@ -175,8 +175,13 @@ def repeated(uses: Iterable[Use]) -> list[Repeated]:
 
 def _repeated(group: Sequence[Use]) -> Repeated:
     seen = set[int]()
+    texts = set[str]()
     again = 0
     for use in group:
+        if use.text in texts:
+            again += use.result_tokens
+            continue
+        texts.add(use.text)
         came = known = 0
         for line in use.text.splitlines():
             key = hash(NUMBER.sub("", line, count=1).strip())

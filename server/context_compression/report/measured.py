@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import Message, ToolCall
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import breakdown
-from context_compression.transcripts.history import History, Stage
+from context_compression.transcripts.history import Stage
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,29 @@ class MeasuredStage:
         return self.messages[self.stage.carried :]
 
 
-def measured(history: History, counter: Counter) -> list[MeasuredStage]:
-    """All stages of a history. A message that a compaction left as it was is not counted again."""
+def measured(
+    stages: Sequence[Stage], conversations: Sequence[Conversation], counter: Counter
+) -> list[MeasuredStage]:
+    """All stages of a history. A message that a compaction left as it was is not counted again.
+
+    Args:
+        stages: of the history.
+        conversations: the messages of each stage, parsed.
+        counter: counts their tokens.
+    """
     known: dict[int, Mapping[str, int]] = {}
-    return [_measured(stage, counter, known) for stage in history.stages]
+    return [
+        _measured(stage, conversation, counter, known)
+        for stage, conversation in zip(stages, conversations, strict=True)
+    ]
 
 
-def _measured(stage: Stage, counter: Counter, known: dict[int, Mapping[str, int]]) -> MeasuredStage:
-    conversation = parse(stage.messages)
+def _measured(
+    stage: Stage,
+    conversation: Conversation,
+    counter: Counter,
+    known: dict[int, Mapping[str, int]],
+) -> MeasuredStage:
     messages = conversation.messages
     if ahead := counter.ahead(m for m in messages if id(m.source) not in known):
         ahead.finish()

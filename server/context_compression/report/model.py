@@ -209,6 +209,7 @@ class Report:
         evidence: where it is now, by class.
         store: its health.
         warnings: what could not be read, in sentences.
+        sampled: the share of the texts in which tokens and evidence were counted; 1 for all.
     """
 
     session: str
@@ -236,6 +237,7 @@ class Report:
     by_kind: Mapping[str, int] = field(default_factory=dict[str, int])
     archived_tokens: int = 0
     archived_restored: int = 0
+    sampled: float = 1
 
 
 LISTED = 100

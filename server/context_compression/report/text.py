@@ -203,9 +203,10 @@ def _evidence(report: Report) -> Iterator[str]:
     seen = sum(each.in_context for each in report.evidence)
     stored = sum(each.restorable for each in report.evidence)
     lost = sum(each.lost for each in report.evidence)
+    sample = " of a sample" * (report.sampled < 1)
     yield (
-        f"{'evidence':{LABEL}}{seen:,} of {total:,} pieces in the context, {stored:,} only in the "
-        f"archive, {lost:,} in neither"
+        f"{'evidence':{LABEL}}{seen:,} of {total:,} pieces{sample} in the context, {stored:,} only "
+        f"in the archive, {lost:,} in neither"
     )
     if lost:
         gone = (f"{each.lost:,} of {each.total:,} {each.name}" for each in report.evidence)

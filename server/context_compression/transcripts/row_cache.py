@@ -17,27 +17,36 @@ class RowCache:
     """Holds the newest rows; after `only`, just the rows that it names."""
 
     def __init__(self, room: int = ROOM) -> None:
-        self._rows: dict[At, Row] = {}
+        self._rows: dict[At, tuple[Row, int]] = {}  # with the bytes that it takes
         self._left = room
 
-    def put(self, at: At, row: Row) -> None:
-        """Add a row; the oldest rows are dropped if there is no room."""
-        self._rows[at] = row
-        self._left -= at.length
+    def put(self, at: At, row: Row, size: int | None = None) -> None:
+        """Add a row; the oldest rows are dropped if there is no room.
+
+        Args:
+            at: its place.
+            row: the row.
+            size: its bytes, without those of parts that the reader took out; default: all.
+        """
+        size = at.length if size is None else size
+        self._rows[at] = row, size
+        self._left -= size
         while self._left < 0:
-            oldest = next(iter(self._rows))
-            del self._rows[oldest]
-            self._left += oldest.length
+            self._drop(next(iter(self._rows)))
 
     def row(self, at: At, load: Load) -> Row:
         """The row at a place: from memory, or through `load` from the file."""
-        row = self._rows.get(at)
-        if row is None:
+        known = self._rows.get(at)
+        if known is None:
             self.put(at, row := load(at))
-        return row
+            return row
+        return known[0]
 
     def only(self, places: Iterable[At]) -> None:
         """Drop all rows except those at `places`."""
         for at in self._rows.keys() - set(places):
-            del self._rows[at]
-            self._left += at.length
+            self._drop(at)
+
+    def _drop(self, at: At) -> None:
+        _, size = self._rows.pop(at)
+        self._left += size

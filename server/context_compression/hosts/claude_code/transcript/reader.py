@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
@@ -13,6 +14,7 @@ from context_compression.hosts.claude_code.transcript.context import Context
 from context_compression.hosts.claude_code.transcript.outline import Outline
 from context_compression.hosts.claude_code.transcript.row import (
     MESSAGES,
+    PROMPT_TOKENS,
     SYNTHETIC,
     Row,
     blocks_of,
@@ -52,6 +54,15 @@ TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summ
 GENERATIONS = Generations(
     TITLE, "version", frozenset({"0", "1", "2"}), lambda row: major(row.get("version"))
 )
+REPEATED = "toolUseResult"
+"""Holds a result once more."""
+UNREAD = (
+    REPEATED, "cwd", "gitBranch", "slug", "userType", "requestId", "entrypoint", "promptId",
+    "sourceToolAssistantUUID", "thinkingMetadata", "todos", "permissionMode", "stop_reason",
+    "stop_sequence", "stop_details", "context_management", "container",
+)  # fmt: skip
+CHARGED = (*PROMPT_TOKENS, "output_tokens")
+"""The parts of the usage of a request that are read."""
 OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
 
 
@@ -88,7 +99,8 @@ class ClaudeCodeReader:
         if string(row, "uuid"):
             self._outline.add(kind, row, at)
             if kind in MESSAGES:
-                self._cache.put(at, _slim(row))
+                size = at.length // 2 if REPEATED in row else at.length
+                self._cache.put(at, _slim(row), size)
         if kind not in KNOWN:
             self._unknown[kind or "none"] += 1
         elif kind in TITLES:
@@ -183,8 +195,17 @@ def _is_sound(row: Row) -> bool:
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    row.pop("toolUseResult", None)  # repeats a result
-    return row
+    """The row without what nobody asks for, which takes more memory than short texts do.
+
+    Each row that is parsed has strings of its own for its keys; here all rows share them.
+    """
+    made = {intern(key): value for key, value in row.items() if key not in UNREAD}
+    if is_object(message := row.get("message")):
+        kept = {intern(key): value for key, value in message.items() if key not in UNREAD}
+        if is_object(usage := message.get("usage")):
+            kept["usage"] = {key: usage[key] for key in CHARGED if key in usage}
+        made["message"] = kept
+    return made
 
 
 def _session_id(rows: list[Row]) -> str:

@@ -1,6 +1,6 @@
 """Rows of a Claude Code transcript: their kinds, blocks and message ids."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from context_compression.conversation.messages import as_object, is_array, is_object
@@ -31,11 +31,13 @@ def is_summary(row: Row) -> bool:
     return row["type"] == "user" and bool(row.get("isCompactSummary"))
 
 
-def blocks(row: Row, kind: str) -> Iterator[Mapping[str, Any]]:
+def blocks(row: Row, kind: str) -> list[Mapping[str, Any]]:
     """The blocks of one type (`tool_use`, `tool_result`) in a row's message."""
-    content = as_object(row.get("message")).get("content")
-    if is_array(content):
-        yield from (b for b in content if is_object(b) and b.get("type") == kind)
+    message = row.get("message")
+    content = message.get("content") if is_object(message) else None
+    if not is_array(content):
+        return []
+    return [block for block in content if is_object(block) and block.get("type") == kind]
 
 
 def message_id(row: Row) -> str:
