@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opencode_database import Host, SecondHost, answer, checkpoint, message_id, tool, user
-from transcripts import FIXTURES, rows_of, written
+from transcripts import FIXTURES, fixtures, rows_of, written
 
 from context_compression import hosts
 from context_compression.conversation.messages import is_array, is_object
@@ -22,7 +22,7 @@ from context_compression.hosts.opencode.database import sessions_where, title_of
 from context_compression.hosts.opencode.opened import looking
 
 MARK = "no word of a fixture"
-FILES = sorted(FIXTURES.glob("*/*.json*"))
+FILES = fixtures()
 PICTURE = {"mime": "image/png", "data": "cG5n", "name": "a.png"}
 LISTED = {"status": "completed", "content": [{"type": "text", "text": "a.py"}]}
 TALK = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from opencode_database import Host, export
-from transcripts import FIXTURES, Row, line, recordings, rows_of, written
+from transcripts import FIXTURES, Row, fixtures, line, recordings, rows_of, written
 from transcripts import data_folder as folder
 
 from context_compression import hosts
@@ -17,10 +17,7 @@ from context_compression.transcripts.history import Compaction, History, Request
 
 ABSENT = [pytest.param(None, id="none")]  # the fixture `data_folder` then says why it skips
 RECORDED = [pytest.param(path, id=path.name.split(".")[0]) for path in recordings()] or ABSENT
-OWN = [
-    pytest.param(path, id=f"{path.parent.name}-{path.stem}")
-    for path in sorted(FIXTURES.rglob("*.json*"))
-]
+OWN = [pytest.param(path, id=f"{path.parent.name}-{path.stem}") for path in fixtures()]
 
 NO_PROMPT = {
     # EXPECTED.json reads a file of a subagent as a main one, and so finds no request in it.

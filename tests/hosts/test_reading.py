@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transcripts import FIXTURES, Row, rows_of, shown, written
+from transcripts import FIXTURES, Row, fixtures, rows_of, shown, written
 
 from context_compression import hosts
 from context_compression.conversation import formats
@@ -18,7 +18,7 @@ from context_compression.errors import TranscriptError
 from context_compression.hosts.reading import REMEMBERED, WRITERS, Readings
 from context_compression.transcripts.reading import FileReading
 
-ROWS = sorted(FIXTURES.glob("*/*.jsonl"))
+ROWS = fixtures("*.jsonl")
 
 
 def in_place_of(path: Path, transcript: hosts.Transcript) -> hosts.Transcript:
@@ -119,7 +119,7 @@ def test_only_the_transcripts_looked_at_last_are_remembered(tmp_path: Path):
 
 NONSENSE = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.none(), max_size=2)
 HOSTS = sorted({path.parent.name for path in ROWS})
-DOCUMENTS = sorted(FIXTURES.glob("*/*.json"))
+DOCUMENTS = fixtures("*.json")
 
 
 @pytest.mark.parametrize("host", HOSTS)

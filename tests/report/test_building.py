@@ -10,7 +10,7 @@ import pytest
 from generated import EVERY_DIALECT, conversations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from transcripts import FIXTURES, recordings
+from transcripts import fixtures, recordings
 
 from context_compression import Session, hosts
 from context_compression.display.cells import cells
@@ -23,7 +23,7 @@ from context_compression.session.keeping import ArchivedTexts
 from context_compression.transcripts.history import Compaction, History, Request, Stage
 from context_compression.workspace import Opened, Workspace
 
-MADE = sorted(path for path in FIXTURES.rglob("*.json*"))
+MADE = fixtures()
 FOLDERS = {path.parent.name: path for path in recordings()}
 
 

@@ -15,6 +15,12 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 Row = dict[str, Any]
 
 
+def fixtures(pattern: str = "*.json*") -> list[Path]:
+    """Our own transcripts of all hosts; the folder of each host has a README."""
+    folders = (about.parent for about in FIXTURES.glob("*/README.md"))
+    return sorted(path for folder in folders for path in folder.glob(pattern))
+
+
 def rows_of(path: Path) -> list[Row]:
     """The rows of a file, compressed or not."""
     data = path.read_bytes()

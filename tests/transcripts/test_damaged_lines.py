@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from transcripts import FIXTURES, Row, shown
+from transcripts import Row, fixtures, shown
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
 from context_compression.hosts.reading import WRITERS
 from context_compression.transcripts.reading import FileReading
 
-ROWS = sorted(FIXTURES.glob("*/*.jsonl"))
+ROWS = fixtures("*.jsonl")
 of_every_host = pytest.mark.parametrize(
     "fixture", ROWS, ids=lambda path: f"{path.parent.name}-{path.stem}"
 )
