@@ -85,11 +85,14 @@ def test_the_model_restores_a_text_in_pages(session: Session):
     tool = restore_tool(session)
 
     first = tool.answer({"ref": ref})
-    second = tool.answer(json.dumps({"ref": ref[:8], "start": 8_000}))
+    end = 1 + LOG.rindex("\n", 0, 8_000)
+    second = tool.answer(json.dumps({"ref": ref[:8], "start": end}))
 
-    assert first.startswith(f"ref {ref}, characters 1-8,000 of {len(LOG):,}; next page: start=8000")
+    header = first.partition("\n")[0]
+    assert header.startswith(f"ref {ref} · text · characters 1-{end:,} of {len(LOG):,} · ")
+    assert f" · goes on at start={end} · next page: cursor {end}-" in header
     assert "```text quoted from the archive\n0 compiled unit_0.o" in first
-    assert LOG[8_000:8_100] in second
+    assert LOG[end : end + 100] in second
     assert session.status().refs
 
 
@@ -115,7 +118,7 @@ def test_the_model_searches_and_then_restores(session: Session):
 
     found = tool.answer({"query": "undefined flush_7"})
 
-    assert f"ref {ref}, log of the build" in found
+    assert f"ref {ref} · log of the build" in found
     assert "1001: ERROR: undefined flush_7" in found
     assert tool.answer({"query": "nowhere_to_be_found"}).startswith("No hits for")
 
@@ -134,10 +137,10 @@ def test_the_model_searches_and_then_restores(session: Session):
         ({"query": "flush", "lines": "7"}, "lines goes only with ref"),
         ({"query": "flush", "start": 7}, "start goes only with ref"),
         ({"reference": "abcd"}, "reference is no argument; allowed: ref, lines"),
-        ({"ref": "abcd", "lines": "many"}, "lines must be as 10-40 or 7"),
+        ({"ref": "abcd", "lines": "many"}, "lines must be a range as 10-40, or one number as 7"),
         ('{"ref": ', "not JSON"),
         ("[1]", "must be a JSON object"),
-        ({"query": "   "}, "no words"),
+        ({"query": "   "}, "Pass ref"),
     ],
 )
 def test_an_error_is_a_text_that_tells_the_model_what_to_do(
@@ -152,21 +155,24 @@ def test_an_error_is_a_text_that_tells_the_model_what_to_do(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"pattern": "WARNING"}, "matches 'WARNING'. Pass another pattern, or leave it out."),
-        ({"query": "okapi"}, "matches 'okapi'. Pass another query, or leave it out."),
         ({"start": len(LOG)}, f"is past the end: there are {len(LOG):,} characters."),
         ({"lines": "1-2", "start": 99}, "start=99 is past the end: there are 39 characters."),
     ],
 )
-def test_a_line_or_page_that_is_not_there_is_an_error_and_no_quote(
-    session: Session, arguments: Any, words: str
-):
-    ref = session.offload(LOG)
-
-    answer = restore_tool(session).answer({"ref": ref, **arguments})
+def test_a_page_that_is_not_there_is_an_error(session: Session, arguments: Any, words: str):
+    answer = restore_tool(session).answer({"ref": session.offload(LOG), **arguments})
 
     assert answer.startswith("Error: ")
     assert answer.endswith(words)
+    assert "restore" not in {event["type"] for event in session.log.events().items}
+
+
+@pytest.mark.parametrize("arguments", [{"pattern": "WARNING"}, {"query": "okapi"}], ids=str)
+def test_a_line_that_is_not_there_is_no_quote(session: Session, arguments: Any):
+    answer = restore_tool(session).answer({"ref": session.offload(LOG), **arguments})
+
+    assert answer.endswith(f" · {NO_LINE}")
+    assert "```" not in answer
     assert "restore" not in {event["type"] for event in session.log.events().items}
 
 
@@ -174,7 +180,7 @@ def test_an_empty_text_and_a_text_in_our_words_are_quoted(session: Session):
     empty, ours = session.offload("a\n\nb"), session.offload(NO_LINE)
     tool = restore_tool(session)
 
-    assert "characters 0-0 of 0\n```" in tool.answer({"ref": empty, "lines": "2"})
+    assert "all 0 characters · 0 tokens\n```" in tool.answer({"ref": empty, "lines": "2"})
     assert f"\n{NO_LINE}\n```" in tool.answer({"ref": ours})
     assert f"1: {NO_LINE}\n```" in tool.answer({"ref": ours, "pattern": "match"})
 
@@ -184,7 +190,9 @@ def test_a_number_may_come_as_a_float_or_in_words(session: Session, start: Any):
     """Arguments of Gemini are protobuf structs, whose numbers are all floats."""
     tool, ref = restore_tool(session), session.offload(LOG)
 
-    assert tool.answer({"ref": ref, "start": start}).startswith(f"ref {ref}, characters 8,001-")
+    assert tool.answer({"ref": ref, "start": start}).startswith(
+        f"ref {ref} · text · characters 8,001-"
+    )
     assert tool.answer({"ref": ref, "lines": 7.0}) == tool.answer({"ref": ref, "lines": "7"})
 
 
@@ -210,7 +218,7 @@ def test_with_a_ref_the_words_of_a_query_select_its_lines(session: Session):
 def test_a_pattern_without_a_ref_searches(session: Session):
     tool, ref = restore_tool(session), session.offload(LOG, what="log of the build")
 
-    assert f"ref {ref}, log of the build" in tool.answer({"pattern": r"flush_\d$"})
+    assert f"ref {ref} · log of the build" in tool.answer({"pattern": r"flush_\d$"})
     assert tool.answer({"pattern": "nowhere"}).startswith("No hits for 'nowhere'")
 
 

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp_door import Answer, ask, everything_in, refusal, write_messages
 
 from context_compression import Session
 from context_compression.display.fences import LABEL, fenced
-from context_compression.mcp_server.paging import PAGE, page
+from context_compression.session.restoring import PAGE
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.workspace import Workspace
 
@@ -233,7 +232,7 @@ async def test_a_ref_with_a_query_brings_its_lines_with_these_words(client: Clie
 
 async def test_without_ref_query_and_pattern_it_says_what_to_pass(client: Client) -> None:
     for asked in ({}, {"query": "  "}, {"conversation": "talk"}):
-        assert "Pass either ref" in await refusal(client, "context_restore", **asked)
+        assert "Pass ref" in await refusal(client, "context_restore", **asked)
     for asked in ({"query": "x"}, {"pattern": "x"}):
         said = await refusal(client, "context_restore", lines="1-2", **asked)
         assert "lines goes only with ref" in said
@@ -507,24 +506,6 @@ def test_a_fence_is_never_closed_by_what_is_in_it(text: str) -> None:
     assert shown.startswith(f"{fence}text {LABEL}\n{text}\n")
     assert len(fence) >= 3
     assert fence not in text
-
-
-@given(st.text(max_size=50).map(lambda text: text * 600), st.text(max_size=5))
-def test_pages_joined_are_the_text(text: str, key: str) -> None:
-    joined, cursor = "", None
-    while True:
-        shown = page(text, key, cursor)
-        joined, cursor = joined + shown.text, shown.cursor
-        if cursor is None:
-            break
-
-    assert joined == text
-
-
-@given(st.text(max_size=20))
-def test_no_other_cursor_is_taken(cursor: str) -> None:
-    with pytest.raises(ToolError, match="does not belong to this text"):
-        page("x" * 20_000, "key", cursor)
 
 
 async def test_a_store_that_cannot_be_written_still_gives_back(

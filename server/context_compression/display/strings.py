@@ -17,6 +17,7 @@ _OTHERS = (
 _IN_LINES = re.compile(f"[{_OTHERS}]")
 """Controls, line breaks, directions, characters of no width, halves of characters, tags."""
 _IN_A_LINE = re.compile(f"[\\n\\t{_OTHERS}]")
+_HALVES = re.compile("[\ud800-\udfff]")
 _JOINERS = "\u200c\u200d"
 _JOINED = re.compile(f"[^\\x00-\\xad\u2000-\u206f{_OTHERS}]")
 """Characters that a joiner may join: letters of scripts that need it, parts of an emoji."""
@@ -42,6 +43,14 @@ def harmless(text: str) -> str:
     Use `one_line` for names inside a line.
     """
     return _IN_LINES.sub(_spelled, text)
+
+
+def without_halves(text: str) -> str:
+    r"""The text in a form that UTF-8 can carry: a lone surrogate, legal in JSON, is escaped.
+
+    `"a\ud83d"` -> `"a\\ud83d"`
+    """
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def _spelled(match: re.Match[str]) -> str:

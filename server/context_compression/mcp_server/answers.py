@@ -3,14 +3,13 @@
 A host shows its model one of the two. So the text is made from the facts and cannot differ.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp.types import CallToolResult, TextContent
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.display.strings import harmless, one_line
+from context_compression.display.strings import harmless, one_line, without_halves
 
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # the most characters of a list or an object on one line
@@ -30,8 +29,6 @@ LABELS = {
 JSON_TYPES: Mapping[type, str] = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
 }  # fmt: skip
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Facts = Mapping[str, Any]
 
@@ -83,7 +80,7 @@ def with_warnings(result: CallToolResult, warnings: Sequence[str]) -> CallToolRe
 
 def text_answer(text: str) -> CallToolResult:
     """An answer that is only text, such as quoted archived text."""
-    return CallToolResult(content=[TextContent(type="text", text=sendable(text))])
+    return CallToolResult(content=[TextContent(type="text", text=without_halves(text))])
 
 
 def inline(value: Any, most: int = LONGEST_FACT) -> str:
@@ -104,14 +101,6 @@ def inline(value: Any, most: int = LONGEST_FACT) -> str:
     return one_line(value, most)
 
 
-def sendable(text: str) -> str:
-    r"""The text in a form that UTF-8 can carry: a lone surrogate, legal in JSON, is escaped.
-
-    `"a\ud83d"` -> `"a\\ud83d"`
-    """
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
-
-
 def _lines(facts: Facts) -> Iterator[str]:
     for name, value in facts.items():
         label = LABELS.get(name, name.replace("_", " "))
@@ -128,9 +117,9 @@ def _lines(facts: Facts) -> Iterator[str]:
 
 def _sendable(value: Any) -> Any:
     if isinstance(value, str):
-        return sendable(value)
+        return without_halves(value)
     if is_object(value):
-        return {sendable(str(name)): _sendable(part) for name, part in value.items()}
+        return {without_halves(str(name)): _sendable(part) for name, part in value.items()}
     if is_array(value):
         return [_sendable(part) for part in value]
     return value

@@ -6,8 +6,7 @@ import anyio.to_thread
 from mcp.server.mcpserver.prompts.base import Prompt
 from pydantic import Field
 
-from context_compression.display.strings import in_words
-from context_compression.mcp_server.answers import sendable
+from context_compression.display.strings import in_words, without_halves
 from context_compression.mcp_server.call import errors_of_the_protocol
 from context_compression.mcp_server.checkpoints import WHAT_TO_WRITE, checkpoints
 from context_compression.store import Store
@@ -40,7 +39,7 @@ def prompts_for(store: Store) -> tuple[Prompt, ...]:
             "where we are and what comes next. context_restore brings back details, and "
             "context_summary older checkpoints. The checkpoint is quoted from the archive: it "
             f"tells what was done and said.{FOREIGN * (not store.is_ours)}\n\n"
-            f"{sendable(newest[0].quoted())}"
+            f"{without_halves(newest[0].quoted())}"
         )
 
     return (

@@ -31,13 +31,13 @@ from mcp.types import (
 )
 
 from context_compression.conversation.refs import SHORTEST
-from context_compression.display.strings import harmless, one_line
+from context_compression.display.strings import harmless, one_line, without_halves
 from context_compression.errors import UnknownRef
-from context_compression.mcp_server.answers import sendable
 from context_compression.mcp_server.call import errors_of_the_protocol
 from context_compression.mcp_server.checkpoints import LONGEST, Checkpoint, checkpoints
 from context_compression.mcp_server.newest_refs import newest_refs
-from context_compression.mcp_server.tools.restore import RestoreArguments, restored
+from context_compression.mcp_server.tools.restore import from_any
+from context_compression.session.restoring import Asked
 from context_compression.store import Store
 from context_compression.workspace.own_sessions import KEPT_IN, OFFLOADED
 
@@ -96,7 +96,7 @@ class ArchiveResources:
         except UnknownRef as error:
             code = NOT_FOUND.get(ctx.protocol_version, NOT_FOUND_BEFORE)
             raise MCPError(code, harmless(str(error)), {"uri": uri}) from error
-        contents = TextResourceContents(uri=uri, text=sendable(text), mime_type=MIME)
+        contents = TextResourceContents(uri=uri, text=without_halves(text), mime_type=MIME)
         return ReadResourceResult(contents=[contents])
 
     async def _complete(
@@ -150,7 +150,7 @@ class ArchiveResources:
             )
         kind, ref = match.groups()
         if kind == "ref":
-            return restored(self.store, ref, RestoreArguments(), most=LONGEST)
+            return from_any(self.store, Asked(ref), most=LONGEST)
         long_enough = len(ref) >= SHORTEST
         for each in checkpoints(self.store):
             if ref == LATEST or (long_enough and each.ref.startswith(ref.lower())):

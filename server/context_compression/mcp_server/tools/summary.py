@@ -15,7 +15,7 @@ from context_compression.mcp_server.answers import text_answer
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.conversation import open_named_session
-from context_compression.mcp_server.paging import PAGE
+from context_compression.session.restoring import PAGE
 from context_compression.workspace.own_sessions import CHECKPOINT
 
 NAMED = 10

@@ -1,0 +1,339 @@
+"""What `context_restore` answers, at every door: an original in pages, or the hits of a search.
+
+Archived text may contain anything, even planted instructions. So `display.fences` quotes it in a
+way that the text cannot end.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Self
+
+from context_compression.display.fences import fenced
+from context_compression.display.plurals import how_many, in_range, out_of, texts_and_messages
+from context_compression.display.strings import one_line, without_halves
+from context_compression.errors import StoreError, StoreUnwritable
+from context_compression.session.reading import NO_LINE
+from context_compression.session.session import Session
+from context_compression.store import Hit, Neighbour, SearchResult, Store
+from context_compression.store.search.query import Query
+from context_compression.store.short_refs import bare_ref
+from context_compression.tokens import Counter
+
+PAGE = 8_000
+"""The most characters of one page of a text."""
+HITS = 5
+"""Hits on one page of a search."""
+MOST_PAGES = 100
+"""Pages of one search."""
+SHOWN = 80
+"""The most characters of a query or pattern that an answer repeats."""
+NO_REF = "goes only with ref. Pass a ref, or leave out"
+MORE_BY_WORDS = "To find more, pass fewer or shorter words, or leave out path:, tool: and error:."
+MORE_BY_PATTERN = (
+    "A pattern is case-sensitive unless it begins with (?i). To find more, shorten the pattern, or "
+    "pass words in query instead."
+)
+
+_CURSOR = re.compile(r"(\d{1,12})-([0-9a-f]{8})")
+_LINES = re.compile(r"\s*(\d{1,9})(?:\s*[-–:]\s*(\d{1,9}))?\s*")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a model asks for.
+
+    Attributes:
+        ref: of an original, as the caller wrote it; without it, the archive is searched.
+        lines: a range: "10-40", "10:40", "7".
+        pattern: a regular expression for lines.
+        query: words; with a ref, its lines with any of them.
+        start: the characters that the pages before had.
+        cursor: names a page, from the header of the page before.
+    """
+
+    ref: str = ""
+    lines: str | None = None
+    pattern: str | None = None
+    query: str = ""
+    start: int = 0
+    cursor: str | None = None
+
+    def checked(self) -> Self:
+        """The same, with the words of a query as the pattern of the lines of a ref.
+
+        Raises:
+            StoreError: these arguments do not go together.
+        """
+        query = self.query.strip()
+        if self.ref and query and self.pattern is not None:
+            raise StoreError("With ref, pass query or pattern, not both.")
+        if self.ref:
+            same = not query or bare_ref(query).lower() == bare_ref(self.ref).lower()
+            pattern = self.pattern if same else Query.read(query).any_term
+            return replace(self, query=query, pattern=pattern)
+        for name, value in (("lines", self.lines), ("start", self.start)):
+            if value:
+                raise StoreError(f"{name} {NO_REF} {name}.")
+        if not query and not self.pattern:
+            raise StoreError(
+                "Pass ref, to bring back the text that a note names, or query, to search all "
+                "texts that were moved out."
+            )
+        if self.pattern is None and Query.read(query).empty:
+            raise StoreError(
+                f"The query {query[:SHOWN]!r} has no words to search for. Pass words or names, "
+                '"a phrase", path:src/app, tool:bash or error:; or pass a regular expression as '
+                "pattern."
+            )
+        return replace(self, query=query)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether only some lines are asked for."""
+        return self.lines is not None or self.pattern is not None
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The range of lines: `"10-40"` -> `(10, 40)`, `"7"` -> `(7, 7)`.
+
+        Raises:
+            StoreError: it is no range.
+        """
+        if self.lines is None:
+            return None
+        match = _LINES.fullmatch(self.lines)
+        if match is None:
+            raise StoreError(
+                f"lines must be a range as 10-40, or one number as 7, counted from 1; not "
+                f"{self.lines[:40]!r}."
+            )
+        return int(match[1]), int(match[2] or match[1])
+
+
+@dataclass(frozen=True)
+class Page:
+    """A part of a text: `text[start:stop]`.
+
+    Attributes:
+        cursor: names the next page; `None` on the last one.
+    """
+
+    text: str
+    start: int
+    stop: int
+    total: int
+    cursor: str | None
+
+    @property
+    def range(self) -> str:
+        """`"characters 8,001-16,000 of 20,000"`, `"all 312 characters"`."""
+        if self.stop - self.start == self.total:
+            return f"all {how_many(self.total, 'character')}"
+        return f"characters {self.start + 1:,}-{self.stop:,} of {self.total:,}"
+
+
+def page(text: str, key: str, asked: Asked, size: int = PAGE) -> Page:
+    """The first page of a text, or the one that a start or cursor names.
+
+    A page ends behind a line, or within a line that is longer than half of it. The joined pages are
+    exactly the text.
+
+    Args:
+        text: the full text.
+        key: identifies the text, so that a cursor fits only the text it was made for.
+        asked: names the page.
+        size: the most characters of the page.
+
+    Raises:
+        StoreError: the cursor does not belong to this text, or the start is past its end.
+    """
+    start = max(0, asked.start) if asked.cursor is None else _start(asked.cursor, key, len(text))
+    if start >= max(1, len(text)):
+        raise StoreError(
+            f"start={start} is past the end: there are {how_many(len(text), 'character')}."
+        )
+    stop = min(start + size, len(text))
+    if stop < len(text) and (end := text.rfind("\n", start + size // 2, stop)) >= 0:
+        stop = end + 1
+    following = f"{stop}-{_mark(key)}" if stop < len(text) else None
+    return Page(text[start:stop], start, stop, len(text), following)
+
+
+def _start(cursor: str, key: str, length: int) -> int:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None or match[2] != _mark(key) or not 0 < int(match[1]) < length:
+        raise StoreError(
+            f"The cursor {cursor[:40]!r} does not belong to this text. Pass the cursor from the "
+            "header of the page before, with the same ref, lines and pattern; or pass no cursor, "
+            "to begin with the first page."
+        )
+    return int(match[1])
+
+
+def _mark(key: str) -> str:
+    return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def restored(session: Session, asked: Asked, most: int = PAGE) -> str:
+    """A page of an original of a session, quoted; the session notes it.
+
+    Args:
+        session: where it is archived.
+        asked: checked, with a ref.
+        most: characters of the page.
+
+    Raises:
+        StoreError: the ref is unknown, the range or pattern is impossible, or there is no such
+            page.
+    """
+    full = session.full_ref(asked.ref) or bare_ref(asked.ref)
+    text = session.restore(full, lines=asked.span, pattern=asked.pattern, note=False)
+    if full in session.in_memory:
+        what, following = "kept in memory", None
+    else:
+        about = session.log.about(full) or session.state().refs
+        what = about[full]["what"] if full in about else "of a damaged entry"
+        following = session.log.following(full)
+    answer, shown = quoted(text, full, what, asked, most, following)
+    if shown is not None:
+        with suppress(StoreUnwritable):  # a store that cannot be written can still be read
+            session.note_restored(full, shown)
+    return answer
+
+
+def quoted(
+    text: str, full: str, what: str, asked: Asked, most: int = PAGE, following: str | None = None
+) -> tuple[str, str | None]:
+    """A page of a text, quoted, and what it shows; `None` if no line matches.
+
+    Args:
+        text: what was selected of an original.
+        full: the complete ref of the original.
+        what: it is.
+        asked: what was asked for.
+        most: characters of the page.
+        following: the ref of the message archived after the original.
+
+    Raises:
+        StoreError: there is no such page.
+    """
+    header = [f"ref {full}", one_line(what)]
+    if asked.span:
+        header.append(in_range("line", *asked.span))
+    if asked.pattern is not None:
+        header.append(f"lines that match {one_line(asked.pattern)!r}")
+        if text == NO_LINE:  # matching lines would begin with their numbers
+            return " · ".join([*header, NO_LINE]), None
+    shown = page(text, f"{full} {asked.lines} {asked.pattern}", asked, most)
+    header += [shown.range, how_many(Counter().text(shown.text), "token")]
+    if (sendable := without_halves(shown.text)) != shown.text:
+        header.append(r"half characters are spelled out, as \ud83d")
+    if shown.cursor:
+        header += [f"goes on at start={shown.stop}", f"next page: cursor {shown.cursor}"]
+    elif following and not asked.is_part:
+        header.append(f"next archived message: ref {following}")
+    return f"{' · '.join(header)}\n{fenced(sendable)}", shown.text
+
+
+def found(
+    store: Store,
+    asked: Asked,
+    session: str | None = None,
+    *,
+    note: str = "",
+    filled_by: str = "",
+    wider: str = "",
+) -> str:
+    """The archived texts that a search finds, each with its ref and its best lines, quoted.
+
+    Args:
+        store: to search.
+        asked: checked, without a ref.
+        session: the only one to search; `None` for all.
+        note: a line about the scope.
+        filled_by: what fills an archive.
+        wider: how to search all sessions.
+
+    Raises:
+        StoreError: the pattern is invalid, or the cursor does not belong to a search.
+    """
+    query, pattern, skip = asked.query, asked.pattern, _skipped(asked.cursor)
+    result = store.search(query, pattern=pattern, session=session, limit=HITS, skip=skip)
+    terms = " and ".join(map(_shown, filter(None, (query, pattern))))
+    if result.hits:
+        headline = _headline(result, terms, pattern, skip)
+    elif skip:
+        headline = f"No further hits for {terms}."
+    elif not result.searched:
+        headline = f"Nothing {f'of {session} ' if session else ''}is archived yet. {filled_by}"
+    else:
+        hint = MORE_BY_PATTERN if pattern else MORE_BY_WORDS
+        hint = f"{wider} {hint}" if session and wider else hint
+        where = f"the archive of session {session}" if session else "the archive"
+        searched = texts_and_messages(result.searched)
+        headline = f"No hits for {terms} in {where} ({searched} searched). {hint}"
+    notes = [*filter(None, [note]), *([f"note: {one_line(result.note)}"] if result.note else [])]
+    hits = [_quoted(hit, result) for hit in result.hits]
+    return "\n\n".join([headline.rstrip(), *notes, *hits])
+
+
+def _skipped(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (re.fullmatch(r"[0-9]{1,9}", cursor) and 0 < int(cursor) <= HITS * MOST_PAGES):
+        raise StoreError(
+            f"The cursor {cursor[:40]!r} does not belong to a search. Pass the cursor from the "
+            "first line of the page before, with the same query; or pass no cursor, to begin with "
+            "the first page."
+        )
+    return int(cursor)
+
+
+def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) -> str:
+    count = len(result.hits)
+    numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
+    alone = count == 1 and result.total in (None, 1) and not skip
+    things = "text or message" if alone else "texts and messages"
+    matching = f"for {terms}, the best first"
+    if pattern:
+        order = "the best" if result.words else "the newest"
+        matching = f"that match{'es' if alone else ''} {terms}, {order} first"
+    following = ""
+    if result.more and skip + count <= HITS * MOST_PAGES:
+        following = f" · next page: cursor {skip + count}"
+    elif result.more:
+        following = " · this is the last page; to find later hits, pass more words"
+    total = out_of(result.total, exact=result.exact)
+    return (
+        f"{numbers}{total} archived {things} {matching}; context_restore(ref=…) brings one "
+        f"back{following}"
+    )
+
+
+def _quoted(hit: Hit, result: SearchResult) -> str:
+    words = f" · {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
+    header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{words}"
+    return f"{header}\n{fenced(without_halves(chr(10).join(_lines(hit))))}"
+
+
+def _lines(hit: Hit) -> Iterator[str]:
+    if hit.before:
+        yield _neighbour_line("before", hit.before)
+    for number, line in hit.lines:
+        yield f"{number}: {line}" if hit.numbered else line
+    if hit.after:
+        yield _neighbour_line("after", hit.after)
+
+
+def _neighbour_line(where: str, message: Neighbour) -> str:
+    """A line like `[before · assistant · ref 1a2b3c4d5e6f] I run the tests again`."""
+    ref = f" · ref {message.ref}" if message.ref else ""
+    return f"[{where} · {message.role}{ref}] {message.glimpse}"
+
+
+def _shown(text: str) -> str:
+    text = text.strip()
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
