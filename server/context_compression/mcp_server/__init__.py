@@ -27,8 +27,6 @@ An answer:
     newest_refs.py         refs of sessions, newest first
     next_steps.py          what an agent can do with a compacted context
     summary_by_caller.py   a summary that the calling agent writes
-    paging.py              archived text in pages
-    search.py              the answer to a search of the archive
 
 Not here: `doors` resolves a conversation's name, `session` compresses it, `hosts` answers hooks.
 """

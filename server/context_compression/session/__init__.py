@@ -36,6 +36,7 @@ The log and its events:
     receipts.py      what the notes in a view may promise
     keeping.py       refs, and texts archived under them
     reading.py       an original as text, or some of its lines
+    restoring.py     what `context_restore` answers: pages of an original, hits of a search
     following.py     compares a conversation that its host keeps with the record
     grouping.py      compares histories by their blocks, wherever the borders of messages are
     outgoing.py      what goes out for a view, repaired
