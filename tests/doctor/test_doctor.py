@@ -17,7 +17,13 @@ from context_compression.doctor import doctor
 from context_compression.doctor.checks import VARIABLES, Finding
 from context_compression.doctor.doctor import check_server, examine, passed_environment
 from context_compression.errors import SetupError
-from context_compression.hosts.claude_code.install_plugin import FOLDER, MANIFEST, MARKET, PLUGIN
+from context_compression.hosts.claude_code.install_plugin import (
+    FOLDER,
+    HOOK_FILES,
+    MANIFEST,
+    MARKET,
+    PLUGIN,
+)
 from context_compression.hosts.configurations import BY_NAME
 from context_compression.setup import installing
 from context_compression.setup.host import Host
@@ -492,6 +498,12 @@ def test_a_plugin_of_claude_code_in_another_version_is_said(
         manifest.write_text(json.dumps(about | {"version": number}), encoding="utf-8")
         return of(examine(claude, machine, Server("/gone")), "hooks")
 
+    lacking = told(about["version"])
+    for name in HOOK_FILES:
+        (tmp_path / "old" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "old" / name).write_bytes((FOLDER / name).read_bytes())
+
+    assert (lacking.ok, "lacks hooks/hooks.json" in lacking.says) == (False, True)
     assert told(about["version"]).ok is True
     assert told("0.0.1").ok is False
     assert "version 0.0.1 in" in told("0.0.1").says

@@ -210,8 +210,10 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
         for host in hosts_named(names)
         for each in _uninstall(host, machine, in_project, dry_run)
     ]
-    for problem in left:
-        say(f"Not removed: {problem}")
+    problems = [*dict.fromkeys(map(str, left))]  # two parts may be in one file
+    for problem in problems:
+        if not any(problem in other for other in problems if other != problem):
+            say(f"Not removed: {problem}")
     if left:
         raise SystemExit(PROBLEM)
 

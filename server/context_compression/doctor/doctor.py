@@ -28,7 +28,12 @@ from context_compression.doctor.host_version import check_version
 from context_compression.doctor.side_by_side import Once, side_by_side
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
-from context_compression.hosts.claude_code.install_plugin import FOLDER, MANIFEST, entry_of_plugin
+from context_compression.hosts.claude_code.install_plugin import (
+    FOLDER,
+    HOOK_FILES,
+    MANIFEST,
+    entry_of_plugin,
+)
 from context_compression.hosts.claude_code.status_line_setting import check_status_line
 from context_compression.progress import CHECKING
 from context_compression.setup.additions import Addition, ConfigurationEntry, Value
@@ -252,6 +257,8 @@ def _hooks(
 
 
 def _of_plugin(plugin: Path, install: str) -> Finding:
+    if gone := [name for name in HOOK_FILES if not (plugin / name).is_file()]:
+        return Finding("hooks", False, f"the plugin in {plugin} lacks {gone[0]}", install)
     number = json_in(plugin / MANIFEST).get("version")
     if own_version() in (number, ""):
         return Finding("hooks", True, f"version {number}, in {plugin}")
@@ -262,18 +269,17 @@ def _of_plugin(plugin: Path, install: str) -> Finding:
 def _configured_hooks(additions: Sequence[Addition], install: str) -> Iterator[Finding]:
     if not additions:
         return
-    place = str(additions[0].path)
     try:
-        states = {is_current(addition) for addition in additions}
+        states = {addition.path: is_current(addition) for addition in additions}
     except SetupError as error:
         yield Finding("hooks", False, str(error), "Correct the file.")
         return
-    if states == {True}:
-        yield Finding("hooks", True, f"of this version, in {place}")
-    elif states == {None}:
-        yield Finding("hooks", False, f"{place} has none of ours", install)
-    else:
-        yield Finding("hooks", False, f"{place} has them in another version", install)
+    wrong = {path: state for path, state in states.items() if not state}
+    if not wrong:
+        yield Finding("hooks", True, f"of this version, in {additions[0].path}")
+    for path, state in [*wrong.items()][:1]:  # the command that mends one mends all
+        has = "has none of ours" if state is None else "has them in another version"
+        yield Finding("hooks", False, f"{path} {has}", install)
 
 
 def _not_passed(

@@ -136,7 +136,7 @@ class Backups:
         except (StoreError, OSError) as error:
             raise SetupError(
                 f"No backup can be kept in {folder}, so nothing was changed: "
-                f"{error.__cause__ or error}."
+                f"{error.__cause__ or error}. Correct its permissions, and run this again."
             ) from error
         return folder
 
@@ -171,7 +171,10 @@ def read(path: Path) -> bytes | None:
     with _explained(path):
         try:
             if not stat.S_ISREG(path.stat().st_mode):
-                raise SetupError(f"{path} is not a regular file. Nothing was changed.")
+                raise SetupError(
+                    f"{path} is not a regular file. It stays as it is; move it away, and run this "
+                    "again."
+                )
             return path.read_bytes()
         except FileNotFoundError:
             return None

@@ -102,9 +102,9 @@ def entry_in(entry: ConfigurationEntry) -> Value | None:
     Raises:
         SetupError: the file cannot be read.
     """
-    path = resolved(entry.path)
-    with _naming_file(path):
-        return entry.current(_text(read(path)))
+    path, data = opened(entry.path)
+    with naming_file(path):
+        return entry.current(_text(data))
 
 
 def is_current(addition: Addition) -> bool | None:
@@ -118,9 +118,8 @@ def is_current(addition: Addition) -> bool | None:
 
 
 def _install_change(addition: Addition) -> FileChange:
-    path = resolved(addition.path)
-    current = read(path)
-    with _naming_file(path):
+    path, current = opened(addition.path)
+    with naming_file(path):
         text = _text(current)
         new = addition.added_to(text)
     return FileChange(path, current, current if new == text else new.encode())
@@ -148,14 +147,13 @@ def _install_one(addition: Addition, backups: Backups) -> Done:
 
 
 def _uninstall_change(addition: Addition, backups: Backups) -> FileChange:
-    path = resolved(addition.path)
-    current = read(path)
+    path, current = opened(addition.path)
     backup = backups.of(path)
     after = current
     if backup and backup.is_of(current):
         after = backup.before
     elif current is not None:
-        with _naming_file(path):
+        with naming_file(path):
             if addition.is_in(_text(current)):
                 after = _without(addition, current, backup)
     return FileChange(path, current, after)
@@ -192,11 +190,24 @@ def resolved(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
-        raise SetupError(f"{path} is a link that leads nowhere: {error}.") from error
+        raise SetupError(
+            f"{path} is a link that leads nowhere: {error}. Remove it, and run this again."
+        ) from error
+
+
+def opened(named: Path) -> tuple[Path, bytes | None]:
+    """The path of a file with links resolved, and its content; an error names the file, too."""
+    path = resolved(named)
+    try:
+        return path, read(path)
+    except SetupError as error:
+        if not named.is_symlink():
+            raise
+        raise SetupError(f"{named} is a link: {error}") from error
 
 
 @contextmanager
-def _naming_file(path: Path) -> Generator[None]:
+def naming_file(path: Path) -> Generator[None]:
     """Turn a `ValueError` about the text of a file into a `SetupError` that names the file."""
     try:
         yield

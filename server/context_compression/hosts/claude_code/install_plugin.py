@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ from typing import Any
 from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
-from context_compression.setup.additions import Value
+from context_compression.setup.additions import Value, checked
 from context_compression.setup.files import Backup, Backups, FileChange, hash_of, read
-from context_compression.setup.installing import Done, resolved
+from context_compression.setup.installing import Done, naming_file, resolved
 from context_compression.setup.machine import PROGRAM, Machine, Server
 
 FOLDER = Path(__file__).parent / "plugin"
@@ -266,11 +267,7 @@ def _expanded(value: Any, values: Mapping[str, str]) -> Any:
 
 def _object(path: Path) -> Mapping[str, Any]:
     """The JSON object in a file; empty if there is none."""
-    data = read(path)
-    try:
-        value: Any = json.loads(data) if data and data.strip() else None
-    except ValueError as error:
-        raise SetupError(
-            f"{path} is not JSON: {error}. Correct the file, and run this again."
-        ) from error
-    return as_object(value)
+    data = (read(path) or b"").removeprefix(BOM_UTF8)  # Claude Code takes no notice of it
+    with naming_file(path):
+        checked(text := data.decode(), strict=True)
+        return as_object(json.loads(text) if text.strip() else None)

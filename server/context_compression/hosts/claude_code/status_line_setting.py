@@ -17,9 +17,8 @@ from context_compression.hosts.claude_code import status_line
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
 from context_compression.setup import jsonc
 from context_compression.setup.additions import Value, checked
-from context_compression.setup.files import read
 from context_compression.setup.finding import Finding
-from context_compression.setup.installing import is_current
+from context_compression.setup.installing import is_current, naming_file, opened
 from context_compression.setup.machine import PROGRAM, Machine
 
 KEY = "statusLine"
@@ -93,10 +92,9 @@ def user_has_own(line: StatusLine) -> bool:
     Raises:
         SetupError: the settings cannot be read.
     """
-    try:
-        return line.is_of_user((read(line.path) or b"").decode())
-    except ValueError as error:
-        raise SetupError(f"{line.path} cannot be read: {error}.") from error
+    path, data = opened(line.path)
+    with naming_file(path):
+        return line.is_of_user((data or b"").decode())
 
 
 def check_status_line(machine: Machine) -> Finding:
