@@ -30,10 +30,6 @@ class Listener(Protocol):
         """`done` of `total` are done in a stage; called from the thread that does the work."""
         ...
 
-    def begin(self, part: int, parts: int) -> object:
-        """All stages run `parts` times; now for the time `part`, from 0."""
-        ...
-
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -57,12 +53,6 @@ def advance(stage: str, done: int, total: int) -> None:
     """Report that `done` of `total` are done in a stage."""
     if listener := _LISTENER.get():
         listener.advance(stage, done, total)
-
-
-def begin(part: int, parts: int) -> None:
-    """Report that the same stages run `parts` times, and that the time `part` begins, from 0."""
-    if listener := _LISTENER.get():
-        listener.begin(part, parts)
 
 
 def counted(stage: str, items: Iterable[T], total: int | None = None) -> Iterator[T]:

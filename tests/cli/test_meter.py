@@ -12,7 +12,7 @@ from context_compression import Session, progress
 from context_compression.cli.meter import Meter
 from context_compression.display.cells import cells
 from context_compression.hosts import read
-from context_compression.progress import COUNTING, READING, SELECTING, STAGES, SUMMARIZING
+from context_compression.progress import READING, SELECTING, STAGES, SUMMARIZING
 
 from .conftest import Desk, conversation
 
@@ -24,13 +24,9 @@ class Noted:
 
     def __init__(self) -> None:
         self.stages: list[tuple[str, int, int]] = []
-        self.parts: list[tuple[int, int]] = []
 
     def advance(self, stage: str, done: int, total: int) -> None:
         self.stages.append((stage, done, total))
-
-    def begin(self, part: int, parts: int) -> None:
-        self.parts.append((part, parts))
 
 
 @given(st.lists(reports, max_size=40))
@@ -74,18 +70,6 @@ def test_a_summary_counts_only_where_one_is_written():
     assert with_one.percent > without.percent
 
 
-def test_work_that_runs_twice_goes_to_the_half_and_then_on():
-    meter = Meter("working", READING, COUNTING)
-
-    meter.begin(0, 2)
-    meter.advance(COUNTING, 1, 1)
-    half = meter.percent
-    meter.begin(1, 2)
-    meter.advance(COUNTING, 1, 1)
-
-    assert (half, meter.percent) == (50, 100)
-
-
 def test_a_compression_reports_each_stage_to_its_end(desk: Desk, tmp_path: Path):
     text = json.dumps([conversation() for _ in range(3)])
     long = [message for part in json.loads(numbered(text)) for message in part]
@@ -95,7 +79,6 @@ def test_a_compression_reports_each_stage_to_its_end(desk: Desk, tmp_path: Path)
         Session(tmp_path / "store", "chat").compress(messages=long, target_tokens=20_000)
 
     told = [stage for stage, _, _ in listener.stages]
-    assert listener.parts == [(0, 2), (1, 2)]
     assert {"counting", "compressing", "selecting", "archiving"} <= {*told}
     assert all(0 <= done <= total for _, done, total in listener.stages)
 

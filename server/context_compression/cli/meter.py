@@ -46,7 +46,6 @@ class Meter:
         self.what, self.percent = what, None
         self._shares = {stage: SHARES.get(stage, OTHER_SHARE) for stage in stages}
         self._left_out = {SUMMARIZING} & {*stages}  # until one is asked for
-        self._part, self._parts = 0, 1
 
     what: str
     percent: float | None
@@ -59,13 +58,9 @@ class Meter:
         names = [name for name in self._shares if name not in self._left_out]
         before = sum(self._shares[name] for name in names[: names.index(stage)])
         reached = before + self._shares[stage] * min(1, done / total)
-        share = (self._part + reached / sum(self._shares[name] for name in names)) / self._parts
+        share = reached / sum(self._shares[name] for name in names)
         if self.percent is None or 100 * share >= self.percent:
             self.what, self.percent = stage, 100 * share
-
-    def begin(self, part: int, parts: int) -> None:
-        """All stages run `parts` times, and the time `part` begins, from 0."""
-        self._part, self._parts = part, max(1, parts)
 
     def line(self, width: int) -> str:
         """`[██████··················]  25 % counting …`, of less than `width` cells."""

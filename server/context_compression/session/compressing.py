@@ -11,14 +11,12 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import acompress, compress
 from context_compression.compression.thinking import without_thinking
 from context_compression.listening import Compaction, heard
-from context_compression.progress import begin
 from context_compression.session.following import new_events
 from context_compression.session.locks import acquired, free
 from context_compression.session.pacing import Event, Pace, Reason
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import (
     archiver_of,
-    preview,
     request_that_archives,
     settings_for,
 )
@@ -84,6 +82,10 @@ class Progress:
         return result
 
 
+class _RecordedMeanwhile(Exception):
+    """Another process was the first to record the conversation, while we compressed it."""
+
+
 @dataclass(frozen=True)
 class Compressor:
     """Runs the compressions of one conversation.
@@ -107,13 +109,10 @@ class Compressor:
             ContextCompressionError: as for `Session.compress`.
         """
         with self._announced(planned.reason, self.conversation.usage()) as progress:
-            if unchanged := self._unchanged(planned):
-                return progress.done(unchanged)
+            if first := self._first(planned):
+                return progress.done(first)
             with self.conversation.log.locked():
-                request = self._request(planned)
-                if planned.reason == "thinking":
-                    return progress.done(without_thinking(request))
-                return progress.done(compress(request, self.summarizer))
+                return progress.done(self._compressed(planned))
 
     async def arun(self, planned: PlannedCompression) -> Result:
         """`run` for an event loop; a compression cancelled before it writes changes nothing."""
@@ -125,15 +124,11 @@ class Compressor:
         cancellable = replace(planned, before_writing=unless_cancelled)
         usage_before = await in_thread(self.conversation.usage)
         with self._announced(planned.reason, usage_before) as progress:
-            if unchanged := await in_thread(partial(self._unchanged, planned)):
-                return progress.done(unchanged)
-            async with acquired(self.conversation.log.locked, LOCK_SECONDS):
-                request = await in_thread(partial(self._request, cancellable))
-                if planned.reason == "thinking":
-                    result = await in_thread(partial(without_thinking, request))
-                else:
-                    result = await acompress(request, self.summarizer, in_thread)
-                progress.done(result)
+            result = await in_thread(partial(self._first, cancellable))
+            if result is None:
+                async with acquired(self.conversation.log.locked, LOCK_SECONDS):
+                    result = progress.done(await self._acompressed(cancellable))
+            progress.done(result)
             progress.usage = await in_thread(self.conversation.usage)
             return result
 
@@ -168,17 +163,39 @@ class Compressor:
             progress.done(written)
         return True
 
-    def _unchanged(self, planned: PlannedCompression) -> Result | None:
-        """The result of a preview that changes nothing, if there is no store yet; else `None`.
+    def _first(self, planned: PlannedCompression) -> Result | None:
+        """The result of the first compression in a store; `None` if the store is there already.
 
-        A compression that is refused or not due writes nothing, not even an empty folder.
+        The lock makes the folder of the store, so it is taken when there is something to write. A
+        compression that is refused or not due writes nothing, not even an empty folder.
         """
         if self.summarizer or self.conversation.store.exists:
             return None
-        begin(0, 2)
-        result = preview(self.conversation, planned.messages, **planned.options)
-        begin(1, 2)
-        return None if result.changed else result
+        log, planned_by = self.conversation.log, planned.before_writing
+        with ExitStack() as held:
+
+            def lock() -> None:
+                planned_by()
+                held.enter_context(log.locked())
+                if log.exists:
+                    raise _RecordedMeanwhile
+
+            try:
+                return self._compressed(replace(planned, before_writing=lock))
+            except _RecordedMeanwhile:
+                return None
+
+    def _compressed(self, planned: PlannedCompression) -> Result:
+        request = self._request(planned)
+        if planned.reason == "thinking":
+            return without_thinking(request)
+        return compress(request, self.summarizer)
+
+    async def _acompressed(self, planned: PlannedCompression) -> Result:
+        request = await in_thread(partial(self._request, planned))
+        if planned.reason == "thinking":
+            return await in_thread(partial(without_thinking, request))
+        return await acompress(request, self.summarizer, in_thread)
 
     def _request(self, planned: PlannedCompression) -> CompressionRequest:
         """The request for the current state of the log."""
