@@ -1,6 +1,8 @@
 """The help: groups, examples, hidden commands, and the nearest name for an unknown one."""
 
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -8,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from context_compression.cli import main
+from context_compression.cli.commands import OnDemand
 from context_compression.cli.help import GROUPS, OTHERS, PROGRAM, did_you_mean, in_groups
 
 
@@ -23,6 +26,31 @@ def test_every_command_for_people_is_in_a_group_of_the_help():
     assert sum(len(group) for _, group in in_groups(main.commands.values())) == len(
         [command for command in main.commands.values() if not command.hidden]
     )
+
+
+@pytest.mark.parametrize("width", [20, 45, 70])
+def test_a_command_is_listed_as_its_own_help_says(width: int):
+    """The list is made before any command is imported."""
+    assert isinstance(main.commands, OnDemand)
+    for listed in main.commands.listed:
+        command = main.commands[listed.name or ""]
+
+        assert (listed.name, listed.hidden) == (command.name, command.hidden)
+        if not listed.hidden:
+            assert listed.get_short_help_str(width) == command.get_short_help_str(width)
+
+
+def test_version_and_help_import_no_command():
+    code = (
+        "import sys; from context_compression.cli import main\n"
+        "main(sys.argv[1:], standalone_mode=False)\n"
+        "print(*(name for name in sys.modules if name.startswith('context_compression.')))"
+    )
+    for option in ("--version", "--help"):
+        done = subprocess.check_output([sys.executable, "-c", code, option], text=True, timeout=60)
+        rooms = {name.split(".")[1] for name in done.splitlines()[-1].split()}
+
+        assert rooms <= {"cli", "display", "errors", "progress"}
 
 
 def test_a_command_in_no_group_is_listed_nevertheless():

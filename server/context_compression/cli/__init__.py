@@ -2,13 +2,17 @@
 
 The commands:
     app.py                  the command itself: global options, errors, exit codes
-    commands.py             the list of commands; hook, summaries, config, demo
+    commands.py             the list of commands, each imported when it is used
+    hook.py                 hook, statusline: called by hosts
     serve.py                serve: over stdio, or over HTTP
     status.py               status
     compress.py             compress
     export.py               export
     restore.py              restore: prints an original, or searches the archive
     sessions.py             sessions: the sessions of all hosts, with numbers
+    summaries.py            summaries
+    config.py               config
+    demo.py                 demo
     archive.py              archive, archive delete, archive prune
     setup.py                install, uninstall, doctor
     trust.py                trust
@@ -35,9 +39,5 @@ The package `doors` resolves a conversation's name; `mcp_server` serves agents.
 """
 
 from context_compression.cli.app import main
-from context_compression.cli.commands import COMMANDS
 
 __all__ = ["main"]
-
-for command in COMMANDS:
-    main.add_command(command)

@@ -6,18 +6,19 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from context_compression.cli.commands import OnDemand
 from context_compression.cli.help import did_you_mean, help_width, in_groups, visible
 from context_compression.cli.terminal import is_at_terminal, say, speak_utf8
 from context_compression.display.strings import harmless, one_line
-from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.store.places import backend_at
-from context_compression.workspace import Opened, Workspace
-from context_compression.workspace.guard import in_our_words
+
+if TYPE_CHECKING:
+    from context_compression.doors.conversations import Conversations
+    from context_compression.workspace import Opened, Workspace
 
 INTERRUPTED = 130
 LONGEST_WARNING = 1_000  # characters; it may name a path
@@ -64,7 +65,8 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands, each group under its heading."""
-        for heading, commands in in_groups(self.commands.values()):
+        listed = self.commands.listed if isinstance(self.commands, OnDemand) else ()
+        for heading, commands in in_groups(listed):
             with formatter.section(heading):
                 width = formatter.width - 6 - max(len(command.name or "") for command in commands)
                 formatter.write_dl(
@@ -86,6 +88,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command; every error ends with a message and exit code 2, Ctrl-C with 130."""
+        from context_compression.workspace.guard import in_our_words
+
         speak_utf8()
         try:
             with in_our_words(*CLICK_EXCEPTIONS, BrokenPipeError):  # click ends quietly
@@ -104,8 +108,10 @@ class Options:
     allow: tuple[str, ...] = ()
     tenant: str | None = None
 
-    def workspace(self, *given: str) -> Workspace:
+    def workspace(self, *given: str) -> "Workspace":
         """The workspace of this run; files that the user named may be read, wherever they are."""
+        from context_compression.workspace import Workspace
+
         allow = [*self.allow]
         for name in given:
             with suppress(OSError, ValueError):  # not a path: reading it reports that
@@ -116,8 +122,10 @@ class Options:
                 say(f"warning: there is no folder {name}, which --allow names")
         return workspace
 
-    def conversations(self, *given: str) -> Conversations:
+    def conversations(self, *given: str) -> "Conversations":
         """The conversations that this run can open."""
+        from context_compression.doors.conversations import Conversations
+
         return Conversations(self.workspace(*given))
 
 
@@ -128,7 +136,7 @@ def place(name: str) -> Path:
     return Path(name)
 
 
-def warn(opened: Opened) -> None:
+def warn(opened: "Opened") -> None:
     """Prints the warnings about a transcript, and about the session that records it."""
     of_file = opened.transcript.warnings if opened.transcript else ()
     for warning in (*of_file, *opened.session.state().warnings):
@@ -137,6 +145,7 @@ def warn(opened: Opened) -> None:
 
 @click.group(
     cls=Commands,
+    commands=OnDemand(),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -162,6 +171,8 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...], tenant: 
     Without a command, serve the tools to an agent over stdio; on a terminal, print this help.
     """
     if store:
+        from context_compression.store.places import backend_at
+
         backend_at(store)
     for folder in allow:
         if "\0" in folder:

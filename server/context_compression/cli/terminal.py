@@ -17,7 +17,6 @@ from context_compression.cli.meter import working as working
 from context_compression.cli.page import Block, Page, as_text
 from context_compression.display.strings import harmless
 from context_compression.errors import ContextCompressionError
-from context_compression.store.files import to_json
 
 REARRANGING = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Characters that a terminal obeys or does not show, and that JSON does not escape by itself."""
@@ -123,6 +122,8 @@ def _write_errors_explained() -> Generator[None]:
 
 def write_json(value: Mapping[str, Any]) -> None:
     """Writes one JSON object to stdout, for programs; what would rearrange a line is escaped."""
+    from context_compression.store.files import to_json
+
     text = to_json(value, indent=2).decode()
     shown = REARRANGING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     write(shown.encode() + b"\n")

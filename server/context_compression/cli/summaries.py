@@ -1,0 +1,50 @@
+"""`summaries`: shows past summaries and digests."""
+
+import sys
+
+import click
+
+from context_compression.cli import text_output
+from context_compression.cli.app import Options, as_json
+from context_compression.cli.console import is_terminal
+from context_compression.cli.help import examples
+from context_compression.cli.terminal import show, write_json
+from context_compression.shell import completing
+
+SHOWN_ON_SCREEN = 600
+"""How many characters of each summary a terminal shows if there are several."""
+
+
+@click.command(
+    epilog=examples(
+        ("summaries", "the newest five"),
+        ("summaries --limit 1 --session 3f9a", "the newest of one session"),
+    ),
+)
+@click.option(
+    "--limit",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="Summaries to show.",
+)
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completing.recorded,
+    help="Only summaries of this session.",
+)
+@as_json
+@click.pass_obj
+def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
+    """Show past summaries and digests, newest first."""
+    conversations = options.conversations()
+    if session is not None:
+        session = conversations.session_named(session)
+    entries = conversations.workspace.store.summaries(session=session, limit=limit)
+    if as_json:
+        write_json({"summaries": entries})
+    else:
+        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else text_output.SHOWN
+        show(*text_output.summaries(entries, most))
