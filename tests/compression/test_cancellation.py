@@ -217,7 +217,7 @@ async def test_cancelled_while_its_thread_works_a_compression_ends_only_with_the
         seen = threading.Event()
         loop.call_soon_threadsafe(task.cancel)
         loop.call_soon_threadsafe(lambda: loop.call_soon(seen.set))
-        assert seen.wait(20)
+        assert seen.wait(60)
 
     def count(text: str) -> int:
         nonlocal calls

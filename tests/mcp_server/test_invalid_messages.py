@@ -86,7 +86,7 @@ def serving(folder: Path, protocol: str = "auto") -> Generator[Wire]:
             yield Wire(process)
             assert process.stdin and process.stderr
             process.stdin.close()
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
             assert process.stderr.read() == b""
         finally:
             process.kill()

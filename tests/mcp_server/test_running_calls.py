@@ -48,7 +48,7 @@ class Gate:
 
     def hold(self) -> None:
         self.reached.set()
-        assert self.opened.wait(20)
+        assert self.opened.wait(60)
 
 
 @pytest.fixture

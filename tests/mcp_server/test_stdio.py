@@ -112,7 +112,7 @@ def test_an_interrupt_ends_it_while_the_host_still_holds_stdin_open(tmp_path: Pa
         process.stdin.flush()
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        ended = process.wait(20)
+        ended = process.wait(60)
         said = process.stderr.read()
 
     assert (ended, said) == (-signal.SIGINT, "")

@@ -35,7 +35,7 @@ Door: TypeAlias = Literal["prepare", "aprepare", "fit", "afit"]
 DOORS: tuple[Door, ...] = ("prepare", "aprepare", "fit", "afit")
 SUMMARY = "## Goal\nMove every module.\n\n## Next Steps\nGo on with the next one."
 logger = getLogger("context_compression")
-SECONDS = 5
+SECONDS = 60
 """How long a test waits for what must come before it fails."""
 SMALL = {"token_budget": 10_000, "keep_recent_tokens": 1_000}
 

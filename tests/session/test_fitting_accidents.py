@@ -91,7 +91,7 @@ def test_in_an_event_loop_a_store_that_cannot_be_used_is_not_waited_for(
         (tmp_path / "store").chmod(0o777)
     history = steps(10)
 
-    view = asyncio.run(asyncio.wait_for(session.afit(history), timeout=20))
+    view = asyncio.run(asyncio.wait_for(session.afit(history), timeout=60))
 
     assert view[-1] is history[-1]
     assert count_tokens(view) < SMALL.token_budget

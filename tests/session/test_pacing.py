@@ -365,7 +365,7 @@ def test_compress_waits_for_the_running_request(told: Told) -> None:
 
     with told.session.request(abort=asked.set):
         compressing = running(lambda: told.session.compress(target_tokens=1_500))
-        assert asked.wait(20), "the loop was not asked to cut its request short"
+        assert asked.wait(60), "the loop was not asked to cut its request short"
         assert told.session.view() == talk(40)
         told.order.append("answer")
         told.session.record(MORE)
