@@ -4,15 +4,25 @@ They are recorded ones with the path of their project replaced, and are read on 
 """
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opencode_database import Host
 from transcripts import FIXTURES, rows_of, written
 
 from context_compression import hosts
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.doors.conversations import Conversations
+from context_compression.doors.listing import list_sessions
 from context_compression.hosts.claude_code.about import project_folder_name
+from context_compression.hosts.pi.about import sessions_folder
+from context_compression.hosts.sessions import HOSTS
+from context_compression.transcripts.same_folder import is_same_folder
+from context_compression.workspace import Workspace
 
 PATHS = [
     "C:\\Users\\Me\\My Project",
@@ -28,6 +38,17 @@ RECORDED = [
     for path in sorted((FIXTURES / host).glob("*.jsonl"))
     if b'"cwd"' in path.read_bytes()
 ]
+
+
+AGAIN = {
+    "C:\\Users\\Me\\My Project": ["c:\\users\\me\\my project", "C:/Users/Me/My Project"],
+    "\\\\wsl$\\Ubuntu\\home\\me\\app": [
+        "\\\\wsl.localhost\\Ubuntu\\home\\me\\app",
+        "//wsl$/Ubuntu/home/me/app",
+    ],
+    "d:\\code": ["D:\\Code", "\\\\?\\D:\\code"],
+}
+"""Other ways in which hosts, shells and editors write the same folders."""
 
 
 def replaced(value: Any, old: str, new: str) -> Any:
@@ -62,3 +83,133 @@ def test_claude_codes_folder_of_a_windows_project_is_known() -> None:
     """The rule of version 2.1.329: each character that is no letter or digit is a dash."""
     assert project_folder_name("C:\\Users\\Me\\My Project") == "C--Users-Me-My-Project"
     assert project_folder_name("\\\\wsl$\\Ubuntu\\home\\me") == "--wsl--Ubuntu-home-me"
+
+
+def of_claude_code(home: Path, project: str) -> None:
+    folder = home / ".claude" / "projects" / project_folder_name(project)
+    keep(
+        "claude_code/session.jsonl",
+        folder / f"{'1' * 8}-0000-4000-8000-000000000000.jsonl",
+        project,
+    )
+
+
+def of_codex(home: Path, project: str) -> None:
+    name = "rollout-2026-11-01T10-00-00-00000000-0000-4000-8000-00000000cafe.jsonl"
+    keep("codex/session.jsonl", home / ".codex/sessions/2026/11/01" / name, project)
+
+
+def of_gemini_cli(home: Path, project: str) -> None:
+    """Its registry has paths in small letters on Windows (seen in the source of 0.61)."""
+    gemini = home / ".gemini"
+    keep(
+        "gemini_cli/session.jsonl", gemini / "tmp/app/chats/session-2026-11-01T10-00-53ba0000.jsonl"
+    )
+    about = {"projects": {project.lower(): "app"}}
+    (gemini / "projects.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def of_gemini_cli_by_hash(home: Path, project: str) -> None:
+    name = sha256(project.encode()).hexdigest()
+    file = f".gemini/tmp/{name}/chats/session-2025-11-01T10-00-53ba0000.json"
+    keep("gemini_cli/until-2026.json", home / file)
+
+
+def of_gemini_cli_by_mark(home: Path, project: str) -> None:
+    folder = home / ".gemini/tmp/app"
+    keep("gemini_cli/session.jsonl", folder / "chats/session-2026-11-01T10-00-53ba0000.jsonl")
+    (folder / ".project_root").write_text(project, encoding="utf-8")
+
+
+def of_opencode(home: Path, project: str) -> None:
+    database = home / ".local/share/opencode/opencode.db"
+    database.parent.mkdir(parents=True)
+    host = Host(database)
+    host.keep("session")
+    host.db.execute("UPDATE session SET directory = ?", (project,))
+    host.db.commit()
+
+
+def of_pi(home: Path, project: str) -> None:
+    folder = sessions_folder({}, home, Path(project))
+    keep("pi/session.jsonl", folder / "2026-11-01T10-00-00-000Z_cafe.jsonl", project)
+
+
+def of_copilot_cli(home: Path, project: str) -> None:
+    keep("copilot_cli/session.jsonl", home / ".copilot/session-state/cafe/events.jsonl", project)
+
+
+def keep(fixture: str, file: Path, project: str | None = None) -> None:
+    """Puts a fixture where its host would keep it, in a project or as it is."""
+    file.parent.mkdir(parents=True)
+    recorded = FIXTURES / fixture
+    if project is None:
+        file.write_bytes(recorded.read_bytes())
+    else:
+        rows, before = rows_of(recorded), hosts.read(recorded).project
+        written(
+            file,
+            replaced(rows, before, project) if before else [r | {"cwd": project} for r in rows],
+        )
+
+
+KEPT: dict[str, tuple[str, Callable[[Path, str], None]]] = {
+    "claude-code": ("claude-code", of_claude_code),
+    "codex": ("codex", of_codex),
+    "gemini-cli": ("gemini-cli", of_gemini_cli),
+    "gemini-cli, until 2026": ("gemini-cli", of_gemini_cli_by_hash),
+    "gemini-cli, by its mark": ("gemini-cli", of_gemini_cli_by_mark),
+    "opencode": ("opencode", of_opencode),
+    "pi": ("pi", of_pi),
+    "copilot-cli": ("copilot-cli", of_copilot_cli),
+}
+
+
+@pytest.mark.parametrize("project", PATHS)
+@pytest.mark.parametrize(("host", "kept"), KEPT.values(), ids=KEPT)
+def test_sessions_of_a_windows_folder_are_found_here_and_not_elsewhere(
+    host: str, kept: Callable[[Path, str], None], project: str, tmp_path: Path
+) -> None:
+    kept(tmp_path, project)
+    [found] = HOSTS[host].sessions({}, tmp_path)
+
+    assert HOSTS[host].is_of(found, Path(project))
+    assert not HOSTS[host].is_of(found, Path(project + "2"))
+    assert not HOSTS[host].is_of(found, Path("/work/app"))
+    for again in AGAIN.get(project, []):
+        by_hash = found.path.suffix == ".json"
+        by_name = host == "claude-code" and ("localhost" in again or "?" in again)
+        if not (by_hash or by_name):
+            assert HOSTS[host].is_of(found, Path(again)), again
+
+
+@pytest.mark.parametrize("project", PATHS)
+@pytest.mark.parametrize(("host", "kept"), KEPT.values(), ids=KEPT)
+def test_the_listing_here_has_the_session_with_its_windows_folder(
+    host: str, kept: Callable[[Path, str], None], project: str, tmp_path: Path
+) -> None:
+    kept(tmp_path, project)
+    workspace = Workspace.here(environ={}, cwd=tmp_path, home=tmp_path)
+    conversations = Conversations(replace(workspace, cwd=Path(project)))
+
+    [listed] = list_sessions(conversations, only_here=True).sessions
+
+    assert (listed.host, listed.problem) == (host, "")
+    assert listed.title and not listed.title.startswith("<")
+    told = listed.project.lower() == project.lower()
+    assert told or found_by_hash(listed.project, listed.path)
+
+
+def found_by_hash(project: str, path: Path | None) -> bool:
+    """Whether only the hash of the folder's path is known."""
+    return not project and path is not None and path.suffix == ".json"
+
+
+def test_folders_of_other_systems_differ_by_case() -> None:
+    assert is_same_folder("/App", "/App")
+    assert not is_same_folder("/App", "/app")
+    assert not is_same_folder("C:\\app", "/app")
+    assert not is_same_folder("C:\\app", "D:\\app")
+    assert not is_same_folder("", "C:\\app")
+    assert is_same_folder("\\\\wsl$\\Ubuntu\\a", "//wsl.localhost/ubuntu/a/")
+    assert is_same_folder("\\\\?\\UNC\\host\\share\\a", "\\\\host\\share\\a")

@@ -20,6 +20,7 @@ from context_compression.transcripts.candidates import CandidateConversation, fi
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.limits import largest_use
+from context_compression.transcripts.same_folder import WINDOWS, is_same_folder
 
 LATELY = 64 * 1024
 """Bytes at the end of a file in which a session says where it moved."""
@@ -52,7 +53,10 @@ def subagent(path: Path, agent: str) -> Path:
 
 def is_of(session: CandidateConversation, project: Path) -> bool:
     """Whether a session works in a folder: by the folder of its file, or because it moved there."""
-    if session.path.parent.name == project_folder_name(str(project)):
+    here, name = str(project), session.path.parent.name
+    if name == project_folder_name(here) or (
+        WINDOWS.match(here) and name.lower() == project_folder_name(here).lower()
+    ):
         return True
     try:
         with session.path.open("rb") as file:
@@ -61,7 +65,7 @@ def is_of(session: CandidateConversation, project: Path) -> bool:
     except OSError:
         return False
     moves = [row for line in lines for row in rows_of(line)]
-    return any(str(project) in folders_moved_to(row) for row in moves)
+    return any(is_same_folder(to, here) for row in moves for to in folders_moved_to(row))
 
 
 SESSIONS = HostSessions(

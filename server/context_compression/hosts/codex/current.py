@@ -19,6 +19,7 @@ from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call, uncertain
+from context_compression.transcripts.same_folder import is_same_folder
 
 SEARCHED = 50  # the newest rollouts that are searched for those of this working directory
 
@@ -29,7 +30,8 @@ def rollouts_here(caller: Caller) -> list[CandidateConversation]:
     threads = by_thread(rollouts(folder)).values()
     latest = sorted(threads, key=lambda found: max(each.path.name for each in found), reverse=True)
     paths = (newest(found).path for found in latest[:SEARCHED])  # by date
-    return files(path for path in paths if string(meta(path), "cwd") == str(caller.cwd))
+    here = str(caller.cwd)
+    return files(path for path in paths if is_same_folder(string(meta(path), "cwd"), here))
 
 
 def find_current(caller: Caller) -> Path:

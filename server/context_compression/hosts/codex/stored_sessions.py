@@ -12,6 +12,7 @@ from context_compression.hosts.codex.rollouts import by_thread, meta, newest, ro
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.same_folder import is_same_folder
 
 
 def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversation]:
@@ -24,7 +25,9 @@ def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversati
 def is_of(session: CandidateConversation, project: Path) -> bool:
     """Whether a thread works in a folder; also if its file cannot be unpacked to see it."""
     about = meta(session.path)
-    return string(about, "cwd") == str(project) or (not about and session.path.suffix == ".zst")
+    if not about and session.path.suffix == ".zst":
+        return True
+    return is_same_folder(string(about, "cwd"), str(project))
 
 
 def is_subagent(session: CandidateConversation) -> bool:

@@ -9,6 +9,7 @@ from context_compression.transcripts.candidates import CandidateConversation, fi
 from context_compression.transcripts.damaged_lines import first_row
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.same_folder import is_same_folder
 
 
 def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversation]:
@@ -20,7 +21,7 @@ def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversati
 def is_of(session: CandidateConversation, project: Path) -> bool:
     """Whether a session was started in a folder."""
     context = as_object(as_object(first_row(session.path).get("data")).get("context"))
-    return string(context, "cwd") == str(project)
+    return is_same_folder(string(context, "cwd"), str(project))
 
 
 SESSIONS = HostSessions(name=NAME, title=TITLE, sessions=sessions, is_of=is_of)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.about import MARK_VARIABLE, NAME, TITLE, database_file
-from context_compression.hosts.opencode.database import sessions_where
+from context_compression.hosts.opencode.database import ALL, sessions_where
 from context_compression.hosts.opencode.opened import looking
 from context_compression.transcripts.caller import Caller
-from context_compression.transcripts.candidates import CandidateConversation
+from context_compression.transcripts.candidates import LISTED, CandidateConversation
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call
+from context_compression.transcripts.same_folder import WINDOWS, is_same_folder
 
 
 def sessions_here(caller: Caller) -> list[CandidateConversation]:
@@ -20,10 +21,12 @@ def sessions_here(caller: Caller) -> list[CandidateConversation]:
     path = database_file(caller.environ, caller.home)
     if not path.is_file():
         return []
+    here = str(caller.cwd)
     try:
-        return looking(
-            path, lambda db: sessions_where(path, db, "directory = ?", (str(caller.cwd),))
-        )
+        if WINDOWS.match(here):
+            found = looking(path, lambda db: sessions_where(path, db, "true", (), most=ALL))
+            return [each for each in found if is_same_folder(each.project, here)][:LISTED]
+        return looking(path, lambda db: sessions_where(path, db, "directory = ?", (here,)))
     except TranscriptError:
         return []
 

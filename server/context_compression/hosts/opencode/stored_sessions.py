@@ -9,6 +9,7 @@ from context_compression.hosts.opencode.database import ALL, sessions_where
 from context_compression.hosts.opencode.opened import looking
 from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.host_sessions import HostSessions
+from context_compression.transcripts.same_folder import is_same_folder
 
 
 def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversation]:
@@ -35,6 +36,6 @@ SESSIONS = HostSessions(
     name=NAME,
     title=TITLE,
     sessions=sessions,
-    is_of=lambda session, project: session.project == str(project),
+    is_of=lambda session, project: is_same_folder(session.project, str(project)),
     subagents=_subagents,
 )

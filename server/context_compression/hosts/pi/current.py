@@ -17,13 +17,15 @@ from context_compression.hosts.pi.stored_sessions import cwd
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call
+from context_compression.transcripts.same_folder import is_same_folder
 
 
 def sessions_here(caller: Caller) -> list[CandidateConversation]:
     """The sessions of this working directory; the one written last comes first."""
     paths = list(sessions_folder(caller.environ, caller.home, caller.cwd).glob("*.jsonl"))
     if shared := caller.environ.get(SESSIONS_VARIABLE):
-        paths += [path for path in Path(shared).glob("*.jsonl") if cwd(path) == str(caller.cwd)]
+        here = str(caller.cwd)
+        paths += [path for path in Path(shared).glob("*.jsonl") if is_same_folder(cwd(path), here)]
     return files(paths)
 
 

@@ -16,6 +16,7 @@ from context_compression.transcripts.candidates import CandidateConversation, fi
 from context_compression.transcripts.damaged_lines import first_row
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.same_folder import is_same_folder
 
 
 def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversation]:
@@ -35,6 +36,6 @@ SESSIONS = HostSessions(
     name=NAME,
     title=TITLE,
     sessions=sessions,
-    is_of=lambda session, project: cwd(session.path) == str(project),
+    is_of=lambda session, project: is_same_folder(cwd(session.path), str(project)),
     compaction_marks=(b'"type":"compaction"',),
 )
