@@ -44,8 +44,8 @@ A module imports only modules below it; import-linter checks the exact layers.
 """
 
 from context_compression.store.backend import Backend, Events
+from context_compression.store.hits import Hit, Neighbour, SearchResult
 from context_compression.store.log import SessionLog
-from context_compression.store.search import Hit, Neighbour, SearchResult
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.store import Store
 

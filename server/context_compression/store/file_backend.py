@@ -22,7 +22,6 @@ from context_compression.store.hits import SearchResult
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS, folder_named
 from context_compression.store.names import checked_name
 from context_compression.store.root_folder import holding, make_folder, when_made
-from context_compression.store.search import SearchScope, search
 from context_compression.store.session_files import SessionFiles
 from context_compression.store.sessions import newest_first, session_folders
 from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, settings_and_prompts
@@ -234,6 +233,8 @@ class FileBackend:
         self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
     ) -> SearchResult:
         """By an index in the folder, if the user may trust it; see `Store.search`."""
+        from context_compression.store.search.run import SearchScope, search
+
         self.check()
         stamps = self._catalog.stamps()
         scope = SearchScope(self.folder, stamps, self.session, session, self.is_ours)

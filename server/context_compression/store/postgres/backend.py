@@ -30,7 +30,7 @@ from context_compression.store.postgres.rows import Rows, lines_of
 from context_compression.store.postgres.texts import Texts
 from context_compression.store.quoting import digits_in, spellings
 from context_compression.store.sealing import Seal
-from context_compression.store.search import Search, search_by
+from context_compression.store.search.run import Search, search_by
 from context_compression.store.short_refs import SHORT_REF
 
 TENANT = "default"

@@ -26,18 +26,5 @@ from them.
     query            words, names, and the limits of a query
     function_words   the words of a question that say little
 
-A module imports only modules below it. The first search imports `sqlite3`.
+A module imports only modules below it. The first search imports them, and `sqlite3`.
 """
-
-from context_compression.store.hits import Hit, Neighbour, SearchResult
-from context_compression.store.search.run import Search, SearchScope, search, search_by
-
-__all__ = [
-    "Hit",
-    "Neighbour",
-    "Search",
-    "SearchResult",
-    "SearchScope",
-    "search",
-    "search_by",
-]
