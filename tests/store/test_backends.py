@@ -6,7 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import backend_contract
 import pytest
+import shared_backends
+from backend_contract import CONTRACT, Check, name_of
 from postgres import Server
 from pytest import MonkeyPatch
 
@@ -19,7 +22,6 @@ from context_compression.store.postgres import contents
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation
-from context_compression.testing.backends import CONTRACT, Check, name_of
 
 SMALL = {"token_budget": 6_000, "keep_recent_tokens": 500, "offload_min_tokens": 100}
 
@@ -60,11 +62,9 @@ def test_a_database(
 
 
 def test_the_contract_has_every_check() -> None:
-    from context_compression.testing import backends, shared_backends
-
     written = {
         name
-        for module in (backends, shared_backends)
+        for module in (backend_contract, shared_backends)
         for name, value in vars(module).items()
         if getattr(value, "__module__", "") == module.__name__ and callable(value)
     }

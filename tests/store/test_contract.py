@@ -1,18 +1,19 @@
-"""The checks of `testing.backends` find engines that break a promise."""
+"""The checks of `backend_contract` find engines that break a promise."""
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import backend_contract
 import pytest
+import shared_backends
+from backend_contract import CONTRACT, Check
 
 from context_compression.errors import StoreError, StoreUnreachable
 from context_compression.store.backend import Kind
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.hits import SearchResult
-from context_compression.testing import backends, shared_backends
-from context_compression.testing.backends import CONTRACT, Check
 
 
 class SummariesOldestFirst(FileBackend):
@@ -109,20 +110,20 @@ class DeletionWhateverIsSaid(FileBackend):
 
 WRONG: dict[type[FileBackend], Check] = {
     SummariesOldestFirst: shared_backends.summaries_come_back_the_newest_first,
-    RefsNewestFirst: backends.refs_come_oldest_first,
+    RefsNewestFirst: backend_contract.refs_come_oldest_first,
     SearchWithoutLimit: shared_backends.a_search_has_pages,
     SearchThatSkipsNothing: shared_backends.a_search_has_pages,
     NoLock: shared_backends.a_lock_is_held_by_one,
     LockThatRaisesAnotherError: shared_backends.a_lock_is_held_by_one,
     LockThatIsAlwaysWaitedFor: shared_backends.a_lock_is_held_by_one,
     TenantsInLowerCase: shared_backends.tenants_see_nothing_of_each_other,
-    NoProblems: backends.problems_are_told,
-    NoSize: backends.what_is_kept_has_a_size,
-    NoSizes: backends.what_is_kept_has_a_size,
-    NoInstructions: backends.instructions_of_the_user_are_read,
-    NothingForgotten: backends.what_was_forgotten_is_read_again,
-    RowsOneByOne: backends.what_is_no_json_value_is_refused_and_nothing_is_added,
-    OriginalsOfAnotherTime: backends.originals_are_written_once,
+    NoProblems: backend_contract.problems_are_told,
+    NoSize: backend_contract.what_is_kept_has_a_size,
+    NoSizes: backend_contract.what_is_kept_has_a_size,
+    NoInstructions: backend_contract.instructions_of_the_user_are_read,
+    NothingForgotten: backend_contract.what_was_forgotten_is_read_again,
+    RowsOneByOne: backend_contract.what_is_no_json_value_is_refused_and_nothing_is_added,
+    OriginalsOfAnotherTime: backend_contract.originals_are_written_once,
     DeletionWhateverIsSaid: shared_backends.a_deleted_session_is_gone,
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from backend_samples import archived
 from click.testing import CliRunner
 from postgres import Server
 from pytest import MonkeyPatch
@@ -30,7 +31,6 @@ from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.rows import Rows
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation
-from context_compression.testing.backend_samples import archived
 
 SMALL = {"token_budget": 6_000, "keep_recent_tokens": 500, "offload_min_tokens": 100}
 NOON = "2026-11-21T12:00:00Z"

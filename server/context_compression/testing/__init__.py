@@ -9,7 +9,6 @@ randomness. The other packages do not import this one.
     scripted_api.py     a server with a script, on loopback
     messages_api.py     Anthropic's Messages API with a script
     chat_api.py         OpenAI's `/chat/completions` with a script
-    backends.py         what each engine of a store must do
 """
 
 from collections.abc import Iterable, Sequence

@@ -3,10 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor, wait
 from secrets import token_hex
 
-from context_compression.conversation.refs import ref_of
-from context_compression.errors import StoreError
-from context_compression.store import SessionLog, Store
-from context_compression.testing.backend_samples import (
+from backend_samples import (
     NAME,
     NOON,
     Make,
@@ -15,6 +12,10 @@ from context_compression.testing.backend_samples import (
     refused,
     said,
 )
+
+from context_compression.conversation.refs import ref_of
+from context_compression.errors import StoreError
+from context_compression.store import SessionLog, Store
 
 WRITERS, ROUNDS = 8, 10
 PATIENCE = 20.0

@@ -10,11 +10,7 @@ It raises `AssertionError` if a promise is broken.
 
 from collections.abc import Sequence
 
-from context_compression.conversation.refs import digest_of
-from context_compression.errors import StoreDamaged, StoreError, UnknownRef
-from context_compression.store import SessionLog
-from context_compression.store.originals import file_name
-from context_compression.testing.backend_samples import (
+from backend_samples import (
     NAME,
     NOON,
     TEXTS,
@@ -25,7 +21,7 @@ from context_compression.testing.backend_samples import (
     refused,
     said,
 )
-from context_compression.testing.shared_backends import (
+from shared_backends import (
     a_deleted_session_is_gone,
     a_lock_is_held_by_one,
     a_search_finds_what_was_archived,
@@ -35,6 +31,11 @@ from context_compression.testing.shared_backends import (
     summaries_come_back_the_newest_first,
     tenants_see_nothing_of_each_other,
 )
+
+from context_compression.conversation.refs import digest_of
+from context_compression.errors import StoreDamaged, StoreError, UnknownRef
+from context_compression.store import SessionLog
+from context_compression.store.originals import file_name
 
 __all__ = ["CONTRACT", "Check", "Make", "name_of"]
 
