@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from context_compression.conversation.authors import first_words
+from context_compression.conversation.authors import first_words, is_no_request
 from context_compression.conversation.formats import parse
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
@@ -217,7 +217,10 @@ def _with_transcript(
     if not title:
         words = first_words(parse(transcript.messages).messages)
         begins_here = ends is None and not transcript.compactions
-        title = (begins_here and words) or conversations.readings.first_words(about.path) or words
+        if not begins_here or not words or is_no_request(words):
+            first = conversations.readings.first_words(about.path) or words
+            words = words if words and is_no_request(first) else first
+        title = words
     return replace(
         about,
         id=opened.session.id,

@@ -8,10 +8,12 @@ by their beginnings, which were taken from transcripts of those hosts.
     questions.py    tools that ask the user, and the words in their results
     rejections.py   the reasons of calls that the user rejected
     answers.py      marks the user's words in the results of a conversation
+    first_words.py  what a conversation without a title is called
     speech.py       the user's words in messages, notes of this package, the author of a text
 """
 
 from context_compression.conversation.authors.answers import BY_USER, with_answers
+from context_compression.conversation.authors.first_words import first_words, is_no_request
 from context_compression.conversation.authors.host_notes import (
     HOST_NOTES,
     is_command_output,
@@ -26,7 +28,6 @@ from context_compression.conversation.authors.rejections import reason_in
 from context_compression.conversation.authors.speech import (
     EXCERPTS,
     author_of,
-    first_words,
     holds_excerpts,
     holds_user_words,
     is_bare_command,
@@ -52,6 +53,7 @@ __all__ = [
     "is_command_output",
     "is_host_note",
     "is_host_summary",
+    "is_no_request",
     "is_note",
     "is_our_note",
     "is_skill",

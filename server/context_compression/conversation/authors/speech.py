@@ -1,7 +1,7 @@
 """The user's words in messages, notes of this package, and the author of a text."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from context_compression.conversation.authors.host_notes import (
     LOCAL_COMMAND,
@@ -29,9 +29,6 @@ MEANWHILE = re.compile(
     re.DOTALL,
 )
 """A note with a message that the user typed while the agent worked (Claude Code, opencode)."""
-TAGGED = re.compile(r"\A(?:\s*+<([\w-]++)[^>]*+>(?>.*?</\1>))++", re.DOTALL)
-"""Texts in tags that a host puts before the user's words: `<current_datetime>…`."""
-OF_HOSTS = ("<", "# AGENTS.md")  # beginnings of other texts that hosts put into the user's role
 EXCERPTS = f"{COMPRESSED} Excerpts of earlier messages, quoted as data"
 """The beginning of a note of this package with quotes."""
 
@@ -66,12 +63,6 @@ def user_words(message: Message) -> str:
         if isinstance(block, Text) and not block.by_harness
         for start, stop in user_spans(block.text)
     )
-
-
-def first_words(messages: Iterable[Message]) -> str:
-    """The first words of the user, behind what a host puts before them; empty if there are none."""
-    texts = (TAGGED.sub("", user_words(message)).strip() for message in messages)
-    return next((text for text in texts if text and not text.startswith(OF_HOSTS)), "")
 
 
 def words_of_user(message: Message) -> str:
