@@ -20,6 +20,7 @@ from context_compression.errors import (
 )
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
+from context_compression.store.files import opened
 from context_compression.workspace import Workspace
 
 NOON = "2026-11-21T12:00:00Z"
@@ -402,3 +403,29 @@ def test_a_link_to_a_device_in_place_of_a_file_is_not_followed(store: Store) -> 
     for use in (store.read_config, store.session("s").events, store.session("s").refs):
         with pytest.raises(StoreDamaged, match="is a link"):
             use()
+
+
+def test_a_summary_without_a_text_is_told_and_not_returned(store: Store) -> None:
+    store.add_summary({"session": "s", "content": "whole"})
+    store.add_summary({"session": "s", "content": "to be cut"})
+    file = store.folder / "summaries.json"
+    file.write_text(file.read_text("utf-8").replace('"content": "to be cut"', '"x": 1'), "utf-8")
+
+    assert [each["content"] for each in store.summaries()] == ["whole"]
+    assert store.verify() == ["summaries: summary 2 has no text"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows makes links only for administrators")
+def test_what_becomes_a_link_or_a_pipe_while_it_is_opened_is_not_read(tmp_path: Path) -> None:
+    place, outside = tmp_path / "place", tmp_path / "secret"
+    outside.write_text("a secret")
+    for becomes in (lambda: place.symlink_to(outside), lambda: os.mkfifo(place), place.mkdir):
+        becomes()
+        with pytest.raises(StoreDamaged):
+            opened(place)
+        place.rmdir() if place.is_dir() and not place.is_symlink() else place.unlink()
+    place.write_text("harmless")
+    with opened(place) as file:
+        place.unlink()
+        place.symlink_to(outside)
+        assert file.read() == b"harmless"

@@ -85,7 +85,7 @@ for n in range(60):
     log.append({"type": "message", "who": sys.argv[2], "n": n, "text": "x" * 10_000})
     log.append_ledger([{"who": sys.argv[2], "n": n}])
     store.update_config(lambda values: {"count": values.get("count", 0) + 1})
-    store.add_summary({"session": sys.argv[2]})
+    store.add_summary({"session": sys.argv[2], "content": f"part {n}"})
 """
     children = [start(tmp_path, code, who) for who in "abc"]
     for child in children:

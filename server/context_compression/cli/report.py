@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import webbrowser
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,10 +24,12 @@ from context_compression.errors import (
     ContextCompressionError,
     ConversationNotFound,
     StoreUnwritable,
+    TranscriptError,
 )
 from context_compression.hosts import Readings
 from context_compression.progress import COMPARING, COUNTING, READING
 from context_compression.store.files import replace_file
+from context_compression.transcripts.opening import opened_once
 from context_compression.workspace import Opened
 
 if TYPE_CHECKING:
@@ -204,11 +207,10 @@ def _write(facts: "Report", path: Path) -> None:
 
 def _is_report(path: Path) -> bool:
     """Whether a file ends as our pages do."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - len(MARK) - 8))
+    with suppress(OSError, TranscriptError), opened_once(path) as (file, size):
+        file.seek(max(0, size - len(MARK) - 8))
         return MARK in file.read()
+    return False
 
 
 def _width() -> int:

@@ -5,7 +5,7 @@ times faster than one large expression with a group for each kind.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from string import hexdigits
 from typing import Literal, TypeAlias, get_args
 
@@ -44,6 +44,10 @@ ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?<!\\)(?<!\\[nrt])(?:\\+[nrt])+$")
 """Escaped line breaks and tabs around a word in a text that is quoted in JSON."""
 ISSUE = re.compile(r"#\d+")
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
+NAME = r"[\w.-]"
+"""A character of a file's name."""
+HEAD = 6
+"""How many characters of words tell which of them may begin at a place."""
 LONGEST_NAME = 400
 """The most characters of a word that is trimmed; no name is longer."""
 
@@ -93,6 +97,29 @@ def occurrences(word: str, text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         yield at, at + len(word)
         at = text.find(word, at + 1)
+
+
+def places_of(words: Iterable[str], text: str) -> Iterator[tuple[str, int, int]]:
+    """`(word, start, stop)` of each place where one of many words occurs, in the order of the text.
+
+    The text is read once for all words, not once for each: at a place only as many slices are
+    looked up as there are lengths of words that begin like it. Only places where no name goes on
+    (`NAME`) count.
+    """
+    wanted = frozenset(filter(None, words))
+    lengths: dict[str, set[int]] = {}
+    for word in wanted:
+        lengths.setdefault(word[:HEAD], set()).add(len(word))
+    if not wanted:
+        return
+    first = "".join({re.escape(word[0]) for word in wanted})
+    for place in re.finditer(rf"(?<!{NAME})[{first}]", text):
+        start = place.start()
+        for head in range(1, HEAD + 1):
+            for length in lengths.get(text[start : start + head], ()):
+                word = text[start : start + length]
+                if (head == HEAD or length == head) and word in wanted:
+                    yield word, start, start + length
 
 
 def trimmed(word: str) -> str:

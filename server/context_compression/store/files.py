@@ -7,6 +7,7 @@ import stat
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
@@ -157,9 +158,16 @@ def read_json(path: Path, *, default: Any) -> Any:
     Raises:
         StoreDamaged: the file cannot be read, is a link, or is not JSON.
     """
-    data = _read_bytes(path)
-    if data is None:
-        return default
+    data = bytes_or_none(path)
+    return default if data is None else json_in(data, path)
+
+
+def json_in(data: bytes, path: Path) -> Any:
+    """The JSON value in the bytes of the file `path`.
+
+    Raises:
+        StoreDamaged: they are not JSON.
+    """
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -174,34 +182,60 @@ def read_text(path: Path) -> str | None:
     """
     if path.parent.is_symlink():
         raise damaged(path, "is a link, and links are not followed here")
-    data = _read_bytes(path)
+    data = bytes_or_none(path)
     try:
         return None if data is None else data.decode()
     except UnicodeDecodeError as error:
         raise damaged(path, f"is not UTF-8: {error}") from error
 
 
-def _read_bytes(path: Path) -> bytes | None:
+def bytes_or_none(path: Path) -> bytes | None:
+    """The bytes of the file `path`; `None` if it does not exist.
+
+    Raises:
+        StoreDamaged: the file cannot be read, or is a link.
+    """
     with reading(path):
         try:
-            return ordinary(path).read_bytes()
+            return bytes_of(path)
         except FileNotFoundError:
             return None
 
 
-def ordinary(path: Path) -> Path:
-    """Return `path` if it is a regular file. Reading a device might never end.
+def bytes_of(path: Path) -> bytes:
+    """The bytes of a regular file; errors as those of `opened`."""
+    with opened(path) as file:
+        return file.read()
+
+
+def opened(path: Path) -> BufferedReader:
+    """A regular file, open to be read. It is opened once and judged by its descriptor.
+
+    So no link that somebody puts in its place meanwhile is followed, and no pipe waited for.
 
     Raises:
         StoreDamaged: the path is a link, a folder or a device.
         FileNotFoundError: the path does not exist.
     """
-    mode = path.lstat().st_mode
-    if stat.S_ISLNK(mode):
-        raise damaged(path, "is a link, and links are not followed here")
-    if not stat.S_ISREG(mode):
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ENOENT or not os.path.lexists(path):
+            raise
+        if path.is_symlink():
+            raise damaged(path, "is a link, and links are not followed here") from error
+        if not path.is_file():
+            raise damaged(path, "is not a regular file") from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
         raise damaged(path, "is not a regular file")
-    return path
+    if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
+        os.close(descriptor)
+        raise damaged(path, "is a link, and links are not followed here")
+    return os.fdopen(descriptor, "rb")
 
 
 def no_link(folder: Path) -> Path:

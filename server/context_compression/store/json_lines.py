@@ -88,7 +88,7 @@ class LineFile:
         """All lines except the header. If the file has only grown, only the new lines are read."""
         with files.reading(self.path):
             try:
-                with open(files.ordinary(self.path), "rb") as file:
+                with files.opened(self.path) as file:
                     self._progress = self._read_on(self._progress, file)
             except FileNotFoundError:
                 self._progress = _Progress()
@@ -100,7 +100,7 @@ class LineFile:
         with (
             files.reading(self.path),
             suppress(FileNotFoundError),
-            open(files.ordinary(self.path), "rb") as file,
+            files.opened(self.path) as file,
         ):
             for line in file:
                 if literal in line and (item := object_in_line(line)) is not None:
@@ -109,7 +109,7 @@ class LineFile:
     def data(self) -> bytes:
         """The bytes of the file; `b""` if it does not exist."""
         with files.reading(self.path), suppress(FileNotFoundError):
-            return files.ordinary(self.path).read_bytes()
+            return files.bytes_of(self.path)
         return b""
 
     def holds(self, text: str) -> bool:
@@ -119,7 +119,7 @@ class LineFile:
         with (
             files.reading(self.path),
             suppress(FileNotFoundError),
-            open(files.ordinary(self.path), "rb") as file,
+            files.opened(self.path) as file,
         ):
             data = b""
             while chunk := file.read(CHUNK_BYTES):
@@ -130,7 +130,7 @@ class LineFile:
 
     def has(self, mark: Mark) -> bool:
         """Whether the file is unchanged up to the mark; only the mark's `ending` is compared."""
-        with files.reading(self.path), suppress(FileNotFoundError), open(self.path, "rb") as file:
+        with files.reading(self.path), suppress(FileNotFoundError), files.opened(self.path) as file:
             file.seek(mark.offset - len(mark.ending))
             return file.read(len(mark.ending)) == mark.ending
         return not mark.offset
@@ -141,7 +141,7 @@ class LineFile:
         Unreadable lines are omitted; a torn end is left for the next call. Nothing is kept in
         memory.
         """
-        with files.reading(self.path), open(files.ordinary(self.path), "rb") as file:
+        with files.reading(self.path), files.opened(self.path) as file:
             file.seek(mark.offset)
             left = os.fstat(file.fileno()).st_size - mark.offset
             data = file.read(min(at_least, max(left, 0)))  # room for more costs time

@@ -45,7 +45,11 @@ def read_messages(path: Path) -> list[Any]:
     Raises:
         StoreDamaged: the file is missing, or is not a JSON list.
     """
-    value = files.read_json(path, default=None)
+    return _messages_in(path, files.bytes_or_none(path))
+
+
+def _messages_in(path: Path, data: bytes | None) -> list[Any]:
+    value = None if data is None else files.json_in(data, path)
     if not isinstance(value, list):
         problem = "is missing" if value is None else "is not a list of messages"
         raise files.damaged(path, problem)
@@ -58,13 +62,13 @@ def read_unchanged(path: Path, digest: str | None) -> list[Any]:
     Raises:
         StoreDamaged: the file is missing, is not a JSON list, or has another hash.
     """
-    messages = read_messages(path)
-    with files.reading(path):
-        if digest not in (None, hashlib.sha256(path.read_bytes()).hexdigest()):
-            raise StoreDamaged(
-                f"{path} was changed: its hash does not match the log's. Put back a copy of it; "
-                "messages in it that are intact can still be restored. Nothing was written."
-            )
+    data = files.bytes_or_none(path)
+    messages = _messages_in(path, data)
+    if digest not in (None, hashlib.sha256(data or b"").hexdigest()):
+        raise StoreDamaged(
+            f"{path} was changed: its hash does not match the log's. Put back a copy of it; "
+            "messages in it that are intact can still be restored. Nothing was written."
+        )
     return messages
 
 
@@ -75,7 +79,7 @@ def read_message(path: Path, position: int) -> Any:
         StoreDamaged: the file is missing or damaged, or has no such message.
     """
     with files.reading(path):
-        message = message_at(files.ordinary(path).read_bytes(), position)
+        message = message_at(files.bytes_of(path), position)
     if message is not None:
         return message
     messages = read_messages(path)

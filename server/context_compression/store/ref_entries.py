@@ -20,6 +20,22 @@ _ORIGINALS = b'"originals":"'
 _REFS = b'"refs":{'
 
 
+def is_usable(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry of a ref has all that says where its original is."""
+    match entry:
+        case {"what": str(), "text": str()}:
+            return True
+        case {
+            "what": str(),
+            "file": str(),
+            "message": int(at),
+            "block": (None | int()) as block,
+        }:
+            return not isinstance(at, bool) and not isinstance(block, bool)
+        case _:
+            return False
+
+
 def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The refs that begin with `ref`, each with its entry and the `file` of its originals.
 

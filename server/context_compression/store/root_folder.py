@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from context_compression.errors import StoreDamaged, StoreError
 from context_compression.store.backend import LOCK_SECONDS
-from context_compression.store.files import ordinary, replace_file, sync_name, writing
+from context_compression.store.files import opened, replace_file, sync_name, writing
 
 LOCKS = ".locks"
 """The folder for data of this machine: locks, and the random id of the store."""
@@ -96,7 +96,7 @@ def id_of(root: Path) -> str | None:
     """The id of a root folder, 32 hex digits; `None` if it has none."""
     with suppress(OSError, UnicodeDecodeError, StoreDamaged):
         if not (root / LOCKS).is_symlink():
-            with open(ordinary(root / LOCKS / "id"), "rb") as file:
+            with opened(root / LOCKS / "id") as file:
                 return file.read(LONGEST_ID).decode("ascii").strip() or None
     return None
 

@@ -2,10 +2,9 @@
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from io import FileIO
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -118,14 +117,9 @@ class SessionFiles(SessionFolder):
             StoreDamaged: the file is missing or cannot be read.
         """
         file_name = self._events.path.name if not name else self._checked_originals(name)
-        path = f"{self._folder_path}/{file_name}"  # making a Path is slower than reading a text
-        try:
-            if stat.S_ISREG(os.stat(path).st_mode):
-                with open(path, "rb", buffering=0) as opened:
-                    return [_read_span(opened, *span) for span in spans]
-        except OSError as error:
-            raise files.damaged(Path(path), f"cannot be read: {error.strerror or error}") from error
-        raise files.damaged(Path(path), "is not a regular file")
+        path = Path(self._folder_path, file_name)
+        with files.reading(path), files.opened(path) as opened:
+            return [_read_span(opened, *span) for span in spans]
 
     def entries(self, digits: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """The refs that begin with some hex digits, and their entries; see `Backend.entries`."""
@@ -149,7 +143,7 @@ class SessionFiles(SessionFolder):
         quoted: set[str] = set()
         for path in (self._events.path, *self._archives()):
             with suppress(OSError, StoreError):
-                quoted |= digits_in(files.ordinary(path).read_bytes())
+                quoted |= digits_in(files.bytes_of(path))
         return quoted
 
     def problems(self) -> list[str]:
@@ -176,6 +170,6 @@ class SessionFiles(SessionFolder):
         return self.folder / self._checked_originals(name)
 
 
-def _read_span(file: FileIO, start: int, length: int) -> bytes:
+def _read_span(file: BufferedReader, start: int, length: int) -> bytes:
     file.seek(start)
-    return file.read(length) or b""
+    return file.read(length)

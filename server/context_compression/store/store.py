@@ -17,8 +17,8 @@ from context_compression.store.location import PLACE, store_folder_for
 from context_compression.store.log import SessionLog
 from context_compression.store.places import backend_at, is_database
 from context_compression.store.short_refs import bare_ref
+from context_compression.store.summaries import is_whole, usable_part, without_repeats
 from context_compression.store.summaries import problems as summary_problems
-from context_compression.store.summaries import usable_part, without_repeats
 
 
 class Store:
@@ -194,7 +194,7 @@ class Store:
         """The summaries that were added, newest first.
 
         A checkpoint that was added several times is returned once. Fields of a wrong type are
-        omitted, and so is the summary of a compression that was killed before it ended.
+        omitted, and so are summaries without a text or of a compression that was killed.
 
         Args:
             session: return only the summaries of the session with this id; `None` for all.
@@ -203,7 +203,7 @@ class Store:
         Raises:
             StoreDamaged: the summaries are damaged.
         """
-        entries = map(usable_part, self.backend.summaries(session))
+        entries = filter(is_whole, map(usable_part, self.backend.summaries(session)))
         return list(islice(without_repeats(filter(self._counts, entries)), limit))
 
     def session(self, id: str) -> SessionLog:

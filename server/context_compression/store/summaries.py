@@ -40,6 +40,13 @@ def problems(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for number, entry in enumerate(entries, 1):
         if wrong := ", ".join(sorted(entry.keys() - usable_part(entry).keys())):
             yield f"summaries: summary {number} has an unusable value in {wrong}"
+        elif not is_whole(entry):
+            yield f"summaries: summary {number} has no text"
+
+
+def is_whole(entry: Mapping[str, Any]) -> bool:
+    """Whether the usable part of a summary has its text."""
+    return isinstance(entry.get("content"), str)
 
 
 def usable_part(entry: Mapping[str, Any]) -> dict[str, Any]:

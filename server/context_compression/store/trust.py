@@ -166,7 +166,7 @@ def settings_digest(folder: Path) -> str:
     digest = sha256()
     for path in settings_and_prompts(folder):
         with files.reading(path):
-            data = files.ordinary(path).read_bytes()
+            data = files.bytes_of(path)
         digest.update(b"%b\0%d\0%b" % (os.fsencode(path.name), len(data), data))
     return digest.hexdigest()
 

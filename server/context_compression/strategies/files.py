@@ -14,7 +14,7 @@ from context_compression.evidence.ledger import Entry, actions_in
 from context_compression.evidence.ledger.entry import STATES
 from context_compression.evidence.ledger.file_actions import ABSOLUTE, OF_GIT, FileAction
 from context_compression.evidence.ledger.undoing import undone_by
-from context_compression.evidence.words import occurrences
+from context_compression.evidence.words import places_of
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 
@@ -32,8 +32,8 @@ UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\.?\Z')
 """A path that cannot be shown in a line: it has a sign of the line or a pattern, or is a folder."""
 TEMPORARY = re.compile(r"/(?:private/|var/)?tmp/|/dev/|/proc/|[A-Za-z]:.*[/\\]Temp[/\\]")
 """The beginning of a path of a file that is not part of the work."""
-BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]|\.\w")
-"""The text before and after a name that is only part of another name."""
+BEHIND = re.compile(r"[\w-]|\.\w")
+"""The text behind a name that is only the beginning of another name."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,15 @@ class Files:
         """
         view = "\n".join(texts)
         listed = {entry for line in LINE.finditer(view) for entry in files_in(line)}
-        view = LINE.sub("", view)
+        own = {path: path.removeprefix(self.folder) for path in self.headings}
+        shown = named_in(LINE.sub("", view), own.values(), self.folder)
         label = f"{LABEL} in {self.folder[:-1]}]" if self.folder else f"{LABEL}]"
         left = room - count(f"{label}{OTHERS}")
         others = ""
         named: dict[str, list[str]] = {CHANGED: [], DELETED: [], READ: []}
         for path, heading in self.headings.items():
-            name = path.removeprefix(self.folder)
-            if (path, heading) in listed or names(view, name, self.folder):
+            name = own[path]
+            if (path, heading) in listed or name in shown:
                 continue
             left -= count(f", {name}" if named[heading] else f" {heading}: {name}")
             if left < 0:
@@ -194,14 +195,17 @@ def files_in(line: re.Match[str]) -> Iterator[tuple[str, str]]:
             yield name if ABSOLUTE.match(name) else folder + name, heading
 
 
-def names(text: str, name: str, folder: str) -> bool:
-    """Whether a text names a file, by its name within a folder or its full path.
+def named_in(text: str, names: Iterable[str], folder: str) -> frozenset[str]:
+    """The names of files that a text holds, each by its name within a folder or its full path.
 
     Part of another name does not count: `a.py` in `data.py` or in `/other/a.py`.
     """
-    for start, stop in occurrences(name, text):
-        apart = not BEFORE.match(text, start - 1, start) and not BEHIND.match(text, stop)
-        within = folder and SEPARATOR.match(text, start - 1, start)
-        if apart and (not within or text.endswith(folder, 0, start)):
-            return True
-    return False
+    return frozenset(
+        name
+        for name, start, stop in places_of(names, text)
+        if not BEHIND.match(text, stop)
+        and (
+            not (folder and SEPARATOR.match(text, start - 1, start))
+            or text.endswith(folder, 0, start)
+        )
+    )

@@ -4,11 +4,14 @@ Claude Code's status line reads this file by its path, so it imports the standar
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from io import BufferedReader
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, NamedTuple, cast
 
 FOR_SUMMARY, KEPT_FREE = 20_000, 13_000
@@ -197,18 +200,34 @@ def largest_use(path: Path, model: str | None, window: int, longest: int | None 
         compaction replaced; 0 if none is above the window.
     """
     largest, told = LargestUse(), 0
-    with suppress(OSError, ValueError):
-        if not path.is_file():  # a pipe might never end
-            return 0
-        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-            for row in _rows_above(data, window, max(0, len(data) - (longest or len(data)))):
-                message, compacted = row.get("message"), row.get("compactMetadata")
-                tokens = tokens_of(_object(_object(message).get("usage")))
-                if row.get("type") == "assistant" and not row.get("isSidechain"):
-                    largest.add(tokens, str(_object(message).get("model") or ""))
-                before = _object(compacted).get("preTokens")
-                told = max(told, before if isinstance(before, int) else 0)
+    with (
+        suppress(OSError, ValueError),
+        opened(path) as file,
+        mmap(file.fileno(), 0, access=ACCESS_READ) as data,
+    ):
+        for row in _rows_above(data, window, max(0, len(data) - (longest or len(data)))):
+            message, compacted = row.get("message"), row.get("compactMetadata")
+            tokens = tokens_of(_object(_object(message).get("usage")))
+            if row.get("type") == "assistant" and not row.get("isSidechain"):
+                largest.add(tokens, str(_object(message).get("model") or ""))
+            before = _object(compacted).get("preTokens")
+            told = max(told, before if isinstance(before, int) else 0)
     return max(largest.of(model), told if told > SURELY_SENT * window else 0)
+
+
+def opened(path: Path) -> BufferedReader:
+    """An ordinary file, opened once and judged by its descriptor: a pipe might never end.
+
+    Raises:
+        OSError: it cannot be opened.
+        ValueError: it is a folder, a device or a pipe.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ValueError(f"{path} is no ordinary file")
+    return os.fdopen(descriptor, "rb")
 
 
 def tokens_of(usage: Mapping[str, Any]) -> int:
@@ -258,8 +277,6 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def _bytes(path: Path) -> bytes:
-    with suppress(OSError, ValueError):
-        if path.is_file():  # and no pipe or device, which might never end
-            with path.open("rb") as file:
-                return file.read(LARGEST_SETTINGS)
+    with suppress(OSError, ValueError), opened(path) as file:
+        return file.read(LARGEST_SETTINGS)
     return b""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.conversation.messages import as_object
+from context_compression.errors import TranscriptError
 from context_compression.hosts.claude_code.about import (
     NAME,
     SESSION_VARIABLE,
@@ -26,6 +27,7 @@ from context_compression.transcripts.candidates import CandidateConversation, fi
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import parse, string
 from context_compression.transcripts.live_host import NEWEST, PATIENCE, STEP, LiveHost, uncertain
+from context_compression.transcripts.opening import opened_once
 
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows
 GENERATIONS = 40  # parent processes that are checked
@@ -163,10 +165,10 @@ def _calls(path: Path, tool_use_id: str, subagent: bool) -> bool:
 
 def _tail(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - SEARCHED))
+        with opened_once(path) as (file, size):
+            file.seek(max(0, size - SEARCHED))
             return file.read(SEARCHED)
-    except OSError:
+    except (OSError, TranscriptError):
         return b""
 
 

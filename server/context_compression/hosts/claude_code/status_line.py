@@ -96,9 +96,7 @@ def _lately(event: Json, limits: Any) -> tuple[int, str]:
     """
     path = Path(str(event.get("transcript_path") or ""))
     with suppress(OSError, ValueError):
-        if not path.is_file():
-            return 0, UNKNOWN
-        with path.open("rb") as file:
+        with limits.opened(path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - LATELY))
             lines = file.read(LATELY).splitlines()
         for line in reversed(lines):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from context_compression.errors import TranscriptError
 from context_compression.hosts.claude_code.about import (
     NAME,
     TITLE,
@@ -20,6 +21,7 @@ from context_compression.transcripts.candidates import CandidateConversation, fi
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.limits import largest_use
+from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.same_folder import WINDOWS, is_same_folder
 
 LATELY = 64 * 1024
@@ -59,10 +61,10 @@ def is_of(session: CandidateConversation, project: Path) -> bool:
     ):
         return True
     try:
-        with session.path.open("rb") as file:
-            file.seek(max(0, session.path.stat().st_size - LATELY))
+        with opened_once(session.path) as (file, size):
+            file.seek(max(0, size - LATELY))
             lines = [line for line in file.read(LATELY).split(b"\n") if MOVED.search(line)]
-    except OSError:
+    except (OSError, TranscriptError):
         return False
     moves = [row for line in lines for row in rows_of(line)]
     return any(is_same_folder(to, here) for row in moves for to in folders_moved_to(row))

@@ -7,7 +7,7 @@ from pathlib import Path
 from context_compression.errors import StoreUnreachable
 from context_compression.store.files import (
     UNFINISHED,
-    ordinary,
+    bytes_of,
     replace_file,
     sync_folder,
     sync_name,
@@ -50,7 +50,7 @@ class Folder:
         """See `Objects.get`."""
         path = self._root / checked_object(name)
         try:
-            return ordinary(path).read_bytes()
+            return bytes_of(path)
         except FileNotFoundError:
             self._check()
             raise missing(name, self.name) from None

@@ -110,7 +110,7 @@ class PostgresBackend:
 
     def sessions(self) -> list[str]:
         """The ids of all sessions that have events, the most recently written first."""
-        return self._ids("AND event_bytes > 0")
+        return self._ids("AND event_bytes <> 0")
 
     def all_sessions(self) -> list[str]:
         """The ids of all sessions, also of those without events."""
@@ -191,7 +191,7 @@ class PostgresBackend:
 
     def add_summary(self, summary: Mapping[str, Any]) -> None:
         """See `Backend.add_summary`."""
-        body = self._coding.coded(files.to_json(dict(summary)), "summaries")
+        body = self._coding.kept(files.to_json(dict(summary)), "summaries")
         query = "INSERT INTO summaries (tenant, session, body) VALUES (%s, %s, %s)"
         self._execute(query, [self.tenant, summary.get("session"), body])
 
@@ -268,7 +268,7 @@ class PostgresBackend:
             "INSERT INTO documents (tenant, name, body) VALUES (%s, %s, %s) "
             "ON CONFLICT (tenant, name) DO UPDATE SET body = excluded.body"
         )
-        body = self._coding.coded(files.to_json(dict(document)), f"documents/{name}")
+        body = self._coding.kept(files.to_json(dict(document)), f"documents/{name}")
         self._execute(query, [self.tenant, name, body])
 
     def place_of_document(self, name: str) -> str:

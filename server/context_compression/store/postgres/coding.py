@@ -8,6 +8,13 @@ from typing import Any
 
 from context_compression.conversation.messages import is_object
 from context_compression.errors import StoreDamaged
+from context_compression.store.checksums import (
+    KEY,
+    has_checksum,
+    placed,
+    was_changed,
+    with_checksum,
+)
 from context_compression.store.sealing import VARIABLE, Seal
 
 SEALED = b"\x01"
@@ -32,6 +39,12 @@ class Coding:
             about: the table and the key of the row; it must be the same for `plain`.
         """
         return self._seal.seal(data, self._about(about)) if self._seal else data
+
+    def kept(self, line: bytes, about: str) -> bytes:
+        """A JSON object as `coded`; if it is not sealed, with a checksum of it and of its place."""
+        if self._seal is not None:
+            return self.coded(line, about)
+        return placed(line, about) if has_checksum(line) else with_checksum(line, about)
 
     def plain(self, data: bytes, about: str) -> bytes:
         """The JSON that was given to `coded`.
@@ -88,8 +101,11 @@ class Coding:
         Raises:
             StoreDamaged: it is sealed and the key is not given, or it was changed.
         """
+        plain = self.plain(data, about)
+        if was_changed(plain, about):
+            raise _changed(about)
         try:
-            return json.loads(self.plain(data, about))
+            return json.loads(plain)
         except (ValueError, RecursionError) as error:
             raise _changed(about) from error
 
@@ -102,7 +118,7 @@ class Coding:
         value = self.value(data, about)
         if not is_object(value):
             raise _changed(about)
-        return dict(value)
+        return {key: each for key, each in value.items() if key != KEY}
 
     def sound(self, data: bytes, about: str, kind: type[Any]) -> Any:
         """The JSON value of a kind that was given to `coded`; `None` if it was changed, or forged.
@@ -116,6 +132,8 @@ class Coding:
             if self.is_damage():
                 return None
             raise
+        if is_object(value):
+            value = {key: each for key, each in value.items() if key != KEY}
         return value if isinstance(value, kind) else None
 
     def digest(self, data: bytes) -> bytes:

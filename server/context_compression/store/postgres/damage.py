@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from context_compression.display.plurals import how_many
 from context_compression.errors import StoreDamaged
+from context_compression.store.checksums import has_checksum
 from context_compression.store.events import hashes_of_originals, refs_in
 from context_compression.store.files import collecting
 from context_compression.store.postgres.archives import Archives
@@ -53,6 +54,8 @@ def damage_beside_sessions(database: Database, tenant: str, coding: Coding) -> I
     for about, body in found:
         try:
             coding.object_of(body, about)
+            if not coding.seals and not has_checksum(body):
+                unreadable[about] += 1
         except StoreDamaged:
             unreadable[about] += 1
     for about, number in unreadable.items():
@@ -85,7 +88,7 @@ def damage_of_session(
     asked = [tenant, session]
     with collecting(problems):
         for last, size, number, oldest, newest in database.read(tenant, _NUMBERS, asked):
-            if not size:
+            if size <= 0:
                 yield f"{session} has no events"
             if (number, oldest, newest) != (last, 1, last):
                 yield f"{session}: of {how_many(last, 'row')}, {number} are there"

@@ -152,7 +152,7 @@ def _values(body: bytes) -> dict[str, str]:
     try:
         values: Any = json.loads(body)
         return {str(key): bytes.fromhex(value).hex() for key, value in values.items()}
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise _no_mark() from error
 
 

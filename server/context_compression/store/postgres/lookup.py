@@ -1,6 +1,7 @@
 """A search in the tables: the candidates for words, names, limits or a pattern, and their texts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -10,16 +11,17 @@ from context_compression.conversation.messages import Message
 from context_compression.conversation.refs import ref_of
 from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
-from context_compression.store.checksums import object_in_line
+from context_compression.store.checksums import object_in_row
 from context_compression.store.hits import Neighbour
 from context_compression.store.originals import text_in
 from context_compression.store.postgres import lexemes
 from context_compression.store.postgres.archives import Archives
-from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.coding import Coding, about_row
 from context_compression.store.postgres.conversations import ITSELF
 from context_compression.store.postgres.matching import Fit, Fits
 from context_compression.store.postgres.rows import about_rows
 from context_compression.store.postgres.scope import Scope
+from context_compression.store.ref_entries import is_usable
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.messages import (
     NO_CALL,
@@ -94,10 +96,6 @@ class StoredText(IndexedDocument):
     def lacks(self, spellings: Spellings) -> bool:
         """Whether it certainly does not contain a text, by its words."""
         return spellings.text in self.absent
-
-
-LOCATED = {"file", "message", "block", "what"}
-"""What an entry tells of a text that is in an archive."""
 
 
 class TextLookup:
@@ -175,7 +173,7 @@ class TextLookup:
         pairs = [(document.beside[0], document.beside[1]), (document.beside[2], document.beside[3])]
         about = about_rows(candidate.session, "events")
         events = {
-            n: object_in_line(self._scope.coding.row(body, about, n))
+            n: object_in_row(self._scope.coding.row(body, about, n), about_row(about, n))
             for n, body in self._scope.ask(
                 _EVENTS, [document.in_session, [n for n, _ in pairs if n >= 0]]
             )
@@ -282,7 +280,7 @@ class TextLookup:
             for id in ids
             if id in rows
             and (entry := sound(rows[id][-1], f"refs/{rows[id][3]}", dict))
-            and ("text" in entry or entry.keys() >= LOCATED)
+            and is_usable(entry)
         }
         places = {
             id: (rows[id][1], entry["file"], entry["message"])
@@ -302,7 +300,9 @@ class TextLookup:
             raw = originals[places[id]]
             if entry["block"] is None:
                 return full_text(parse_message(raw))
-            return text_in(raw, entry["block"])
+            with suppress(IndexError):  # somebody changed the number of the block
+                return text_in(raw, entry["block"])
+            return ""
 
         for id in ids:
             if id not in rows or id in lost:

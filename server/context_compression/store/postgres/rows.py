@@ -7,7 +7,7 @@ from typing import Any
 
 from context_compression.conversation.refs import digest_of
 from context_compression.store.backend import Events, Kind, Stamp
-from context_compression.store.checksums import object_in_line, with_checksum
+from context_compression.store.checksums import object_in_row, with_checksum
 from context_compression.store.events import refs_in
 from context_compression.store.files import to_json
 from context_compression.store.postgres.coding import Coding, about_row
@@ -93,7 +93,7 @@ class Rows:
             known = _Read(found[0][0])
         about = about_rows(session, kind)
         added = [(n, self._coding.row(body, about, n)) for _, n, body in found if n is not None]
-        self._known[session, kind] = known = _with(known, added, kind)
+        self._known[session, kind] = known = _with(known, added, kind, about)
         return known
 
     def stamp(self, session: str) -> Stamp | None:
@@ -136,7 +136,7 @@ class Rows:
         )  # fmt: skip
         numbers = [*range(last - len(lines) + 1, last + 1)]
         bodies = [
-            self._coding.coded(line, about_row(about, n))
+            self._coding.kept(line, about_row(about, n))
             for n, line in zip(numbers, lines, strict=True)
         ]
         connection.execute(_ROWS, [self._tenant, number, NUMBERS[kind], numbers, bodies])
@@ -163,7 +163,7 @@ class Rows:
             for place, (ref, entry) in enumerate(refs_in(event).items()):
                 body = to_json({**entry, "file": event.get("originals")})
                 is_message = "text" not in entry and entry.get("block") is None
-                coded = self._coding.coded(body, f"refs/{ref}")
+                coded = self._coding.kept(body, f"refs/{ref}")
                 digest = hash_in(entry)
                 kept = self._coding.word(digest) if digest else None
                 yield n, place, ref, is_message, kept, coded
@@ -187,14 +187,14 @@ def about_rows(session: str, kind: Kind) -> str:
     return f"rows/{session}/{kind}"
 
 
-def _with(known: _Read, added: Sequence[tuple[int, bytes]], kind: Kind) -> _Read:
+def _with(known: _Read, added: Sequence[tuple[int, bytes]], kind: Kind, about: str) -> _Read:
     """What is known after more rows were read, given by their numbers."""
     if not added:
         return known
     items, warnings = list(known.events.items), list(known.events.warnings)
     numbers = list(known.numbers)
     for n, body in added:
-        if not (item := object_in_line(body)):
+        if not (item := object_in_row(body, about_row(about, n))):
             warnings.append(f"{kind}: row {n} was changed, or cannot be read")
         else:
             items.append(item)
