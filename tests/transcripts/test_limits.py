@@ -38,6 +38,26 @@ def test_a_variable_of_one_host_says_nothing_about_another(host: str, tmp_path: 
     assert limits_of(host, 272_000, environ, tmp_path) == (272_000, 0)
 
 
+@pytest.mark.parametrize(
+    ("written", "compacts_at"),
+    [
+        ("model_auto_compact_token_limit = 150_000\n", 150_000),
+        ("model_auto_compact_token_limit = 900_000\n", 272_000),
+        ("model_auto_compact_token_limit = 0\n", 0),
+        ('model_auto_compact_token_limit = "much"\n', 0),
+        ("model = [", 0),
+        ("\ufeff", 0),
+    ],
+)
+def test_where_codex_compacts_is_known_if_the_user_says_it(
+    written: str, compacts_at: int, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text(written, encoding="utf-8")
+    environ = {"CODEX_HOME": str(tmp_path)}
+
+    assert limits_of("codex", 272_000, environ, tmp_path) == (272_000, compacts_at)
+
+
 def test_variables_that_the_user_set_in_the_hosts_settings_count_everywhere(tmp_path: Path) -> None:
     settings = tmp_path / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -298,3 +318,14 @@ def test_the_largest_use_is_that_of_the_model_or_of_an_unknown_one(
     of_m = [tokens for tokens, model in requests if not model.startswith("k")]
     assert largest.of("M[1m]") == max(of_m, default=0)
     assert largest.of(None) == max((tokens for tokens, _ in requests), default=0)
+
+
+def test_just_after_a_compaction_the_model_is_the_one_before_it(tmp_path: Path) -> None:
+    path = transcript(tmp_path, tmp_path, "claude-opus-5-5", 61_000)
+    compacted(path, "", 160_000, answered=False)
+    workspace = Workspace.here(environ={}, cwd=tmp_path, home=tmp_path, allow=[str(tmp_path)])
+
+    opened = Conversations(workspace).open(str(path))
+
+    assert opened.session.model == "claude-opus-5-5"
+    assert opened.session.settings.token_budget == 1_000_000

@@ -99,9 +99,27 @@ def limits_of(
     project: Path | None = None,
 ) -> Limits:
     """The limits of a host for a model with this window; `host` as in `Transcript`."""
-    if host != "claude-code":
-        return Limits(window)
-    return of_claude_code(window, environ, home, model, project)
+    match host:
+        case "claude-code":
+            return of_claude_code(window, environ, home, model, project)
+        case "codex":
+            return of_codex(window, environ, home)
+        case _:
+            return Limits(window)
+
+
+def of_codex(window: int, environ: Mapping[str, str], home: Path) -> Limits:
+    """Codex's rule as far as the user sets it; else its model decides where it compacts."""
+    import tomllib
+
+    folder = Path(environ.get("CODEX_HOME") or home / ".codex")
+    with suppress(ValueError):
+        told = tomllib.loads(_bytes(folder / "config.toml").decode()).get(
+            "model_auto_compact_token_limit"
+        )
+        if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+            return Limits(window, min(told, window))
+    return Limits(window)
 
 
 def of_claude_code(
