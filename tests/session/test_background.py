@@ -314,6 +314,31 @@ def test_a_request_that_would_not_fit_is_compressed_without_the_model(agent: Age
     assert is_archived(agent.session, agent.history)
 
 
+@pytest.mark.parametrize("summarizer", [True, False])
+def test_what_is_said_of_a_missing_summary_is_true(
+    tmp_path: Path, model: HeldModel, summarizer: bool, caplog: pytest.LogCaptureFixture
+):
+    """The settings name `summarize`, and the request has no room to wait for the summarizer."""
+    session = Session(
+        tmp_path / "store",
+        "s",
+        settings={**SMALL, "strategy": "summarize"},
+        summarizer=model if summarizer else None,
+        background=True,
+    )
+    history: Messages = []
+    while not session.state().compressions:
+        history += [
+            {"role": "user", "content": f"Step {len(history)}: " + "go on with src/app.py " * 40},
+            {"role": "assistant", "content": "done, all is well in it " * 40},
+        ]
+        session.fit(history)
+    session.close()
+
+    assert ("nobody is there" in caplog.text) is not summarizer
+    assert ("had no room to wait" in caplog.text) is summarizer
+
+
 def test_a_request_is_sent_as_it_is_while_half_of_the_room_above_the_threshold_is_free(
     either: Agent,
 ):

@@ -42,6 +42,7 @@ class CompressionRequest:
             the strategy of the settings.
         store: keeps the originals; with `None` they are only in the result.
         has_summarizer: whether a model, or the calling agent, will write summaries.
+        waits: whether this compression may wait for a summary, if there is a summarizer.
         must_answer: whether somebody has to be answered: a size that cannot be reached gives the
             smallest useful context instead of `BudgetTooSmall`.
         restores: whether the model can call `context_restore`, so that notes may name it.
@@ -61,6 +62,7 @@ class CompressionRequest:
     settings: Settings | Mapping[str, Any] | None = None
     store: Keeper | None = None
     has_summarizer: bool = False
+    waits: bool = True
     must_answer: bool = False
     restores: bool = True
 

@@ -251,6 +251,10 @@ class Compression:
         Raises:
             SummaryError: the settings name this strategy, but there is no summarizer.
         """
+        if not self.request.waits:
+            raise SummaryError(
+                "this request had no room to wait for one; summaries are made in the background"
+            )
         if not self.request.has_summarizer:
             raise SummaryError(
                 "nobody is there to write one. Name a summary_model or pass a summarizer; the "

@@ -88,7 +88,7 @@ class Background:
     def run(self, compressor: Compressor, need: Need) -> None:
         """Do what a request may wait for; the rest begins in a thread."""
         if now := self._step(compressor, need, Preparation.in_thread):
-            replace(compressor, summarizer=None).run(now)
+            compressor.without_waiting().run(now)
 
     async def arun(self, compressor: Compressor, need: Need) -> None:
         """`run` for an event loop, in which the rest is a task.
@@ -105,7 +105,7 @@ class Background:
                 preparation.in_thread()
 
         if now := await in_thread(partial(self._step, compressor, need, start)):
-            await replace(compressor, summarizer=None).arun(now)
+            await compressor.without_waiting().arun(now)
 
     def discard(self) -> None:
         """Cancel what is being prepared, and throw away what is ready."""

@@ -94,6 +94,7 @@ class Compressor:
         conversation: the conversation to compress.
         pace: records how large a compression left the view.
         summarizer: writes summaries; with `None`, no model is called.
+        waits: whether a compression may wait for a summarizer; if not, it has none.
         on_event: called at the start and the end of a compression.
     """
 
@@ -101,6 +102,11 @@ class Compressor:
     pace: Pace
     summarizer: Summarizer | None
     on_event: Callable[[Event], object]
+    waits: bool = True
+
+    def without_waiting(self) -> "Compressor":
+        """The same for a request that cannot wait for the summarizer, if there is one."""
+        return replace(self, summarizer=None, waits=self.summarizer is None)
 
     def run(self, planned: PlannedCompression) -> Result:
         """The result of a compression, with its originals on disk.
@@ -205,7 +211,7 @@ class Compressor:
         for event in pending:
             state.replay(event)
         settings = settings_for(self.conversation, planned.options.get("settings"))
-        options = {**planned.options, "settings": settings}
+        options = {**planned.options, "settings": settings, "waits": self.waits}
         if planned.loop is not None:
             options["pins"] = tuple(range(len(state.view))[planned.loop :])
         return request_that_archives(
