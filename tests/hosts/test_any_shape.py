@@ -3,38 +3,25 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from any_shape import TALK, everything, places, replaced
 from hypothesis import given
 from hypothesis import strategies as st
-from opencode_database import Host, SecondHost, answer, checkpoint, message_id, tool, user
+from opencode_database import Host, SecondHost, message_id, user
 from transcripts import FIXTURES, fixtures, rows_of, written
 
 from context_compression import hosts
-from context_compression.conversation.messages import is_array, is_object
-from context_compression.errors import ContextCompressionError
 from context_compression.hosts.opencode.database import sessions_where, title_of
 from context_compression.hosts.opencode.opened import looking
 
 MARK = "no word of a fixture"
 FILES = fixtures()
-PICTURE = {"mime": "image/png", "data": "cG5n", "name": "a.png"}
-LISTED = {"status": "completed", "content": [{"type": "text", "text": "a.py"}]}
-TALK = [
-    user("List.", files=[PICTURE], skills=[{"id": "s", "name": "tidy", "text": "Be tidy."}]),
-    answer("I look.", {"type": "reasoning", "text": "Hm."}, tool("c1", "shell", **LISTED)),
-    ("shell", {"command": "pwd", "output": {"output": "/work"}}),
-    ("system", {"text": "The tools have changed."}),
-    checkpoint("Two folders.", "[User]: And of b?"),
-    user("Go on."),
-    answer(tool("c2", "read", status="error", error={"type": "x", "message": "no file"})),
-    user("And c?"),
-]
 SPOKEN = ["files", "skills", "content", "output", "summary", "recent", "text"]
 """The fields of opencode 2 that hold what the model is sent."""
 
@@ -53,39 +40,6 @@ VALUES = st.recursive(
 CELLS = st.sampled_from(
     [None, 5, -(2**63), 2**63 - 1, 1.5, "", MARK, "5", "null", "{bad", "[1]", b"\xff\x00", b"{}"]
 )
-
-
-def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The keys that lead to each value inside of a value, and to itself."""
-    yield at
-    inner: Iterable[tuple[Any, Any]] = ()
-    if is_object(value):
-        inner = value.items()
-    elif is_array(value):
-        inner = enumerate(value)
-    for key, part in inner:
-        yield from places(part, (*at, key))
-
-
-def replaced(value: Any, at: Sequence[Any], by: Any) -> Any:
-    """A value with another value in one place."""
-    if not at:
-        return by
-    copy = value.copy()
-    copy[at[0]] = replaced(value[at[0]], at[1:], by)
-    return copy
-
-
-def everything(path: Path) -> str:
-    """What is read of a session, and what is told, in all its stages; or why it is refused."""
-    try:
-        transcript, history = hosts.read(path), hosts.history(path)
-    except ContextCompressionError as error:
-        return str(error)
-    stages = [stage.messages for stage in history.stages]
-    return json.dumps(
-        [transcript.messages, stages, transcript.system, transcript.tools]
-    ) + "\n".join(transcript.warnings)
 
 
 @pytest.mark.parametrize("file", FILES, ids=[f"{f.parent.name}-{f.stem}" for f in FILES])

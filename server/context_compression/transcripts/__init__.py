@@ -5,6 +5,7 @@ the places of one host's transcripts are in `hosts/<host>/`.
 
     transcript.py         `Transcript`, and the interface of a host's reader
     generations.py        the generations of a host's format, and those not seen
+    shapes.py             the shapes of what a host's rows hold, and those not known
     history.py            `History`: a whole conversation, with what compactions took out
     stages.py             a history from the conversation before each compaction
     access.py             which files may be read

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from context_compression.conversation.messages import is_object
 from context_compression.errors import TranscriptError
 from context_compression.transcripts import message_files
 from context_compression.transcripts.damaged_lines import BLANK, NUL, row_in
@@ -23,6 +24,7 @@ from context_compression.transcripts.lines import (
     too_large,
 )
 from context_compression.transcripts.rows import Rows, Seen
+from context_compression.transcripts.shapes import Strange, strange_rows
 from context_compression.transcripts.transcript import (
     EarlierRows,
     HostTranscripts,
@@ -31,6 +33,7 @@ from context_compression.transcripts.transcript import (
     Transcript,
     earlier_rows,
     id_from_name,
+    told,
 )
 from context_compression.transcripts.unpacking import PACKED_NAMES, check_packed, is_packed
 
@@ -105,6 +108,7 @@ class FileReading:
         self._reader: Reader | None = None
         self._earlier: EarlierRows | None = None  # in other files, before the rows of this one
         self._newer: list[str] = []  # about a generation of the format that is not known
+        self._strange = Strange()
         self._last = NOTHING_READ
         self._seen = Seen()
 
@@ -198,7 +202,10 @@ class FileReading:
         """The conversation in a file that is one JSON value."""
         written_by = (host for is_its, host in self._writers.of_documents if is_its(value))
         host = next(written_by, message_files)
-        transcript = host.read_document(self.path, value)
+        strange = strange_rows(host)
+        if is_object(value):
+            strange.look(value)
+        transcript = told(host.read_document(self.path, value), strange.warnings)
         if self._before is not None:
             self._before.update(host.before_compactions(self.path, value))
         notes = ["NUL bytes, which a crash left in the file, were passed over."] * damaged
@@ -212,6 +219,7 @@ class FileReading:
         )
         host = next(written_by, message_files)
         self._newer = unknown_generation(host, (row for row, _ in first))
+        self._strange = strange_rows(host)
         self._reader = host.reader()
         self._earlier = earlier_rows(host, (row for row, _ in first), self.path)
         before = self._earlier.rows(self.max_bytes) if self._earlier else ()
@@ -229,15 +237,15 @@ class FileReading:
         for row, at in islice(chain(first, rows), self._rows):
             if self._before is not None and (before := reader.before(row, self.path, load)):
                 self._before[at.offset] = before.read_to_the_end()
+            self._strange.look(row)
             reader.add(row, at)
         self._last = rows.last
         transcript = reader.transcript(self.path, load)
-        missing = [*self._earlier.missing] if self._earlier else []
+        missing = [*self._newer, *(self._earlier.missing if self._earlier else ())]
+        missing += self._strange.warnings
         of_others = self._earlier.warnings if self._earlier else ()
-        warnings = [*self._newer, *missing, *of_others, *rows.warnings, *transcript.warnings]
-        return replace(
-            transcript, warnings=warnings, missing=[*self._newer, *missing, *transcript.missing]
-        )
+        others = [*of_others, *rows.warnings, *transcript.warnings]
+        return told(replace(transcript, warnings=others), missing)
 
     def _all_bytes(self, lines: Lines, taken: list[Line]) -> bytes:
         """The bytes of a file that may be one JSON value over several lines."""

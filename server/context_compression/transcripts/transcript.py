@@ -166,6 +166,15 @@ def earlier_rows(host: object, rows: Iterable[Row], path: Path) -> EarlierRows |
     return host.earlier(rows, path) if isinstance(host, Continuing) else None
 
 
+def told(transcript: Transcript, missing: Sequence[str]) -> Transcript:
+    """The same with what else is missing of the conversation, in sentences."""
+    return replace(
+        transcript,
+        warnings=[*missing, *transcript.warnings],
+        missing=[*missing, *transcript.missing],
+    )
+
+
 def folder_name(name: str) -> str:
     """A name that is safe for a folder: `"a1-b2"` -> itself; `"my chat"` -> `"my-chat-<8 hex>"`.
 

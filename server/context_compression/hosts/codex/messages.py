@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.hosts.codex.about import TITLE
 from context_compression.transcripts.blocks import call, linked, result, text, thinking, unread
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.shapes import Shape, Shapes
 
 Item: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
@@ -28,6 +30,19 @@ SETTINGS = (
     "<personality_spec>", "<token_budget>", "<context_window", "<rollout_budget>",
 )  # fmt: skip
 """The same for the developer's role. Codex repeats them before a turn if they changed."""
+
+TEXTS = ("type", "role", "name", "namespace", "call_id", "encrypted_content", "author", "recipient")
+ITEM: Shape = dict.fromkeys(TEXTS, str)
+SHAPES = Shapes(
+    TITLE,
+    {
+        "session_meta": {"payload": {"id": str, "base_instructions": {"text": str}}},
+        "response_item": {"payload": ITEM},
+        "compacted": {"payload": {"message": None, "replacement_history": [ITEM]}},
+        "event_msg": {"payload": {"type": str}},
+    },
+)
+"""The shapes of what rows hold."""
 
 
 class Messages:

@@ -33,6 +33,7 @@ from context_compression.hosts.codex.about import NAME, TITLE
 from context_compression.hosts.codex.lineage import earlier
 from context_compression.hosts.codex.messages import (
     FROM_CODEX,
+    SHAPES,
     Item,
     Messages,
     begins_turn,
@@ -55,7 +56,9 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
-__all__ = ["FROM_CODEX", "GENERATIONS", "NAME", "CodexReader", "earlier", "reader", "recognises"]
+__all__ = [
+    "FROM_CODEX", "GENERATIONS", "NAME", "SHAPES", "CodexReader", "earlier", "reader", "recognises",
+]  # fmt: skip
 
 KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",

@@ -30,6 +30,7 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object, objects
 from context_compression.hosts.copilot_cli.about import NAME, TITLE
+from context_compression.hosts.copilot_cli.shapes import SHAPES
 from context_compression.transcripts.blocks import call, media, result, text, thinking
 from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.generations import Generations, named, within
@@ -45,11 +46,21 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
+__all__ = ["GENERATIONS", "NAME", "SHAPES", "CopilotReader", "reader", "recognises"]
+
 FAMILIES = {
     "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
     "exit_plan_mode", "external_tool", "hook", "mcp", "mcp_app", "model", "pending_messages",
     "permission", "sampling", "session", "skill", "subagent", "system", "tool", "user",
     "user_input",
+}  # fmt: skip
+SPEAKERS = {"assistant", "system", "tool", "user"}
+"""The families of events with what is said; each event that is not read is known by its name."""
+SILENT = {
+    "assistant.intent", "assistant.message_delta", "assistant.message_start", "assistant.reasoning",
+    "assistant.reasoning_delta", "assistant.streaming_delta", "assistant.turn_end",
+    "assistant.turn_start", "assistant.usage", "tool.execution_partial_result",
+    "tool.execution_progress", "tool.execution_start", "tool.user_requested",
 }  # fmt: skip
 QUOTED = 30_000  # characters of each user message that are repeated with a summary
 GENERATIONS = Generations(
@@ -117,7 +128,7 @@ class CopilotReader:
             self._assistant(data)
         elif kind == "tool.execution_complete":
             self._result(data)
-        elif kind.partition(".")[0] not in FAMILIES:
+        elif kind.partition(".")[0] not in FAMILIES - SPEAKERS and kind not in SILENT:
             self._unknown[kind or "none"] += 1
 
     def _session(self, kind: str, data: Mapping[str, Any], at: At) -> None:

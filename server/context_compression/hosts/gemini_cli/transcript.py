@@ -27,6 +27,7 @@ from typing import Any
 from context_compression.conversation.messages import as_object, is_array, objects
 from context_compression.hosts.gemini_cli.about import NAME, TITLE
 from context_compression.hosts.gemini_cli.context import Context, request_of
+from context_compression.hosts.gemini_cli.shapes import SHAPES
 from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.generations import Generations, named
 from context_compression.transcripts.history import Compaction
@@ -40,6 +41,11 @@ from context_compression.transcripts.transcript import (
     folder_name,
     id_from_name,
 )
+
+__all__ = [
+    "GENERATIONS", "NAME", "SHAPES", "GeminiReader", "before_compactions", "is_session",
+    "read_document", "reader", "recognises",
+]  # fmt: skip
 
 SUMMARY = "<state_snapshot>"
 CHARGED = ("input", "output")

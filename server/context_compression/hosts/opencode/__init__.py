@@ -2,6 +2,7 @@
 
 about.py              its name, variables, folders
 transcript.py         its transcripts: a database, or exported sessions
+shapes.py             the shapes of what its rows hold
 database.py           reads the database while opencode writes to it
 second_rows.py        the rows that make a session of opencode 2, with forks
 second_messages.py    messages of opencode 2 as messages of opencode 1

@@ -3,7 +3,7 @@
 Later readings of a session load only the messages and parts that changed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -24,6 +24,7 @@ from context_compression.hosts.opencode.second_rows import (
     lineage_of,
     written_in,
 )
+from context_compression.hosts.opencode.shapes import strange_parts
 from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
 from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
@@ -137,9 +138,11 @@ class SessionReading:
             summaries = self._summaries.around(db, info["id"])
             around = [*not_reverted(summaries, as_object(info["revert"]))]
         path = self.database / info["id"]
-        transcript = transcript_of(path, info, newest_first, compactions_among(around[::-1]))
+        taken: list[StoredMessage] = []
+        messages = _noted(newest_first, taken)
+        transcript = transcript_of(path, info, messages, compactions_among(around[::-1]))
         newer = GENERATIONS.warnings([info]) or newer_tables(db)
-        missing = [*newer, *(lineage.missing if lineage else ())]
+        missing = [*newer, *(lineage.missing if lineage else ()), *strange_parts(taken)]
         warnings = [*missing, *(lineage.warnings if lineage else ()), *transcript.warnings]
         self._known = used
         missing += transcript.missing
@@ -314,3 +317,12 @@ def sessions_where(
 def is_file_name(id: object) -> bool:
     """Whether an id names an entry of a folder, and nothing outside of it."""
     return isinstance(id, str) and id not in ("", "..") and Path(id).name == id and "\0" not in id
+
+
+def _noted(
+    messages: Iterable[StoredMessage], taken: list[StoredMessage]
+) -> Iterator[StoredMessage]:
+    """The same messages, each added to `taken` when it is asked for."""
+    for message in messages:
+        taken.append(message)
+        yield message

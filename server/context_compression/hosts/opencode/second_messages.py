@@ -27,6 +27,7 @@ from context_compression.transcripts.lines import string
 
 SILENT = frozenset({"agent-switched", "model-switched", "idle", "display", "invocation"})
 """Types that no request holds."""
+RESULT = {"status", "input", "content", "error", "output", "result", "structured"}
 UNFINISHED = ("running", "failed")
 COMPLETED = ("completed", None)
 SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})
@@ -107,7 +108,7 @@ def _skill(name: str, said: str) -> Object:
 def _skills(data: Object) -> Iterator[Object]:
     for skill in listed(data.get("skills")):
         match skill:
-            case {"text": str(said)}:
+            case {"text": str(said)} if isinstance(skill.get("name"), str | None):
                 yield _skill(string(skill, "name") or string(skill, "id"), said)
             case _:
                 yield unread("skill", skill)
@@ -170,6 +171,8 @@ def _spoken(item: Any) -> Iterator[Object]:
                 strange += odd
             else:
                 result["output"] = "\n".join(texts)
+            if state and RESULT.isdisjoint(state):
+                strange.append(unread("state of a call", state))
             yield {"type": "tool", "callID": id, "tool": name, "state": result}
             yield from strange
         case _:

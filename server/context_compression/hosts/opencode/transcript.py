@@ -37,6 +37,7 @@ from context_compression.hosts.opencode.live import (
 )
 from context_compression.hosts.opencode.second_messages import as_stored, is_sealed
 from context_compression.hosts.opencode.second_rows import SEALED, reverted_in
+from context_compression.hosts.opencode.shapes import SHAPES
 from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import (
@@ -45,6 +46,11 @@ from context_compression.transcripts.transcript import (
     folder_name,
     id_from_name,
 )
+
+__all__ = [
+    "NAME", "SHAPES", "before_compactions", "before_each", "is_export", "read_document",
+    "transcript_of",
+]  # fmt: skip
 
 
 def is_export(document: Any) -> bool:

@@ -1,7 +1,6 @@
 """Pi's entries as Anthropic messages, with the system prompt and the tools."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,7 +27,6 @@ class Context:
         self.usage: tuple[int, int] | None = None
         self.model = ""
         self.tools: dict[str, Any] = {}
-        self.unknown: Counter[str] = Counter()
         self._time: Any = None  # of the newest entry
         self._prompts: list[str] = []
         self._sections: dict[str, str] = {}
@@ -69,7 +67,7 @@ class Context:
             case {"type": "branch_summary"}:
                 self._summary(row)
             case _:
-                self.unknown["none"] += 1
+                pass  # told by its shape
 
     def _message(self, message: Mapping[str, Any], charged: bool) -> None:
         content = message.get("content")
@@ -86,8 +84,8 @@ class Context:
                     self._user(_ran(message))
             case "system":
                 self._tell(message)
-            case role:
-                self.unknown[role or "none"] += 1
+            case _:
+                pass  # told by its shape
 
     def _put(self, role: str, content: Any) -> None:
         self.messages.append({"role": role, "content": content})

@@ -34,6 +34,7 @@ from context_compression.conversation.messages import as_object, is_object
 from context_compression.hosts.pi.about import NAME, TITLE
 from context_compression.hosts.pi.compactions import Compactions
 from context_compression.hosts.pi.context import Context, request_of
+from context_compression.hosts.pi.shapes import SHAPES
 from context_compression.transcripts.generations import Generations, named
 from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
@@ -48,7 +49,7 @@ from context_compression.transcripts.transcript import (
     id_from_name,
 )
 
-__all__ = ["GENERATIONS", "NAME", "PiReader", "reader", "recognises"]
+__all__ = ["GENERATIONS", "NAME", "SHAPES", "PiReader", "reader", "recognises"]
 
 SENT = {"message", "custom_message", "branch_summary", "compaction"}
 NOT_SENT = {
@@ -181,7 +182,6 @@ class PiReader:
             requests=Later(lambda: [r for made in context.answers if (r := request_of(*made))]),
             warnings=[
                 *counted("Entries of types we do not know were skipped", self._unknown),
-                *counted("Messages of roles we do not know were left out", context.unknown),
                 *counted(
                     "Entries whose parent is missing begin the conversation", {"entries": gaps}
                 ),

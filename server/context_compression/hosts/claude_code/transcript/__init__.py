@@ -26,9 +26,12 @@ from context_compression.hosts.claude_code.transcript.reader import (
     reader,
     recognises,
 )
+from context_compression.hosts.claude_code.transcript.row import SHAPES
 from context_compression.transcripts.reading import FileReading, Writers
 
-__all__ = ["GENERATIONS", "NAME", "ClaudeCodeReader", "reader", "reading_of", "recognises"]
+__all__ = [
+    "GENERATIONS", "NAME", "SHAPES", "ClaudeCodeReader", "reader", "reading_of", "recognises",
+]  # fmt: skip
 
 
 def reading_of(path: Path, *, whole: bool = False) -> FileReading:

@@ -4,13 +4,29 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.hosts.claude_code.about import TITLE
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.shapes import Maybe, Shape, Shapes
 
 Row: TypeAlias = Mapping[str, Any]
 
 PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 SYNTHETIC = "<synthetic>"  # the model named in messages that the host wrote itself
 MESSAGES = {"user", "assistant", "system", "attachment"}
+CONTENT: Shape = (str, [{"type": str}])
+OF_MESSAGE: Shape = {"message": {"content": CONTENT}}
+SHAPES = Shapes(
+    TITLE,
+    {
+        "user": OF_MESSAGE,
+        "assistant": OF_MESSAGE,
+        "attachment": {
+            "attachment": Maybe({"prompt": CONTENT}),
+            "rendered": [{"content": CONTENT}],
+        },
+    },
+)
+"""The shapes of what rows hold."""
 
 
 def is_compaction(row: Row) -> bool:

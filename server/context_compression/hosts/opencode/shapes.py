@@ -1,0 +1,31 @@
+"""The shapes of what the parts of opencode's messages hold."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from context_compression.hosts.opencode.about import TITLE
+from context_compression.hosts.opencode.live import StoredMessage
+from context_compression.transcripts.lines import string
+from context_compression.transcripts.shapes import Known, Maybe, Shape, Shapes, strange_in
+
+READ = {"tool", "reasoning"}
+"""The types of parts whose inner values are read; others are carried along as they are."""
+STATUS: Shape = Known(frozenset({"pending", "running", "streaming", "completed", "error"}))
+SEALED: Shape = Maybe({"anthropic": {"signature": str}})
+PART: Shape = {
+    "type": str,
+    "callID": str,
+    "tool": str,
+    "metadata": SEALED,
+    "state": {"status": STATUS, "attachments": [{"url": str, "mime": str}]},
+}
+"""Of a part of a message, as far as it is no part of an unknown type."""
+SHAPES = Shapes(TITLE, {"": Maybe({"messages": [{"info": None, "type": str, "parts": [PART]}]})})
+
+
+def strange_parts(messages: Iterable[StoredMessage]) -> list[str]:
+    """The warning about parts of messages whose shape is not known."""
+    parts = (part for message in messages for part in message.parts)
+    read = ((part, string(part, "type")) for part in parts)
+    places = (p for part, kind in read if kind in READ for p in strange_in(part, PART, kind))
+    return SHAPES.warnings(Counter(places))
