@@ -4,7 +4,7 @@ A folder has a module for each feature that we support in the host:
 
     about.py            its name, its environment variables, the places of its files
     transcript.py       `recognises` and `reader`: its transcripts as conversations
-    shapes.py           `SHAPES`: what its rows hold; of some hosts in `transcript.py`
+    (`transcript.py` also has `SHAPES`: what its rows hold, so that other forms are told)
     stored_sessions.py  `SESSIONS`: the sessions that it keeps on this machine
     current.py          `HOST`: finds the transcript of the conversation that calls us
     hooks.py            `answer`: our answers to its events

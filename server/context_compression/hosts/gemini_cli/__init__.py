@@ -2,7 +2,6 @@
 
 about.py           its name, variables, folders
 transcript.py      its transcripts
-shapes.py          the shapes of what its rows hold
 context.py         messages from their rows
 stored_sessions.py the sessions that it keeps
 current.py         finds the transcript of the conversation that calls us

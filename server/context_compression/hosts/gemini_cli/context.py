@@ -7,12 +7,36 @@ from typing import Any
 from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.conversation.refs import canonical
+from context_compression.hosts.gemini_cli.about import TITLE
 from context_compression.transcripts.blocks import call, linked, media, result, text
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.shapes import Known, Maybe, Shape, Shapes
 from context_compression.transcripts.times import seconds
 
 SHOWN = ("info", "error", "warning")  # to the user, not to the model
+NAMED: Shape = {"id": str, "name": str}
+PART: Shape = Maybe({"functionCall": NAMED, "functionResponse": NAMED})
+PARTS: Shape = (str, [(str, PART)], PART)
+MESSAGE: Shape = {
+    "id": str,
+    "type": Known(frozenset({"user", "gemini", "info", "error", "warning"})),
+    "content": PARTS,
+    "toolCalls": [{**NAMED, "result": PARTS}],
+}
+SET: Shape = {
+    **dict.fromkeys(("directories", "kind", "lastUpdated", "sessionId", "startTime", "summary")),
+    "messages": [MESSAGE],
+}
+SHAPES = Shapes(
+    TITLE,
+    {
+        "user": MESSAGE,
+        "gemini": MESSAGE,
+        "": Maybe({"$set": SET, "$rewindTo": str, "messages": [MESSAGE]}),
+    },
+)
+"""The shapes of what rows hold."""
 
 
 class Context:

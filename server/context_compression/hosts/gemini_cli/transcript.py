@@ -26,8 +26,7 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, objects
 from context_compression.hosts.gemini_cli.about import NAME, TITLE
-from context_compression.hosts.gemini_cli.context import Context, request_of
-from context_compression.hosts.gemini_cli.shapes import SHAPES
+from context_compression.hosts.gemini_cli.context import SHAPES, Context, request_of
 from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.generations import Generations, named
 from context_compression.transcripts.history import Compaction

@@ -2,7 +2,6 @@
 
 about.py           its name, variables, folders
 transcript.py      its transcripts
-shapes.py          the shapes of what its rows hold
 context.py         messages from their entries
 stored_sessions.py the sessions that it keeps
 current.py         finds the session of the conversation that calls us

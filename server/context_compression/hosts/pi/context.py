@@ -5,14 +5,48 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
+from context_compression.hosts.pi.about import TITLE
 from context_compression.transcripts.blocks import call, media, result, text, thinking, unread
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.shapes import Each, Known, Shape, Shapes
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Row
 
 NOT_SENT = ("error", "aborted")  # as stop reasons
 CHARGED = ("input", "output", "cacheRead", "cacheWrite")
+ROLES = Known(
+    frozenset(
+        {"user", "custom", "hookMessage", "assistant", "toolResult", "bashExecution", "system"}
+    )
+)
+BLOCK: Shape = {"type": str, "thinking": str, "thinkingSignature": str}
+CONTENT: Shape = (str, [BLOCK], BLOCK)
+TOOLS: Shape = [{"name": str}]
+PROMPT: Shape = {"content": CONTENT, "sections": Each(str)}
+SHAPES = Shapes(
+    TITLE,
+    {
+        "message": {
+            "message": {
+                **PROMPT,
+                "role": ROLES,
+                "toolCallId": str,
+                "command": str,
+                "output": str,
+                "toolsAdded": TOOLS,
+                "toolsRemoved": TOOLS,
+            }
+        },
+        "compaction": {
+            "summary": None,
+            "firstKeptEntryId": str,
+            "systemMessage": {**PROMPT, "toolsAdded": TOOLS, "toolsRemoved": TOOLS},
+        },
+        "context_edit": {"targetId": str, "replacement": {"content": CONTENT}},
+    },
+)
+"""The shapes of what rows hold."""
 
 
 class Context:

@@ -33,8 +33,7 @@ from typing import Any
 from context_compression.conversation.messages import as_object, is_object
 from context_compression.hosts.pi.about import NAME, TITLE
 from context_compression.hosts.pi.compactions import Compactions
-from context_compression.hosts.pi.context import Context, request_of
-from context_compression.hosts.pi.shapes import SHAPES
+from context_compression.hosts.pi.context import SHAPES, Context, request_of
 from context_compression.transcripts.generations import Generations, named
 from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
