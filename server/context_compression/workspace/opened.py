@@ -182,7 +182,8 @@ def settings_in(
         changed["token_budget"] = limits.window
     settings = settings.changed(changed)
     share = limits.compacts_at / settings.token_budget
-    if "trigger_threshold" not in given and limits.compacts_at:
+    is_within = 0 < share <= 1  # the user may have set a smaller budget
+    if "trigger_threshold" not in given and is_within:
         usage = settings.target_usage
         if "target_usage" not in given:  # below the threshold by as much as without the host
             usage = min(usage, share * usage / settings.trigger_threshold)
