@@ -149,7 +149,7 @@ async def wrong_calls_say_what_is_right(client: Client) -> None:
         ("context_offload", {"conversation": "current"}, "context_offload with content archives"),
         ("context_offload", {"content": ""}, "Pass one of content, path and conversation"),
         ("context_restore", {"ref": "ffff0000"}, "The newest refs: "),
-        ("context_restore", {}, "or query, to search the archive"),
+        ("context_restore", {}, "or query, to search the archive."),
         ("context_compress", {"undo": True}, "Without a conversation, context_compress(summary=…)"),
         ("context_compress", {"plan_id": "abc", "summary": "x"}, "There is no plan 'abc'"),
         ("context_compress", {"strategy": "summarise"}, "(nearest: summarize)"),

@@ -79,8 +79,8 @@ class Asked:
                 raise StoreError(f"{name} {NO_REF} {name}.")
         if not query and not self.pattern:
             raise StoreError(
-                "Pass ref, to bring back the text that a note names, or query, to search all "
-                "texts that were moved out."
+                "Pass ref, to bring back the text that a note names, or query, to search the "
+                "archive."
             )
         if self.pattern is None and Query.read(query).empty:
             raise StoreError(

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple, cast
@@ -36,6 +35,7 @@ SURELY_SENT = 1.2
 """From which share of a window on a size that a host tells of a compaction shows a larger window:
 such a size may hold an estimate of results that no request ever sent."""
 DATED = re.compile(r"-20\d{6}$")
+DIGITS = re.compile(rb"[0-9]+")
 USAGE, BEFORE = b'"usage":', b'"preTokens":'
 PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -218,12 +218,8 @@ def largest_use(path: Path, model: str | None, window: int, longest: int | None 
         compaction replaced; 0 if none is above the window.
     """
     largest, told = LargestUse(), 0
-    with (
-        suppress(OSError, ValueError),
-        opened(path) as file,
-        mmap(file.fileno(), 0, access=ACCESS_READ) as data,
-    ):
-        for row in _rows_above(data, window, max(0, len(data) - (longest or len(data)))):
+    with suppress(OSError, ValueError), opened(path) as file:
+        for row in _rows_above(file, window, longest):
             message, compacted = row.get("message"), row.get("compactMetadata")
             tokens = tokens_of(_object(_object(message).get("usage")))
             if row.get("type") == "assistant" and not row.get("isSidechain"):
@@ -254,18 +250,29 @@ def tokens_of(usage: Mapping[str, Any]) -> int:
     return min(LARGEST_NUMBER, sum(n for n in parts if n > 0))
 
 
-def _rows_above(data: mmap, above: int, start: int) -> Iterator[Mapping[str, Any]]:
+def _rows_above(
+    file: BufferedReader, above: int, longest: int | None
+) -> Iterator[Mapping[str, Any]]:
     """The rows that tell of more tokens than a number."""
-    digits = re.compile(rb"[0-9]+")
-    for mark in (USAGE, BEFORE):
-        at = data.find(mark, start)
-        while at >= 0:
-            told = data[at : at + 240] if mark == USAGE else data[at : at + 40]
-            if sum(min(int(n[:10]), LARGEST_NUMBER) for n in digits.findall(told)) > above:
-                begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-                with suppress(ValueError, RecursionError):
-                    yield _object(json.loads(data[begin : end if end >= 0 else len(data)]))
-            at = data.find(mark, at + 1)
+    size = os.fstat(file.fileno()).st_size
+    if longest and size > longest:
+        file.seek(size - longest - 1)
+        file.readline()
+    for line in file:
+        if any(_tells_more(line, mark, above) for mark in (USAGE, BEFORE)):
+            with suppress(ValueError, RecursionError):
+                yield _object(json.loads(line))
+
+
+def _tells_more(line: bytes, mark: bytes, above: int) -> bool:
+    """Whether the numbers behind a mark may be more than a number."""
+    at = line.find(mark)
+    while at >= 0:
+        told = line[at : at + (240 if mark == USAGE else 40)]
+        if sum(min(int(n[:10]), LARGEST_NUMBER) for n in DIGITS.findall(told)) > above:
+            return True
+        at = line.find(mark, at + 1)
+    return False
 
 
 def _is_on(value: str | None) -> bool:
