@@ -61,8 +61,11 @@ class Asked:
     start: int = 0
     cursor: str | None = None
 
-    def checked(self) -> Self:
+    def checked(self, how_to_list: str = "") -> Self:
         """The same, with the words of a query as the pattern of the lines of a ref.
+
+        Args:
+            how_to_list: how the caller gets refs without a search.
 
         Raises:
             StoreError: these arguments do not go together.
@@ -80,7 +83,7 @@ class Asked:
         if not query and not self.pattern:
             raise StoreError(
                 "Pass ref, to bring back the text that a note names, or query, to search the "
-                "archive."
+                f"archive. {how_to_list}".rstrip()
             )
         if self.pattern is None and Query.read(query).empty:
             raise StoreError(

@@ -28,6 +28,7 @@ FILLED_BY = (
     "text, a file or large tool results."
 )
 
+HOW_TO_LIST = 'context_status(response_format="detailed") lists the newest refs.'
 WIDER = "Without conversation, all sessions are searched."
 
 
@@ -59,7 +60,7 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
     asked = Asked(**given)
     if not asked.ref and (ref := await _as_ref(call, asked.query.strip())):
         asked = replace(asked, ref=ref)
-    asked = asked.checked()
+    asked = asked.checked(HOW_TO_LIST)
     if asked.ref:
         first = None
         with suppress(ConversationNotFound):  # then all sessions are searched for the ref
