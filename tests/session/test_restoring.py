@@ -70,7 +70,7 @@ def test_no_other_cursor_is_taken(cursor: str) -> None:
 async def test_a_model_reads_the_same_from_the_server_as_from_the_tool_of_a_loop(
     tmp_path: Path, arguments: dict[str, Any]
 ) -> None:
-    workspace = Workspace.here(store=tmp_path / ".compression")
+    workspace = Workspace.here(store=str(tmp_path / ".compression"))
     session = Session(workspace.store, "s")
     ref = session.offload(LOG, what="log of the build")
     *_, cursor = restore_tool(session).answer({"ref": ref}).partition("\n")[0].split(" ")
