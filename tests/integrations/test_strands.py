@@ -61,7 +61,7 @@ def test_conversations_and_agents_are_apart(rest: dict[str, Any]) -> None:
     assert rest["apart"]["sessions"] == 5
     found, other = rest["apart"]["found"]
     assert "variable v0_77" in found
-    assert other.startswith("No hits")
+    assert other.startswith("Nothing of ")
 
 
 def test_an_event_loop_is_sent_the_same_requests(rest: dict[str, Any]) -> None:

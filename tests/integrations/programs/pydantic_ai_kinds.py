@@ -177,7 +177,7 @@ async def apart() -> dict[str, Any]:
         )
     )
     sessions = len(ours.session("alpha/1").store.sessions())
-    return {"found": {name: model.found[name][:60] for name in FIRST_LOG}, "sessions": sessions}
+    return {"found": {name: model.found[name][:90] for name in FIRST_LOG}, "sessions": sessions}
 
 
 async def ways() -> dict[str, Any]:
