@@ -11,8 +11,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 still: Any = import_module("still")  # first: what is imported later takes the time from it
 
-from context_compression import Session, compress  # noqa: E402
-from context_compression.testing import Run, tool_step  # noqa: E402
+from context_compression import Session, compress  # noqa: E402  # after `still`
+from context_compression.testing import Run, tool_step  # noqa: E402  # after `still`
 
 SETTINGS = {"offload_min_tokens": 100, "keep_recent_tokens": 200}
 

@@ -3,8 +3,8 @@
 A folder has a module for each feature that we support in the host:
 
     about.py            its name, its environment variables, the places of its files
-    transcript.py       `recognises` and `reader`: its transcripts as conversations
-    (`transcript.py` also has `SHAPES`: what its rows hold, so that other forms are told)
+    transcript.py       `recognises` and `reader`: its transcripts as conversations; `SHAPES`: the
+                        forms of what its rows hold, so that others are told
     stored_sessions.py  `SESSIONS`: the sessions that it keeps on this machine
     current.py          `HOST`: finds the transcript of the conversation that calls us
     hooks.py            `answer`: our answers to its events

@@ -134,10 +134,8 @@ def build_report(
 def _measured(history: History, session: Session) -> tuple[list[MeasuredStage], Counter, float]:
     """The stages with their sizes, what counted them, and the share of texts that it counts."""
     conversations = [parse(stage.messages) for stage in history.stages]
-    share, counter = (
-        share_of(history.stages, conversations),
-        Counter(session.model, session.counter),
-    )
+    share = share_of(history.stages, conversations)
+    counter = Counter(session.model, session.counter)
     if share < 1:
         counter = counter.sampling(share)
     return measured(history.stages, conversations, counter), counter, share

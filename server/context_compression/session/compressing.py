@@ -133,7 +133,7 @@ class Compressor:
             result = await in_thread(partial(self._first, cancellable))
             if result is None:
                 async with acquired(self.conversation.log.locked, LOCK_SECONDS):
-                    result = progress.done(await self._acompressed(cancellable))
+                    result = await self._acompressed(cancellable)
             progress.done(result)
             progress.usage = await in_thread(self.conversation.usage)
             return result

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
@@ -114,26 +113,20 @@ def how_often(marks: Iterable[bytes], path: Path, stop: int | None = None) -> in
     """
     with opened(path, MAX_BYTES) as stream:
         if is_packed(stream):
-            return _count_unpacked([*marks], stream, path, stop)
-        with mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
-            return _count(marks, data, len(data) if stop is None else stop)
+            check_packed(stream, path, MAX_BYTES)
+        return _count([re.compile(re.escape(mark)) for mark in marks], stream, stop)
 
 
-def _count(marks: Iterable[bytes], data: bytes | mmap, stop: int, counted: int = 0) -> int:
-    """How often marks are in data before `stop`; not those that end in the part counted before."""
-    patterns = [re.compile(re.escape(mark)) for mark in marks]
-    found = (each for pattern in patterns for each in pattern.finditer(data, 0, stop))
-    return sum(each.end() > counted for each in found)
+def _count(patterns: Sequence[re.Pattern[bytes]], stream: BinaryIO, stop: int | None) -> int:
+    """How often marks are in what is left of a stream before `stop`; it is never held as a whole.
 
-
-def _count_unpacked(marks: Sequence[bytes], stream: BinaryIO, path: Path, stop: int | None) -> int:
-    """How often marks are in what a packed file holds, which is never held as a whole."""
-    end = check_packed(stream, path, MAX_BYTES)
-    end = end if stop is None else min(stop, end)
-    longest = max(map(len, marks), default=0)
-    count, data = 0, b""
-    while (left := end - stream.tell()) > 0:
-        kept = data[max(0, len(data) - longest) :]
-        data = kept + stream.read(min(left, CHUNK))
-        count += _count(marks, data, len(data), len(kept))
+    A mark may lie across the border of two parts, so the end of each is read again with the next.
+    """
+    longest = max((len(pattern.pattern) for pattern in patterns), default=1)
+    count, kept = 0, b""
+    while part := stream.read(CHUNK if stop is None else min(CHUNK, stop - stream.tell())):
+        data = kept + part
+        found = (each for pattern in patterns for each in pattern.finditer(data))
+        count += sum(each.end() > len(kept) for each in found)
+        kept = data[-longest:]
     return count

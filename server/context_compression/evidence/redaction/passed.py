@@ -8,9 +8,9 @@ from context_compression.evidence.redaction.looks import (
     WORD,
     could_be_password,
     is_key,
-    is_password,
     is_placeholder,
     is_random,
+    is_strong,
 )
 from context_compression.evidence.redaction.secret import Secret, compiled, each, parts_in
 
@@ -173,11 +173,11 @@ def _in_calls(text: str) -> Iterator[Secret]:
     """Passwords among the arguments of a call, and behind a user's name in prose."""
     for hint in parts_in(text, *CALLS):
         for match in each(CALL, hint, text):
-            if is_random(match["value"]) or is_password(match["value"], sure=True):
+            if is_strong(match["value"]):
                 yield Secret(*match.span("value"), "password")
     for hint in parts_in(text, "redentials", "creds", "ogin:"):
         for match in each(TOLD, hint, text):
-            if is_random(match["value"]) or is_password(match["value"], sure=True):
+            if is_strong(match["value"]):
                 yield Secret(*match.span("value"), "password")
 
 

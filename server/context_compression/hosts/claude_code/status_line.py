@@ -57,10 +57,9 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
     with suppress(Exception):  # whatever is wrong with the archive, the window is known
         archive = _archived(event, environ, home)
     used = used or archive.left  # after a compaction, until the next answer
+    has_sent = _count(context.get("total_input_tokens"))  # since it began
     size = "" if used else "context just compacted"  # by Claude Code, which does not say more
-    if not used and not _count(
-        context.get("total_input_tokens")
-    ):  # nothing was sent since it began
+    if not used and not has_sent:
         used, size = _lately(event, limits)
     share = size or f"context {100 * used / window:.0f} %"
     size = size or f"{share}, {_short(used)} of {_short(window)}"
