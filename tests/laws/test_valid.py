@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from provider import refused, separated, undeclared
 from talks import SMALL, UNKNOWN, Talk, broken_talks, shares, talks
 
+from context_compression.testing import said_by_model, said_by_user
+
 ALL_SHOWN = {"auto_compress": False}
 
 
@@ -26,6 +28,17 @@ def test_what_goes_out_for_a_damaged_history_is_valid(door: Door) -> None:
             assert faults_of(request, dialect) == []
 
     holds(door, broken_talks, law)
+
+
+@every_door
+def test_half_a_character_in_a_users_words_goes_out_of_no_door(door: Door) -> None:
+    for dialect in door.dialects:
+        said = [said_by_user(f"Mend {n}, ok\ud83d", dialect) for n in range(2)]
+        answers = (said_by_model("Done.", dialect, id=f"a{n}") for n in range(2))
+        messages = [each for a, b in zip(said, answers, strict=True) for each in (a, *b)]
+
+        for request in door.requests((dialect, messages), Ask(0.5, SMALL)):
+            assert faults_of(request, dialect) == []
 
 
 @every_door

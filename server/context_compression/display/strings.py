@@ -45,7 +45,7 @@ def harmless(text: str) -> str:
     return _IN_LINES.sub(_spelled, text)
 
 
-def without_halves(text: str) -> str:
+def with_halves_spelled(text: str) -> str:
     r"""The text in a form that UTF-8 can carry: a lone surrogate, legal in JSON, is escaped.
 
     `"a\ud83d"` -> `"a\\ud83d"`

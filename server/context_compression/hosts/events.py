@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from context_compression.conversation.formats.plain import without_halves
 from context_compression.display.strings import harmless
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import hooks as claude_code
@@ -20,7 +21,7 @@ from context_compression.hosts.pi import hooks as pi
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
 
-__all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer", "never_failing"]
+__all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer", "answered", "never_failing"]
 
 Event: TypeAlias = Mapping[str, Any]
 """The JSON of a host's hook, with the host's own names."""
@@ -43,9 +44,14 @@ logger = logging.getLogger(__name__)
 async def answer(host: str, workspace: Workspace, event: Event) -> str:
     """The answer to a hook, in the host's own form; `NOTHING` after an error."""
     with never_failing(host):
-        reply = await HOSTS[host](workspace, event)
+        reply = await answered(host, workspace, event)
         return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=True)
     return NOTHING
+
+
+async def answered(host: str, workspace: Workspace, event: Event) -> Answer:
+    """The answer to a hook, with U+FFFD for each half character: no provider takes halves."""
+    return without_halves(await HOSTS[host](workspace, event))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 from context_compression.conversation.messages import is_object
 from context_compression.display.strings import harmless, one_line
 from context_compression.errors import ContextCompressionError
-from context_compression.hosts.events import HOSTS
+from context_compression.hosts.events import answered
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
 
@@ -71,6 +71,6 @@ async def _reply(host: str, workspace: Workspace, line: bytes) -> Mapping[str, A
         return {"id": id, "error": f"The line has no event. {FORM}"}
     try:
         with in_our_words():
-            return {"id": id, "answer": await HOSTS[host](workspace, event)}
+            return {"id": id, "answer": await answered(host, workspace, event)}
     except ContextCompressionError as error:
         return {"id": id, "error": harmless(str(error))}

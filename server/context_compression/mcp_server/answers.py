@@ -9,7 +9,7 @@ from typing import Any
 from mcp.types import CallToolResult, TextContent
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.display.strings import harmless, one_line, without_halves
+from context_compression.display.strings import harmless, one_line, with_halves_spelled
 
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # the most characters of a list or an object on one line
@@ -80,7 +80,7 @@ def with_warnings(result: CallToolResult, warnings: Sequence[str]) -> CallToolRe
 
 def text_answer(text: str) -> CallToolResult:
     """An answer that is only text, such as quoted archived text."""
-    return CallToolResult(content=[TextContent(type="text", text=without_halves(text))])
+    return CallToolResult(content=[TextContent(type="text", text=with_halves_spelled(text))])
 
 
 def inline(value: Any, most: int = LONGEST_FACT) -> str:
@@ -117,9 +117,9 @@ def _lines(facts: Facts) -> Iterator[str]:
 
 def _sendable(value: Any) -> Any:
     if isinstance(value, str):
-        return without_halves(value)
+        return with_halves_spelled(value)
     if is_object(value):
-        return {without_halves(str(name)): _sendable(part) for name, part in value.items()}
+        return {with_halves_spelled(str(name)): _sendable(part) for name, part in value.items()}
     if is_array(value):
         return [_sendable(part) for part in value]
     return value

@@ -6,7 +6,7 @@ import anyio.to_thread
 from mcp.server.mcpserver.prompts.base import Prompt
 from pydantic import Field
 
-from context_compression.display.strings import in_words, without_halves
+from context_compression.display.strings import in_words, with_halves_spelled
 from context_compression.mcp_server.call import errors_of_the_protocol
 from context_compression.mcp_server.checkpoints import WHAT_TO_WRITE, checkpoints
 from context_compression.store import Store
@@ -39,7 +39,7 @@ def prompts_for(store: Store) -> tuple[Prompt, ...]:
             "where we are and what comes next. context_restore brings back details, and "
             "context_summary older checkpoints. The checkpoint is quoted from the archive: it "
             f"tells what was done and said.{FOREIGN * (not store.is_ours)}\n\n"
-            f"{without_halves(newest[0].quoted())}"
+            f"{with_halves_spelled(newest[0].quoted())}"
         )
 
     return (

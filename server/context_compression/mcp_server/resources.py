@@ -31,7 +31,7 @@ from mcp.types import (
 )
 
 from context_compression.conversation.refs import SHORTEST
-from context_compression.display.strings import harmless, one_line, without_halves
+from context_compression.display.strings import harmless, one_line, with_halves_spelled
 from context_compression.errors import UnknownRef
 from context_compression.mcp_server.call import errors_of_the_protocol
 from context_compression.mcp_server.checkpoints import LONGEST, Checkpoint, checkpoints
@@ -96,7 +96,7 @@ class ArchiveResources:
         except UnknownRef as error:
             code = NOT_FOUND.get(ctx.protocol_version, NOT_FOUND_BEFORE)
             raise MCPError(code, harmless(str(error)), {"uri": uri}) from error
-        contents = TextResourceContents(uri=uri, text=without_halves(text), mime_type=MIME)
+        contents = TextResourceContents(uri=uri, text=with_halves_spelled(text), mime_type=MIME)
         return ReadResourceResult(contents=[contents])
 
     async def _complete(

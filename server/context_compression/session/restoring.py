@@ -13,7 +13,7 @@ from typing import Self
 
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many, in_range, out_of, texts_and_messages
-from context_compression.display.strings import one_line, without_halves
+from context_compression.display.strings import one_line, with_halves_spelled
 from context_compression.errors import StoreError, StoreUnwritable
 from context_compression.session.reading import NO_LINE
 from context_compression.session.session import Session
@@ -232,7 +232,7 @@ def quoted(
             return " · ".join([*header, NO_LINE]), None
     shown = page(text, f"{full} {asked.lines} {asked.pattern}", asked, most)
     header += [shown.range, how_many(Counter().text(shown.text), "token")]
-    if (sendable := without_halves(shown.text)) != shown.text:
+    if (sendable := with_halves_spelled(shown.text)) != shown.text:
         header.append(r"half characters are spelled out, as \ud83d")
     if shown.cursor:
         header += [f"goes on at start={shown.stop}", f"next page: cursor {shown.cursor}"]
@@ -319,7 +319,7 @@ def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) 
 def _quoted(hit: Hit, result: SearchResult) -> str:
     words = f" · {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
     header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{words}"
-    return f"{header}\n{fenced(without_halves(chr(10).join(_lines(hit))))}"
+    return f"{header}\n{fenced(with_halves_spelled(chr(10).join(_lines(hit))))}"
 
 
 def _lines(hit: Hit) -> Iterator[str]:
