@@ -23,12 +23,18 @@ SENT_WHOLE = ("fit", "afit", "fit, reopened", "fit in memory", "recover", *ADAPT
 """The doors whose program keeps the history and sends all of it."""
 
 
-RESULTS_ALONE = "adapter of langchain_core"
-"""Its framework has a message for each result."""
+LANGCHAIN = "adapter of langchain_core"
+"""It has a message for each result, and in a message all calls come last."""
 
 
-def grouped(seed: int, joined: Collection[str]) -> Callable[[Messages], Messages]:
-    """Puts random borders between the blocks of messages, and joins those of some roles."""
+def grouped(seed: int, joined: Collection[str], *, across: bool) -> Callable[[Messages], Messages]:
+    """Puts random borders between the blocks of messages, and joins those of some roles.
+
+    Args:
+        seed: of the borders.
+        joined: the roles.
+        across: whether blocks of two messages may be joined, too.
+    """
 
     def with_borders(messages: Messages) -> Messages:
         chance, made = Random(seed), Messages()
@@ -39,17 +45,30 @@ def grouped(seed: int, joined: Collection[str]) -> Callable[[Messages], Messages
                 made.append(message)
                 continue
             rest = {key: value for key, value in message.items() if key != held}
-            for block in content:
+            for at, block in enumerate(content):
                 before = made[-1] if made else {}
                 others = {key: value for key, value in before.items() if key != held}
                 is_like = others == rest and is_array(before[held]) and rest["role"] in joined
-                if is_like and chance.random() < 0.5:
+                if is_like and (across or at) and chance.random() < 0.5:
                     made[-1] = {**before, held: [*before[held], block]}
                 else:
                     made.append({**message, held: [block]})
         return made
 
     return with_borders
+
+
+def with_results_alone(messages: Messages) -> Messages:
+    """The messages in which each result of role `tool` has one of its own."""
+    return [
+        {**message, "content": content}
+        for message in messages
+        for content in (
+            ([block] for block in message["content"])
+            if message["role"] == "tool" and is_array(message.get("content"))
+            else (message.get("content"),)
+        )
+    ]
 
 
 def sent(request: Request) -> str:
@@ -59,12 +78,14 @@ def sent(request: Request) -> str:
 
 @pytest.mark.parametrize("name", SENT_WHOLE)
 def test_a_history_in_another_grouping_is_sent_as_the_same_one_would_be(name: str) -> None:
-    joined = ("user", "assistant", "model", *(() if name == RESULTS_ALONE else ("tool",)))
+    joined = ("user", "assistant", "model", *(() if name == LANGCHAIN else ("tool",)))
 
     def law(door: Door, talk: Talk, data: st.DataObject) -> None:
         dialect, messages = talk
+        if name == LANGCHAIN:
+            messages = with_results_alone(messages)
         share = data.draw(shares)
-        borders = grouped(data.draw(st.integers(0, 99)), joined)
+        borders = grouped(data.draw(st.integers(0, 99)), joined, across=name != LANGCHAIN)
         apart, again = (
             door.requests((dialect, without_marks(messages)), Ask(share, SMALL, regroups=regroups))
             for regroups in (borders, list)

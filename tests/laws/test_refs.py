@@ -71,3 +71,19 @@ def test_in_a_large_room_a_note_has_a_ref_with_any_strategy(strategy: str, share
     left = [messages[index] for index in result.dropped]
     if count_tokens(left) > WORTH_A_NOTE:
         assert refs_in([result.messages, result.system]) & result.originals.keys()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_note_that_names_a_ref_leaves_only_for_another_one(strategy: str) -> None:
+    """It is small, but stands for more."""
+    called = {"type": "tool_use", "id": "one", "name": "context_restore", "input": {"ref": "log"}}
+    lines = "\n".join(f"{number} worker done in 12 ms" for number in range(400))
+    result = {"type": "tool_result", "tool_use_id": "one", "content": lines}
+    messages: Messages = [
+        {"role": "user", "content": "go"},
+        {"role": "user", "content": f"[Compressed History] Not shown:\n[… ref {'5a' * 6}]"},
+        {"role": "assistant", "content": [called]},
+        {"role": "user", "content": [result]},
+    ]
+    for more in (0, 9, 99):
+        assert refs_in(run(messages, strategy, minimum(messages) + more).messages)

@@ -32,6 +32,12 @@ def names_a_ref(messages: Iterable[Message]) -> bool:
     )
 
 
+def stands_for_more(plan: Plan, index: int) -> bool:
+    """Whether a message is a note of ours with a ref: more leaves with it than its own tokens."""
+    message = plan.messages[index]
+    return is_our_note(message.text) and names_a_ref((message,))
+
+
 def ref_of_first(plan: Plan, indices: Iterable[int]) -> str:
     """The ref of the first of some messages that was part of the input; `""` if none was."""
     sources = (plan.messages[index].source for index in indices)
@@ -84,7 +90,8 @@ def _place_of(plan: Plan, edit: Edit) -> int:
     """The tokens that leave with an edit, if they are worth a note and have a ref; else 0."""
     gone = _gone(plan, edit)
     tokens = sum(plan.tokens[index] for index in gone)
-    return tokens if tokens > 2 * measured.NOTE_TOKENS and ref_of_first(plan, gone) else 0
+    is_worth_it = tokens > 2 * measured.NOTE_TOKENS or any(stands_for_more(plan, i) for i in gone)
+    return tokens if is_worth_it and ref_of_first(plan, gone) else 0
 
 
 def _note_in(edit: Edit) -> int | None:

@@ -1,6 +1,7 @@
 """Assembles a view: chosen pieces in the messages of the view, other pieces quoted in notes."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 
 from context_compression.conversation.authors import holds_excerpts
 from context_compression.conversation.labels import label_quotes
@@ -13,7 +14,7 @@ from context_compression.strategies.filling.kept import KeptMessages
 from context_compression.strategies.filling.shown_pictures import without_others
 from context_compression.strategies.forms import Form
 from context_compression.strategies.keep import cost
-from context_compression.strategies.naming_refs import names_a_ref
+from context_compression.strategies.naming_refs import names_a_ref, stands_for_more
 from context_compression.strategies.payloads import units_in
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.quoting import Quoting
@@ -96,7 +97,8 @@ def notes_of(
     notes = _written(quoting, runs, quoted, with_ref, mark_tokens)
     if with_ref or names_a_ref(notes.values()):
         return notes
-    one = largest(runs, quoted, plan.tokens, quoting.ref_of_gap)
+    stands = partial(stands_for_more, plan)
+    one = largest(runs, quoted, plan.tokens, quoting.ref_of_gap, stands)
     return _written(quoting, runs, quoted, one, mark_tokens) if one else notes
 
 

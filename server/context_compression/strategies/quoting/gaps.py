@@ -66,11 +66,13 @@ def largest(
     quoted: Container[int],
     tokens: Sequence[int],
     ref_of: Callable[[range], str],
+    stands_for_more: Callable[[int], bool],
 ) -> set[int]:
     """The start of the largest gap that can have a mark with a ref; empty if there is none.
 
     A gap between quotes comes before all others, because its mark needs no note of its own. The
-    arguments are those of `largest_with_ref`.
+    arguments are those of `largest_with_ref`. A gap of any size is large enough if one of its
+    messages stands for more (`stands_for_more`), as an earlier note does.
     """
     candidates: list[tuple[bool, int, int, range]] = []
     for run in runs:
@@ -78,7 +80,7 @@ def largest(
         price = measured.GAP_MARK_TOKENS if indices else measured.NOTE_TOKENS
         for missing in filter(None, gaps(run, indices)):
             size = sum(tokens[missing.start : missing.stop])
-            if size > 2 * price:
+            if size > 2 * price or any(map(stands_for_more, missing)):
                 candidates.append((not indices, -size, missing.start, missing))
     best_first = (missing for *_, missing in sorted(candidates, key=itemgetter(0, 1, 2)))
     one = next(filter(ref_of, best_first), None)
