@@ -173,3 +173,76 @@ def test_what_has_another_shape_is_named_by_its_place(value: Any, strange: list[
     found = [place or "row" for place in strange_in(value, SHAPE)]
 
     assert found == strange
+
+
+SAID = "Words of a newer host, which the model reads."
+NEWER = {"claude_code": "2.99.0", "codex": "0.999.0", "copilot_cli": "9.0.1", "opencode": "1.99.0"}
+"""Newer versions of the hosts that name theirs."""
+
+
+def named_by(host: str, rows: list[Any], version: str) -> list[Any]:
+    """The rows as a version of a host wrote them."""
+    rows = json.loads(json.dumps(rows))
+    match host:
+        case "claude_code":
+            for row in rows:
+                row.update({"version": version} if "version" in row else {})
+        case "codex":
+            rows[0]["payload"]["cli_version"] = version
+        case "copilot_cli":
+            rows[0]["data"]["copilotVersion"] = version
+        case _:
+            rows[0]["info"]["version"] = version
+    return rows
+
+
+def holders(session: str) -> Iterator[Place]:
+    """The places of the objects that hold texts that the model is sent, up to the row."""
+    rows, _ = SESSIONS[session]
+    seen: set[Place] = set()
+    for place in content(session):
+        for length in range(1, len(place)):
+            holder = place[:length]
+            if holder not in seen and is_object(at(rows, holder)):
+                seen.add(holder)
+                yield holder
+
+
+@pytest.mark.parametrize("said", [SAID, [{"parts": {"a": SAID}}], "较新的主机写的字"])
+@pytest.mark.parametrize("host", [*NEWER, "gemini_cli", "pi"])
+def test_words_in_a_new_field_beside_known_ones_are_shown_or_told_of_a_newer_version(
+    host: str, said: Any
+):
+    rows, read = SESSIONS[f"{host}-session"]
+    newer = named_by(host, rows, NEWER[host]) if host in NEWER else rows
+    before, lost = read(newer), list[Place]()
+
+    for place in holders(f"{host}-session"):
+        if place[-1] in ("response", "inlineData"):  # whatever a tool or a provider puts there
+            continue
+        if read(replaced(newer, place, {**at(newer, place), "of2031": said})) == before:
+            lost.append(place)
+        short = {**at(newer, place), "of2031": "a-short_id", "at": "2031-01-01T00:00:00Z"}
+        assert "of2031" not in read(replaced(newer, place, short))[1], place
+
+    assert not lost
+
+
+@pytest.mark.parametrize("host", NEWER)
+def test_words_in_a_new_field_are_not_told_of_a_version_that_was_seen(host: str):
+    rows, read = SESSIONS[f"{host}-session"]
+    seen = named_by(host, rows, "0.0.1" if host != "claude_code" else "2.0.1")
+
+    for place in holders(f"{host}-session"):
+        more = {**at(seen, place), "of2031": SAID}
+        assert "of2031" not in read(replaced(seen, place, more))[1], place
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_a_newer_version_that_writes_as_before_is_not_told_of_fields(session: str):
+    rows, read = SESSIONS[session]
+    host = session.partition("-")[0]
+    versioned = host in NEWER and session not in ("opencode-2", "claude_code-stream")
+    newer = named_by(host, rows, NEWER[host]) if versioned else rows
+
+    assert "in a form that is not known" not in read(newer)[1]

@@ -330,6 +330,29 @@ def test_uninstall_without_install_changes_nothing(machine: Machine) -> None:
     assert path.exists()
 
 
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("installed", [False, True])
+def test_an_empty_entry_of_our_name_goes_as_well(
+    host: Host, installed: bool, machine: Machine
+) -> None:
+    texts: dict[Any, str] = {
+        jsonc: '{\n  "UNDER": {\n    "other": {},\n    "context-compression": null\n  }\n}\n',
+        toml: "[mcp_servers.other]\n[mcp_servers.context-compression]\n",
+        yaml: "extensions:\n  other:\n    cmd: x\n  context-compression:\n",
+    }
+    path = written(host, machine, texts[host.format].replace("UNDER", host.under))
+    if installed:
+        install(host, machine, SERVER)
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n")  # it is not what `install` left
+
+    done = uninstall(host, machine)
+
+    assert done.problem is None
+    assert "context-compression" not in path.read_text(encoding="utf-8")
+    assert "other" in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither such modes nor such links")
 def test_links_and_modes_stay(machine: Machine) -> None:
     host = BY_NAME["codex"]

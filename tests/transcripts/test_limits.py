@@ -15,7 +15,6 @@ from context_compression.report.building import report_of
 from context_compression.transcripts.limits import (
     LargestUse,
     holding,
-    limits_of,
     of_claude_code,
 )
 from context_compression.workspace import Workspace
@@ -29,33 +28,6 @@ def test_a_window_holds_every_request_that_was_answered(window: int, used: int) 
 
     assert held >= max(window, used)
     assert held == window or used > window
-
-
-@pytest.mark.parametrize("host", ["codex", "pi", "messages"])
-def test_a_variable_of_one_host_says_nothing_about_another(host: str, tmp_path: Path) -> None:
-    environ = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
-
-    assert limits_of(host, 272_000, environ, tmp_path) == (272_000, 0)
-
-
-@pytest.mark.parametrize(
-    ("written", "compacts_at"),
-    [
-        ("model_auto_compact_token_limit = 150_000\n", 150_000),
-        ("model_auto_compact_token_limit = 900_000\n", 272_000),
-        ("model_auto_compact_token_limit = 0\n", 0),
-        ('model_auto_compact_token_limit = "much"\n', 0),
-        ("model = [", 0),
-        ("\ufeff", 0),
-    ],
-)
-def test_where_codex_compacts_is_known_if_the_user_says_it(
-    written: str, compacts_at: int, tmp_path: Path
-) -> None:
-    (tmp_path / "config.toml").write_text(written, encoding="utf-8")
-    environ = {"CODEX_HOME": str(tmp_path)}
-
-    assert limits_of("codex", 272_000, environ, tmp_path) == (272_000, compacts_at)
 
 
 def test_variables_that_the_user_set_in_the_hosts_settings_count_everywhere(tmp_path: Path) -> None:

@@ -17,17 +17,24 @@ from context_compression.workspace import Workspace
 Message = Mapping[str, Any]
 
 
-def session_of(workspace: Workspace, event: Mapping[str, Any]) -> Session:
-    """Our session for the conversation of an event.
+def session_of(workspace: Workspace, event: Mapping[str, Any], host: str) -> Session:
+    """Our session for the conversation of an event, with the limits of its host.
 
     `window` in the event is the size of the model's context window in tokens. It becomes the token
     budget, unless the user has set `token_budget`.
+
+    Args:
+        workspace: where the host started our hook.
+        event: with `session_id`; `model`, `window` and `cwd` if the host tells them.
+        host: the host, as in `Transcript`.
     """
-    settings, window = workspace.settings(), event.get("window")
-    if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
-        settings = settings.changed({"token_budget": window})
+    window, model = event.get("window"), string(event, "model") or None
+    project = string(event, "cwd") or str(workspace.cwd)
+    origin: dict[str, Any] = {"host": host, "model": model, "project": project}
+    if isinstance(window, int) and window > 0:
+        origin["window"] = window
+    settings, _ = workspace.settings_in(origin, workspace.settings())
     id = folder_name(string(event, "session_id"))
-    model = string(event, "model") or None
     return Session(workspace.store, id, settings=settings, model=model, summarizer=None)
 
 

@@ -1,12 +1,18 @@
 """Reads transcripts of all hosts: the content of a file shows which host wrote it."""
 
 from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
 from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse as parse_messages
-from context_compression.errors import ContextCompressionError, InvalidConversation
+from context_compression.errors import (
+    ContextCompressionError,
+    InvalidConversation,
+    TranscriptError,
+)
 from context_compression.hosts.claude_code import transcript as claude_code
 from context_compression.hosts.claude_code.transcript import stream
 from context_compression.hosts.codex import transcript as codex
@@ -17,6 +23,7 @@ from context_compression.hosts.opencode.database import SessionReading, database
 from context_compression.hosts.pi import transcript as pi
 from context_compression.transcripts.ends import Ends, read_ends
 from context_compression.transcripts.history import History
+from context_compression.transcripts.later import Later
 from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
 from context_compression.transcripts.stages import contexts_of, history_from
 from context_compression.transcripts.transcript import Transcript
@@ -43,7 +50,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
     Raises:
         TranscriptError: there is no such file, it cannot be read, or it is no conversation.
     """
-    return _begun(path, max_bytes).look()
+    return _with_replaced(_begun(path, max_bytes).look(), path, max_bytes)
 
 
 def glance(path: Path) -> Ends | None:
@@ -69,7 +76,7 @@ class Readings:
         Raises:
             TranscriptError: as `read`.
         """
-        return self._looked(path)[1]
+        return _with_replaced(self._looked(path)[1], path)
 
     def _looked(self, path: Path) -> tuple[Look, Transcript]:
         with self._lock:
@@ -108,6 +115,22 @@ class Readings:
         except ContextCompressionError:
             return ""
         return first_words(messages)
+
+
+def _with_replaced(transcript: Transcript, path: Path, max_bytes: int = MAX_BYTES) -> Transcript:
+    """A transcript that gives what its compactions replaced, if nothing was charged since.
+
+    What was charged before says how much the host adds to each request.
+    """
+    if transcript.usage or not transcript.compactions:
+        return transcript
+
+    def earlier() -> list[Transcript]:
+        with suppress(TranscriptError):  # the host may have rewritten the file since
+            return contexts_of(_begun(path, max_bytes, whole=True))[:-1]
+        return []
+
+    return replace(transcript, replaced=Later(earlier))
 
 
 def history(path: Path) -> History:

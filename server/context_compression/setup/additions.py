@@ -99,8 +99,10 @@ class ConfigurationEntry:
         return None if current is None else dict(current)
 
     def is_in(self, text: str) -> bool:
-        """Whether there is an entry with our name."""
-        return self.current(text) is not None
+        """Whether there is an entry with our name, be it an empty one."""
+        if self.current(text) is not None:
+            return True
+        return self.format.without_entry(text, self.under, PROGRAM, tidy=False) != text
 
     def added_to(self, text: str) -> str:
         """The text with the entry; keys that the user added to the entry stay."""

@@ -90,38 +90,6 @@ class LargestUse:
         return max((self._used.get(name, 0) for name in names), default=0)
 
 
-def limits_of(
-    host: str,
-    window: int,
-    environ: Mapping[str, str],
-    home: Path,
-    model: str | None = None,
-    project: Path | None = None,
-) -> Limits:
-    """The limits of a host for a model with this window; `host` as in `Transcript`."""
-    match host:
-        case "claude-code":
-            return of_claude_code(window, environ, home, model, project)
-        case "codex":
-            return of_codex(window, environ, home)
-        case _:
-            return Limits(window)
-
-
-def of_codex(window: int, environ: Mapping[str, str], home: Path) -> Limits:
-    """Codex's rule as far as the user sets it; else its model decides where it compacts."""
-    import tomllib
-
-    folder = Path(environ.get("CODEX_HOME") or home / ".codex")
-    with suppress(ValueError):
-        told = tomllib.loads(_bytes(folder / "config.toml").decode()).get(
-            "model_auto_compact_token_limit"
-        )
-        if isinstance(told, int) and not isinstance(told, bool) and told > 0:
-            return Limits(window, min(told, window))
-    return Limits(window)
-
-
 def of_claude_code(
     window: int,
     environ: Mapping[str, str],
@@ -134,11 +102,11 @@ def of_claude_code(
     It also takes variables from `env` in the settings of the user and of the project.
     """
     folder = environ.get("CLAUDE_CONFIG_DIR")
-    config = _bytes(Path(folder or home) / ".claude.json")
+    config = content_of(Path(folder or home) / ".claude.json")
     files = [Path(folder or home / ".claude") / "settings.json"]
     if project is not None:
         files += [project / ".claude" / name for name in ("settings.json", "settings.local.json")]
-    written = [*map(_bytes, files)]
+    written = [*map(content_of, files)]
     settings = [*filter(None, map(_told_in, written))]  # the later ones count before the earlier
     for each in reversed(settings):
         environ = {**_texts_in(each.get("env")), **environ}
@@ -301,7 +269,8 @@ def _object(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _bytes(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """The bytes of a settings file; empty if it cannot be read."""
     with suppress(OSError, ValueError), opened(path) as file:
         return file.read(LARGEST_SETTINGS)
     return b""

@@ -5,8 +5,10 @@ conversation in such a value. So each row is compared with the shapes that are k
 read, and what has another shape is told by its name.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -15,6 +17,11 @@ from context_compression.display.strings import one_line
 from context_compression.transcripts.transcript import counted
 
 LONGEST_NAME = 60
+DEEPEST, LONGEST_LOOK = 5, 400
+"""Levels of a value and characters of a text that are looked at for words."""
+WORDS = re.compile(r"\S \S+ \S+ \S|[^\x00-\u2e7f]{4}")
+"""Words of a text, by their spaces or by their script; a path, an id or a time has none."""
+NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,36 @@ list of one shape; or one of several shapes. A value that is missing, null or em
 and so has what is under a key that is not named."""
 
 
+BLOCKS = ("content", "output")
+"""The fields in which hosts keep lists of blocks."""
+ANY_BLOCK: Shape = [Maybe({})]
+
+
+def no_version(_: Mapping[str, Any]) -> str:
+    """For hosts whose rows name no version."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The fields in which a host was seen to keep words, beside those that the shapes name.
+
+    Attributes:
+        fields: their names, between spaces.
+        version: up to which version of the host; other fields are told of newer ones alone. Empty
+            if its rows name none: then they are always told.
+        version_of: gives the version that a row names; empty if it names none.
+    """
+
+    fields: str
+    version: str = ""
+    version_of: Callable[[Mapping[str, Any]], str] = no_version
+
+    def is_before(self, version: str) -> bool:
+        """Whether a version is newer than the one that was seen."""
+        return _numbers(version) > _numbers(self.version)
+
+
 @dataclass(frozen=True)
 class Shapes:
     """The shapes of a host's rows.
@@ -52,10 +89,12 @@ class Shapes:
     Attributes:
         title: the name of the host for people.
         rows: by the type of a row; "" for those without one. Rows of other types have any shape.
+        seen: the other fields that are known.
     """
 
     title: str
     rows: Mapping[str, Shape]
+    seen: Seen
 
     def strange(self, row: Mapping[str, Any]) -> Iterator[str]:
         """The names of what in a row has none of the shapes: `data.content of user.message`."""
@@ -64,6 +103,13 @@ class Shapes:
         if shape is not None:
             for place in strange_in(row, shape):
                 yield f"{place} of {kind}" if isinstance(kind, str) else place
+
+    def unseen(self, row: Mapping[str, Any]) -> Iterator[str]:
+        """The names of fields with words in a row that stand beside known ones and are unknown."""
+        kind = row.get("type")
+        shape = self.rows.get(kind if isinstance(kind, str) else "")
+        for place in {*_beside(row, shape, {*self.seen.fields.split()})}:
+            yield f"{place} of {kind}" if isinstance(kind, str) else place
 
     def warnings(self, places: Mapping[str, int]) -> list[str]:
         """The warning about places in rows; none if there are none."""
@@ -84,11 +130,18 @@ class Strange:
 
     shapes: Shapes | None = None
     places: Counter[str] = field(default_factory=Counter[str])
+    is_newer: bool = False
 
     def look(self, row: Mapping[str, Any]) -> None:
         """Compare a row."""
-        if self.shapes:
-            self.places.update(self.shapes.strange(row))
+        if not self.shapes:
+            return
+        self.places.update(self.shapes.strange(row))
+        seen = self.shapes.seen
+        if version := seen.version_of(row):
+            self.is_newer = seen.is_before(version)
+        if self.is_newer or not seen.version:
+            self.places.update(self.shapes.unseen(row))
 
     @property
     def warnings(self) -> list[str]:
@@ -137,3 +190,40 @@ def _is_kind(value: Any, shape: Shape) -> bool:
     if isinstance(shape, list):
         return is_array(value)
     return is_object(value)
+
+
+def _beside(value: Any, shape: Shape, known: AbstractSet[str], place: str = "") -> Iterator[str]:
+    """The names of fields with words in a value that neither its shape names nor `known`."""
+    if isinstance(shape, tuple):
+        shape = next((one for one in shape if _is_kind(value, one)), None)
+    if isinstance(shape, list) and is_array(value):
+        for part in value:
+            yield from _beside(part, shape[0], known, place)
+    named = shape.shape if isinstance(shape, Maybe) else shape
+    if not isinstance(named, Mapping) or not is_object(value):
+        return
+    for key, part in value.items():
+        inner = f"{place}.{key}" if place else key
+        if key in named:
+            yield from _beside(part, named[key], known, inner)
+        elif key in BLOCKS and is_array(part):
+            yield from _beside(
+                [block for block in part if is_object(block)], ANY_BLOCK, known, inner
+            )
+        elif key not in known and _has_words(part):
+            yield one_line(inner, LONGEST_NAME)
+
+
+def _has_words(value: Any, depth: int = DEEPEST) -> bool:
+    """Whether there is a text of several words in a value."""
+    if isinstance(value, str):
+        return WORDS.search(value, 0, LONGEST_LOOK) is not None
+    if not depth or not (is_object(value) or is_array(value)):
+        return False
+    parts = value.values() if is_object(value) else value
+    return any(_has_words(part, depth - 1) for part in parts)
+
+
+def _numbers(version: str) -> list[int]:
+    """`"2.1.329"` -> `[2, 1, 329]`."""
+    return [int(number) for number in NUMBER.findall(version[:LONGEST_NAME])]

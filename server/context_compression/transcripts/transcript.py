@@ -77,6 +77,8 @@ class Transcript:
     """When each message was written, in seconds since 1970; empty if the host records no times."""
     requests: Sequence[Request] = field(default=(), repr=False)
     """The requests since the last compaction that the model answered."""
+    replaced: "Sequence[Transcript]" = field(default=(), compare=False, repr=False)
+    """The contexts before its compactions, the oldest first, where no request was charged since."""
     cleared: Sequence[ClearedResult] = field(default=(), repr=False)
     """The results that the host cleared; `messages` only say so in their places."""
 

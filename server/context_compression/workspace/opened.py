@@ -11,9 +11,13 @@ from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.tokens import Anchor, Counter, window_of
 from context_compression.tokens.usage import count_tokens
+from context_compression.transcripts.compaction_points import OURS_COMES_FIRST, limits_of
 from context_compression.transcripts.history import OURS
-from context_compression.transcripts.limits import LargestUse, holding, limits_of
+from context_compression.transcripts.limits import LargestUse, holding
 from context_compression.transcripts.transcript import Transcript
+
+LEAST_THRESHOLD = 8_000
+"""Tokens; a host that compacts below that leaves no conversation to compress."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,18 @@ class Opened:
             return 0
         counter = Counter(self.session.model, self.session.counter)
         recorded = counter.system(self.transcript.system) + counter.tools(self.transcript.tools)
-        if recorded or self.transcript.usage or not self.transcript.compactions:
+        if self.transcript.usage or not self.transcript.compactions:
             return recorded
-        return self.session.state().origin.get("beside", 0)  # measured before the compaction
+        beside = self.session.state().origin.get("beside", 0)  # measured before the compaction
+        return max(recorded, beside or self._measured_before())
+
+    def _measured_before(self) -> int:
+        """The tokens beside the messages in the last request that was charged; 0 if none was."""
+        for before in reversed(self.transcript.replaced if self.transcript else ()):
+            if before.usage:
+                tokens, messages = before.usage
+                return max(0, tokens - self._counted(before.messages[:messages]))
+        return 0
 
     def _counted(self, messages: Sequence[Mapping[str, Any]]) -> int:
         """Tokens of messages, with the system prompt and tools that were handed in with them."""
@@ -153,7 +166,8 @@ def settings_in(
 
     The window is that of the model named here, or the one that the host records, or that of its
     model, and no smaller than a request that was answered. The host may use less of it. Settings
-    that the user has set count instead. A compression is due where the host itself compacts.
+    that the user has set count instead. A compression is due where the host itself compacts; before
+    that where our plugin shortens its requests.
 
     Args:
         origin: `host`, `window`, `model`, `project` of the conversation, and `used` and `told`, as
@@ -172,7 +186,8 @@ def settings_in(
         changed["summary_role"] = "user"  # the host has its own system prompt
     window = None if model else origin.get("window")
     window = window or window_of(model or origin.get("model")) or settings.token_budget
-    window = settings.token_budget if "token_budget" in given else window
+    if "token_budget" in given:
+        window = max(window, settings.token_budget)  # a smaller budget is not the host's window
     window = holding(window, origin.get("used") or 0, origin.get("told") or 0)
     project = Path(origin["project"]) if origin.get("project") else None
     limits = limits_of(host, window, environ, home, model or origin.get("model"), project)
@@ -182,10 +197,10 @@ def settings_in(
         changed["token_budget"] = limits.window
     settings = settings.changed(changed)
     share = limits.compacts_at / settings.token_budget
-    is_within = 0 < share <= 1  # the user may have set a smaller budget
-    if "trigger_threshold" not in given and is_within:
-        usage = settings.target_usage
+    usage, trigger = settings.target_usage, settings.trigger_threshold
+    is_within = share <= (trigger if host in OURS_COMES_FIRST else 1)
+    if "trigger_threshold" not in given and is_within and limits.compacts_at >= LEAST_THRESHOLD:
         if "target_usage" not in given:  # below the threshold by as much as without the host
-            usage = min(usage, share * usage / settings.trigger_threshold)
+            usage = min(usage, share * usage / trigger)
         settings = settings.changed({"trigger_threshold": share, "target_usage": usage})
     return settings, limits.compacts_at

@@ -14,7 +14,7 @@ from context_compression.conversation.messages import ToolCall, as_object, objec
 from context_compression.hooks.host_compaction import answer_after_compaction, archive_all
 from context_compression.hooks.requests import session_of
 from context_compression.hosts.codex import transcript as rollouts
-from context_compression.hosts.codex.about import TITLE, sessions_folder
+from context_compression.hosts.codex.about import NAME, TITLE, sessions_folder
 from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
@@ -43,7 +43,9 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         return {}
     given = event.get("tool_input")
     call = ToolCall(string(event, "tool_use_id"), string(event, "tool_name"), given)
-    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text, is_final=True))
+    kept = offload_result(
+        session_of(workspace, event, NAME), AnsweredCall(call, text, is_final=True)
+    )
     return {} if kept is None else {"decision": "block", "reason": kept}
 
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.hosts.codex.about import TITLE
+from context_compression.hosts.codex.about import SEEN, TITLE
 from context_compression.transcripts.blocks import call, linked, result, text, thinking, unread
+from context_compression.transcripts.generations import within
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.shapes import Shape, Shapes
+from context_compression.transcripts.shapes import Seen, Shape, Shapes
 
 Item: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
@@ -33,6 +34,12 @@ SETTINGS = (
 
 TEXTS = ("type", "role", "name", "namespace", "call_id", "encrypted_content", "author", "recipient")
 ITEM: Shape = dict.fromkeys(TEXTS, str)
+WORDS = """
+action arguments changes content dynamic_tools error git input instructions
+invocation last_agent_message message output query result stderr stdout summary
+text text_elements tools
+"""
+"""Fields with words that were seen beside those that are read."""
 SHAPES = Shapes(
     TITLE,
     {
@@ -41,6 +48,11 @@ SHAPES = Shapes(
         "compacted": {"payload": {"message": None, "replacement_history": [ITEM]}},
         "event_msg": {"payload": {"type": str}},
     },
+    Seen(
+        WORDS,
+        SEEN,
+        lambda row: string(within(row, "session_meta", "payload"), "cli_version"),
+    ),
 )
 """The shapes of what rows hold."""
 

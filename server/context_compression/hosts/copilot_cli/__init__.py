@@ -3,5 +3,4 @@
 about.py            its name and folders
 stored_sessions.py  the sessions that it keeps
 transcript.py       its transcripts
-shapes.py           the shapes of what its rows hold
 """

@@ -5,6 +5,8 @@ from pathlib import Path
 
 NAME = "copilot-cli"
 TITLE = "Copilot CLI"
+SEEN = "1.0.64"
+"""The version whose events were last seen."""
 
 HOME_VARIABLE = "COPILOT_HOME"
 """Names the folder in place of `~/.copilot` (docs.github.com: "CLI configuration directory")."""

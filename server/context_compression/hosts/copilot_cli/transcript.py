@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object, objects
-from context_compression.hosts.copilot_cli.about import NAME, TITLE
-from context_compression.hosts.copilot_cli.shapes import SHAPES
+from context_compression.hosts.copilot_cli.about import NAME, SEEN, TITLE
 from context_compression.transcripts.blocks import call, media, result, text, thinking
 from context_compression.transcripts.compaction_log import CompactionLog
 from context_compression.transcripts.generations import Generations, named, within
 from context_compression.transcripts.history import Compaction, Request
 from context_compression.transcripts.lines import At, string
+from context_compression.transcripts.shapes import Seen, Shape, Shapes
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import (
     Load,
@@ -69,6 +69,30 @@ GENERATIONS = Generations(
     frozenset({"1"}),
     lambda row: named(within(row, "session.start", "data").get("version")),
 )
+FILES: Shape = [{"type": str, "path": str, "mimeType": str, "data": str}]
+CALLS: Shape = [{"toolCallId": str, "name": str}]
+SPOKEN: Shape = {"content": str, "reasoningText": str, "reasoningOpaque": str}
+WORDS = "arguments detailedContent error intentionSummary kind text toolTelemetry"
+"""Fields with words that were seen beside those that are read."""
+SHAPES = Shapes(
+    TITLE,
+    {
+        "system.message": {"data": {"content": str}},
+        "system.notification": {"data": {"content": str}},
+        "user.message": {"data": {"content": str, "transformedContent": str, "attachments": FILES}},
+        "assistant.message": {"data": {**SPOKEN, "toolRequests": CALLS, "apiCallId": str}},
+        "tool.execution_complete": {
+            "data": {
+                "toolCallId": str,
+                "result": {"content": str, "binaryResultsForLlm": FILES},
+                "error": {"message": str},
+            }
+        },
+        "session.compaction_complete": {"data": {"summaryContent": str}},
+    },
+    Seen(WORDS, SEEN, lambda row: string(within(row, "session.start", "data"), "copilotVersion")),
+)
+"""The shapes of what events hold."""
 
 
 def recognises(row: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from context_compression.hosts.gemini_cli.about import TITLE
 from context_compression.transcripts.blocks import call, linked, media, result, text
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.shapes import Known, Maybe, Shape, Shapes
+from context_compression.transcripts.shapes import Known, Maybe, Seen, Shape, Shapes
 from context_compression.transcripts.times import seconds
 
 SHOWN = ("info", "error", "warning")  # to the user, not to the model
@@ -28,6 +28,12 @@ SET: Shape = {
     **dict.fromkeys(("directories", "kind", "lastUpdated", "sessionId", "startTime", "summary")),
     "messages": [MESSAGE],
 }
+WORDS = """
+args codeExecutionResult description directories displayContent displayName
+error executableCode fileData functionCall functionResponse inlineData kind
+memoryScratchpad response resultDisplay summary text thought thoughts title
+"""
+"""Fields with words that were seen beside those that are read."""
 SHAPES = Shapes(
     TITLE,
     {
@@ -35,6 +41,7 @@ SHAPES = Shapes(
         "gemini": MESSAGE,
         "": Maybe({"$set": SET, "$rewindTo": str, "messages": [MESSAGE]}),
     },
+    Seen(WORDS),
 )
 """The shapes of what rows hold."""
 

@@ -20,7 +20,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
-from context_compression.hosts.gemini_cli.about import TITLE
+from context_compression.hosts.gemini_cli.about import NAME, TITLE
 from context_compression.hosts.gemini_cli.replacing import answer_with
 from context_compression.session.tool_results import AnsweredCall, offload_result
 from context_compression.threads import in_thread
@@ -58,7 +58,9 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     if fenced:
         text = text[len(start) : -len(end)]
     call = ToolCall("", string(event, "tool_name"), event.get("tool_input"))
-    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text, is_final=True))
+    kept = offload_result(
+        session_of(workspace, event, NAME), AnsweredCall(call, text, is_final=True)
+    )
     if kept is None:
         return {}
     return answer_with(f"{start}{kept}{end}" if fenced else kept, workspace, event)
@@ -87,7 +89,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
     texts = [{"role": ROLES.get(role, "user"), "content": content} for role, _, content in shown]
     # no transcript has the texts alone as its conversation, so they get a session of their own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
-    view = view_to_send(session_of(workspace, about), texts)
+    view = view_to_send(session_of(workspace, about, NAME), texts)
     if view is None or not texts:
         return {}
     messages = [

@@ -27,7 +27,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.hooks.host_compaction import archive_all, instructions
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
-from context_compression.hosts.opencode.about import database_file
+from context_compression.hosts.opencode.about import NAME, database_file
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import SessionReading
 from context_compression.hosts.opencode.live import StoredMessage as Live
@@ -49,7 +49,7 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
 
 
 def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    session = session_of(workspace, event)
+    session = session_of(workspace, event, NAME)
     match string(event, "hook_event_name"):
         case "tool.execute.after":
             call = ToolCall(string(event, "callID"), string(event, "tool"), event.get("args"))

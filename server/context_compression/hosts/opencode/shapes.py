@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from context_compression.hosts.opencode.about import TITLE
+from context_compression.conversation.messages import as_object
+from context_compression.hosts.opencode.about import SEEN, TITLE
 from context_compression.hosts.opencode.live import StoredMessage
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.shapes import Known, Maybe, Shape, Shapes, strange_in
+from context_compression.transcripts.shapes import Known, Maybe, Seen, Shape, Shapes, strange_in
 
 READ = {"tool", "reasoning"}
 """The types of parts whose inner values are read; others are carried along as they are."""
@@ -20,7 +21,20 @@ PART: Shape = {
     "state": {"status": STATUS, "attachments": [{"url": str, "mime": str}]},
 }
 """Of a part of a message, as far as it is no part of an unknown type."""
-SHAPES = Shapes(TITLE, {"": Maybe({"messages": [{"info": None, "type": str, "parts": [PART]}]})})
+WORDS = """
+command data description error files input output prompt source summary system
+text title todos
+"""
+"""Fields with words that were seen beside those that are read."""
+SHAPES = Shapes(
+    TITLE,
+    {"": Maybe({"messages": [{"info": Maybe({}), "type": str, "parts": [PART]}]})},
+    Seen(
+        WORDS,
+        SEEN,
+        lambda row: string(as_object(row.get("info")), "version"),
+    ),
+)
 
 
 def strange_parts(messages: Iterable[StoredMessage]) -> list[str]:

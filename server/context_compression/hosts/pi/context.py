@@ -9,7 +9,7 @@ from context_compression.hosts.pi.about import TITLE
 from context_compression.transcripts.blocks import call, media, result, text, thinking, unread
 from context_compression.transcripts.history import Request
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.shapes import Each, Known, Shape, Shapes
+from context_compression.transcripts.shapes import Each, Known, Maybe, Seen, Shape, Shapes
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Row
 
@@ -24,6 +24,11 @@ BLOCK: Shape = {"type": str, "thinking": str, "thinkingSignature": str}
 CONTENT: Shape = (str, [BLOCK], BLOCK)
 TOOLS: Shape = [{"name": str}]
 PROMPT: Shape = {"content": CONTENT, "sections": Each(str)}
+WORDS = """
+arguments content data description details diagnostics errorMessage partialJson
+sections summary text title tools
+"""
+"""Fields with words that were seen beside those that are read."""
 SHAPES = Shapes(
     TITLE,
     {
@@ -43,8 +48,11 @@ SHAPES = Shapes(
             "firstKeptEntryId": str,
             "systemMessage": {**PROMPT, "toolsAdded": TOOLS, "toolsRemoved": TOOLS},
         },
+        "custom_message": Maybe({}),
+        "branch_summary": Maybe({}),
         "context_edit": {"targetId": str, "replacement": {"content": CONTENT}},
     },
+    Seen(WORDS),
 )
 """The shapes of what rows hold."""
 

@@ -17,6 +17,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall, objects
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.summary_text import compressed_text
+from context_compression.hosts.pi.about import NAME
 from context_compression.hosts.pi.context import Context
 from context_compression.hosts.pi.export import by_model, entries
 from context_compression.session import Session
@@ -36,7 +37,7 @@ async def answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
 
 
 def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
-    session = session_of(workspace, event)
+    session = session_of(workspace, event, NAME)
     match string(event, "hook_event_name"):
         case "tool_result":
             tool = string(event, "toolName")

@@ -53,7 +53,8 @@ def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     if output is None:
         return {}
     lately = recent_messages(about.transcript)
-    origin = {"host": NAME, "model": lately.model, "used": lately.used}
+    project = string(event, "cwd")
+    origin = {"host": NAME, "model": lately.model, "used": lately.used, "project": project}
     settings, _ = workspace.settings_in(origin, workspace.settings())
     session = Session(
         workspace.store, about.id, settings=settings, model=lately.model, summarizer=None

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.hosts.claude_code.about import TITLE
+from context_compression.hosts.claude_code.about import SEEN, TITLE
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.shapes import Maybe, Shape, Shapes
+from context_compression.transcripts.shapes import Maybe, Seen, Shape, Shapes
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -15,6 +15,11 @@ SYNTHETIC = "<synthetic>"  # the model named in messages that the host wrote its
 MESSAGES = {"user", "assistant", "system", "attachment"}
 CONTENT: Shape = (str, [{"type": str}])
 OF_MESSAGE: Shape = {"message": {"content": CONTENT}}
+WORDS = """
+addedBlocks addedLines citations command content error input planContent
+removedLines source stderr stdout text thinking title toolUseResult userFeedback
+"""
+"""Fields with words that were seen beside those that are read."""
 SHAPES = Shapes(
     TITLE,
     {
@@ -25,6 +30,7 @@ SHAPES = Shapes(
             "rendered": [{"content": CONTENT}],
         },
     },
+    Seen(WORDS, SEEN, lambda row: string(row, "version")),
 )
 """The shapes of what rows hold."""
 
