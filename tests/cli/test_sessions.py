@@ -266,6 +266,51 @@ def test_a_session_that_is_too_large_to_be_read_has_a_title_and_a_size(home: Pat
     assert large["tokens"] > 70_000  # the long result came after that request
 
 
+@pytest.mark.parametrize(
+    ("fixture", "indent"),
+    [
+        ("claude_code/session.jsonl", None), ("codex/session.jsonl", None),
+        ("copilot_cli/ended.jsonl", None), ("gemini_cli/session.jsonl", None),
+        ("gemini_cli/until-2026.json", None), ("gemini_cli/until-2026.json", 2),
+        ("pi/session.jsonl", None),
+    ],
+)  # fmt: skip
+def test_a_file_of_70_mb_of_any_host_is_listed_as_a_small_one_is(
+    fixture: str, indent: int | None, home: Path, run: Run
+):
+    place = {
+        "claude_code": f".claude/projects/-work/{CLAUDE_ID}.jsonl",
+        "codex": f".codex/sessions/2026/11/01/rollout-2026-11-01T10-00-00-{CODEX_ID}.jsonl",
+        "copilot_cli": f".copilot/session-state/{CLAUDE_ID}/events.jsonl",
+        "gemini_cli": f".gemini/tmp/app/chats/session-2026-{Path(fixture).stem}",
+        "pi": ".pi/agent/sessions/--work--/2026_a.jsonl",
+    }[fixture.partition("/")[0]]
+    path = home / (place if Path(place).suffix == ".jsonl" else place + Path(fixture).suffix)
+    path.parent.mkdir(parents=True)
+    rows = (FIXTURES / fixture).read_text(encoding="utf-8").splitlines(keepends=True)
+    large = "y" * 1_000_000
+    if path.suffix == ".json":
+        document = json.loads("".join(rows))
+        path.write_text(json.dumps(document, indent=indent), encoding="utf-8")
+        [small] = listed(run)
+        filler = [{"id": f"f{n}", "type": "info", "content": large} for n in range(70)]
+        document["messages"][1:1] = filler
+        path.write_text(json.dumps(document, indent=indent), encoding="utf-8")
+    else:
+        path.write_text("".join(rows), encoding="utf-8")
+        [small] = listed(run)
+        filler = json.dumps({"type": "filler-of-2031", "data": large}) + "\n"
+        early = len(rows) // 3
+        path.write_text("".join([*rows[:early], *[filler] * 70, *rows[early:]]), encoding="utf-8")
+    assert path.stat().st_size > LONGEST_READ
+
+    [same] = listed(run)
+
+    assert same["title"] == small["title"] != ""
+    assert (same["problem"], same["window"]) == ("", small["window"])
+    assert same["tokens"] and small["tokens"]
+
+
 LARGE = [path for path in recordings() if path.stat().st_size > 200_000]
 
 

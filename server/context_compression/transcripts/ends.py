@@ -4,10 +4,13 @@ A reader that gets only these rows knows the usage of the last request, which co
 context. Its messages are incomplete.
 """
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from os import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +24,8 @@ from context_compression.transcripts.unpacking import CHUNK, check_packed, is_pa
 
 LAST_BYTES = (512 * 1024, 8 * 1024 * 1024, 32 * 1024 * 1024)
 """How many bytes at the end of a file are read; more, if fewer do not tell the usage."""
+MESSAGES = re.compile(r'"messages"\s*:\s*\[\s*')
+MESSAGE = re.compile(r'\{\s*"id"')
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
         first = list(islice(rows, LOOKED_AT))
         written_by = (host for row, _ in first for host in writers.of_rows if host.recognises(row))
         if (host := next(written_by, None)) is None:
-            return None
+            is_large = size > 2 * LAST_BYTES[-1] and not packed
+            return _ends_of_document(stream, path, writers) if is_large else None
         earlier = earlier_rows(host, (row for row, _ in first), path)
         files = [*(earlier.ends if earlier else ()), (path, None)]
         whole = size + sum(map(_bytes, files[:-1]))
@@ -87,6 +93,46 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
             if goes_on:
                 break
     return ends if whole > 2 * LAST_BYTES[-1] else None
+
+
+def _ends_of_document(stream: BinaryIO, path: Path, writers: Writers) -> Ends | None:
+    """The same of a file that is one JSON value, whose messages a reader takes as rows."""
+    stream.seek(0)
+    head = stream.read(LAST_BYTES[0]).decode("utf-8", "replace")
+    if (begin := MESSAGES.search(head)) is None:
+        return None
+    about = row_in(f"{head[: begin.start()].rstrip().rstrip(',')}}}".encode())
+    host = next((host for host in writers.of_rows if host.recognises(about)), None)
+    if host is None:
+        return None
+    ends = None
+    for last in LAST_BYTES:
+        stream.seek(-last, SEEK_END)
+        rows = [
+            about,
+            *_messages(head[begin.end() :]),
+            *_messages(stream.read().decode("utf-8", "replace")),
+        ]
+        reader = host.reader()
+        for row in rows:
+            reader.add(row, At(0, 0))
+        transcript = reader.transcript(path, lambda _: {})
+        ends = Ends(replace(transcript, missing=unknown_generation(host, [about])), [(path, None)])
+        if transcript.usage and transcript.usage[1]:
+            break
+    return ends
+
+
+def _messages(text: str) -> Iterator[Row]:
+    """The messages that are whole in a part of a JSON value; their first key is `id`."""
+    decoder, at = json.JSONDecoder(), 0
+    while found := MESSAGE.search(text, at):
+        at = found.end()
+        with suppress(ValueError, RecursionError):
+            row, end = decoder.raw_decode(text, found.start())
+            if "type" in row:
+                at = end
+                yield row
 
 
 def _bytes(part: tuple[Path, int | None]) -> int:
