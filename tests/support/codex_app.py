@@ -48,6 +48,8 @@ class AppServer:
         )
         self._said: Queue[Message] = Queue()
         self._calls = 0
+        self.shown: list[str] = []
+        """What hooks told the user, in the order in which Codex shows it."""
         self._listening = Thread(target=self._listen, daemon=True)
         self._listening.start()
 
@@ -111,5 +113,7 @@ class AppServer:
                 return message["result"]
 
     def _until_completed(self) -> None:
-        while self._said.get(timeout=PATIENCE).get("method") != "turn/completed":
-            pass
+        while (message := self._said.get(timeout=PATIENCE)).get("method") != "turn/completed":
+            run = message.get("params", {}).get("run", {})
+            if message.get("method") == "hook/completed":
+                self.shown += [str(entry.get("text")) for entry in run.get("entries", ())]

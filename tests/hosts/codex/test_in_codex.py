@@ -210,6 +210,26 @@ def test_forks_and_edited_prompts_are_read_as_the_model_was_sent_them(codex: Cod
     assert {each.id for each in sessions({}, codex.desk.home)} == {thread, fork}
 
 
+def test_codex_shows_the_user_that_not_all_of_a_thread_was_archived(codex: Codex):
+    odd = {"type": "message", "role": ["user"], "content": "Words in a form of a newer Codex."}
+    row = {"timestamp": "2026-11-28T00:00:00.000Z", "type": "response_item", "payload": odd}
+
+    with ScriptedModel(["one", "two"], aside="A SUMMARY") as model, AppServer(codex, model) as app:
+        thread = app.start()
+        app.turn(thread, "ask one")
+        app.compact(thread)
+        before = [*app.shown]
+        [rollout] = codex.rollouts()
+        with rollout.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        app.turn(thread, "ask two")
+        app.compact(thread)
+
+    assert not any("not all of it" in said for said in before)
+    [said] = [said for said in app.shown if "not all of it" in said]
+    assert said.startswith("archived, but not all of it: Codex wrote parts in a form")
+
+
 def read_thread(codex: Codex, thread: str) -> list[str]:
     """A thread as we read it, by its id."""
     [found] = [each for each in sessions({}, codex.desk.home) if each.id == thread]
