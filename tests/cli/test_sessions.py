@@ -189,6 +189,9 @@ def test_subagents_are_counted_and_not_listed(home: Path, run: Run):
     main_file = kept(claude_file(home), "claude_code/session.jsonl", minutes=1)
     beside = main_file.with_suffix("") / "subagents" / "agent-1.jsonl"
     kept(beside, "claude_code/subagent.jsonl", minutes=1)
+    journal = beside.parent / "workflows" / "wf_1" / "journal.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text('{"type": "started", "agentId": "1"}\n', encoding="utf-8")
     path = codex_file(home, SUBAGENT_ID)
     kept(path, "codex/session.jsonl", minutes=2)
     meta, _, rest = path.read_text(encoding="utf-8").partition("\n")

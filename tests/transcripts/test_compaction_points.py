@@ -14,6 +14,7 @@ from context_compression.report.building import report_of
 from context_compression.transcripts.compaction_points import limits_of
 from context_compression.transcripts.limits import of_claude_code
 from context_compression.workspace import Workspace
+from context_compression.workspace.doubts import doubts
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CODEX, GEMINI, PI = ".codex/config.toml", ".gemini/settings.json", ".pi/agent/settings.json"
@@ -134,7 +135,7 @@ def test_no_settings_stop_us(written: str, tmp_path_factory: pytest.TempPathFact
     ("file", "window", "threshold", "compacts_at"),
     [
         ("gemini_cli/session.jsonl", 1_048_576, 524_288, 524_288),
-        ("codex/session.jsonl", 258_400, 242_017, 244_800),  # reserve_tokens is kept free
+        ("codex/session.jsonl", 258_400, 244_800, 244_800),
         ("pi/session.jsonl", 200_000, 160_000, 183_616),  # ours shortens its requests before
         ("opencode/session.json", 200_000, 160_000, 168_000),
         ("copilot_cli/session.jsonl", 200_000, 160_000, 160_000),
@@ -156,6 +157,7 @@ def test_all_who_ask_are_told_the_point_of_the_host(
     for_hooks = session_of(workspace, event, opened.host).settings
     assert (for_hooks.token_budget, for_hooks.threshold_tokens) == (window, threshold)
     assert for_hooks.target_tokens == settings.target_tokens
+    assert not doubts(settings)
 
 
 def test_a_smaller_budget_of_the_user_is_not_the_hosts_window(tmp_path: Path) -> None:

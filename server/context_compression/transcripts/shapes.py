@@ -57,11 +57,6 @@ BLOCKS = ("content", "output")
 ANY_BLOCK: Shape = [Maybe({})]
 
 
-def no_version(_: Mapping[str, Any]) -> str:
-    """For hosts whose rows name no version."""
-    return ""
-
-
 @dataclass(frozen=True)
 class Seen:
     """The fields in which a host was seen to keep words, beside those that the shapes name.
@@ -75,7 +70,7 @@ class Seen:
 
     fields: str
     version: str = ""
-    version_of: Callable[[Mapping[str, Any]], str] = no_version
+    version_of: Callable[[Mapping[str, Any]], str] = lambda _: ""
 
     def is_before(self, version: str) -> bool:
         """Whether a version is newer than the one that was seen."""

@@ -202,5 +202,10 @@ def settings_in(
     if "trigger_threshold" not in given and is_within and limits.compacts_at >= LEAST_THRESHOLD:
         if "target_usage" not in given:  # below the threshold by as much as without the host
             usage = min(usage, share * usage / trigger)
-        settings = settings.changed({"trigger_threshold": share, "target_usage": usage})
+        taken: dict[str, Any] = {"trigger_threshold": share, "target_usage": usage}
+        if "reserve_tokens" not in given:
+            taken["reserve_tokens"] = min(
+                settings.reserve_tokens, settings.token_budget - limits.compacts_at
+            )
+        settings = settings.changed(taken)
     return settings, limits.compacts_at

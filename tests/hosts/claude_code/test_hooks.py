@@ -686,6 +686,29 @@ async def test_what_cannot_be_read_back_is_not_called_archived(
     assert "All that" not in answer["hookSpecificOutput"]["additionalContext"]
 
 
+@pytest.mark.parametrize("agent", ["a1b2", "agent-a1b2"])
+async def test_before_the_compaction_of_a_subagent_its_own_conversation_is_archived(
+    client: Client, workspace: Workspace, agent: str
+) -> None:
+    main = transcript_in(workspace)
+    write_transcript(main, conversation(4, seed=3), session=SESSION)
+    own = main.with_suffix("") / "subagents" / "workflows" / "wf_1" / "agent-a1b2.jsonl"
+    own.parent.mkdir(parents=True)
+    write_transcript(own, conversation(6, seed=9), session=SESSION)
+    lines = own.read_text("utf-8").splitlines()
+    rows = [json.loads(line) | {"isSidechain": True, "agentId": "a1b2"} for line in lines]
+    own.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    event = {"session_id": SESSION, "transcript_path": str(main), "agent_id": agent}
+
+    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+
+    [id] = workspace.store.sessions()
+    session = Session(workspace.store, id)
+    originals = [session.original(ref) for ref in session.state().refs]
+    assert id == f"{SESSION}-agent-a1b2"
+    assert all(message in originals for message in read(own).messages)
+
+
 async def test_all_is_not_said_where_the_transcript_lacks_a_part(
     client: Client, workspace: Workspace
 ) -> None:

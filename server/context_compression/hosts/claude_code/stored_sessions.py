@@ -37,8 +37,8 @@ def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversati
 
 
 def subagents(path: Path) -> list[Path]:
-    """The transcripts of the subagents of a session."""
-    return list(path.with_suffix("").glob("subagents/**/*.jsonl"))
+    """The transcripts of the subagents of a session; a workflow keeps a journal beside them."""
+    return list(path.with_suffix("").glob("subagents/**/agent-*.jsonl"))
 
 
 def subagent(path: Path, agent: str) -> Path:

@@ -163,6 +163,8 @@ def announced(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     path = where(workspace, event).transcript
     if path is None:
         return {}
+    if (agent := string(event, "agent_id")) and (own := subagent(path, agent)).exists():
+        path = own
     missing = _archived(workspace, path)
     # the host adds it to its prompt (seen in 2.1.332)
     return {"systemMessage": instructions(missing)}
