@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from more_secret_forms import ADDRESSES, BEFORE, COMMANDS, GIVEN, MORE_KEYS, VARIABLES
 from secret_forms import BLOCKS, CARRIERS, KEYS, PLACES, PUTTY, found_of
+from still_more_secret_forms import FURTHER_KEYS, KEY_PLACES, PASSWORD_PLACES
 
 from context_compression import compress, count_tokens
 from context_compression.conversation.formats import parse
@@ -21,13 +22,13 @@ from context_compression.testing.messages_api import MessagesAPI
 
 ALL_KEYS = KEYS | MORE_KEYS
 FORMS = {
-    **{f"key of {name}": (key, key) for name, key in ALL_KEYS.items()},
+    **{f"key of {name}": (key, key) for name, key in (ALL_KEYS | FURTHER_KEYS).items()},
     **PLACES,
     **{name: (block, block.split("\n")[4]) for name, block in BLOCKS.items()},
     "PuTTY": (PUTTY, PUTTY.split("\n")[4]),
 }
 """By name: a text, and the secret in it."""
-LEAST = 300
+LEAST = 380
 """Forms of the table that are counted; and all of them are found."""
 HARMLESS = """
 Authorization: Bearer <token>   Authorization: token $TOKEN   curl -u user:$PASS   mysql -p$PASSWORD
@@ -42,6 +43,14 @@ kind: SecretStore   kind: ConfigMap   the password is wrong   the token is expir
 -----BEGIN CERTIFICATE-----   ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7mQd3k   key-value store
 def test_token_is_random2(self): ...   key = "user:1234:profile"   cache_key = f"a1b2:{c3d4}"
 http://a.example:8080/x?key=value&code=200   auth: { user: null }   passing: 12 passed 3 failed
+docker exec -it 3f2a9c1b7d4e sh   git cat-file -p 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b
+docker run -u root -p 127.0.0.1:8080:80/tcp web   ssh -p 2222 admin@a.example   ps -u root -p 1234
+image: node:20-alpine3.18@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+git clone git@github.com:User2/Repo1.git   npm i npm:JSONStream2@1.3.5   admin: 12 of Users3 seen
+2021-11-01T05:30:28Z!eggert@cs.ucla.example   keys/E657FB607BB4F21C90BB6651BC067AF28BC90111.asc
+GIT_COMMIT=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b   REQUEST_ID=req_011CSHoEeqs5C35K2UUqR7Fy
+toolu_01A09q90qw90lq917835lq9   msg_01XFDUDYJgAACzvnptvVoYEL   call_MzFS1aQ2bC3dE4fG5hI6jK7L
+x.html#token-Step1-Of2-Names3   /sessions/2001/1/25/164540/759   the key is FooBar2BazQux3
 """.strip().split("\n")
 
 
@@ -263,3 +272,15 @@ def test_the_value_of_a_variable_with_the_name_of_a_secret_is_found(name: str):
     secret = KEYS["openai"][3:43]
     for line in ("%s=%s", "%s: %s", '"%s": "%s"', "const %s = '%s';"):
         assert secret not in redact(line % (name, secret))
+
+
+@pytest.mark.parametrize("template", KEY_PLACES)
+def test_a_random_key_is_found_in_a_place_without_a_name(template: str):
+    for secret in (KEYS["openai"][3:43], KEYS["groq"][4:44]):
+        assert not found_of(redact(template % secret), secret)
+
+
+@pytest.mark.parametrize("template", PASSWORD_PLACES)
+def test_a_password_behind_the_name_of_a_user_is_found(template: str):
+    for secret in ("Tr0ub4dor-9x", "zK4!brv10JZ"):
+        assert secret not in redact(template % secret)

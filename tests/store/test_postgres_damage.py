@@ -8,7 +8,7 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +28,20 @@ from context_compression.testing import Run, tool_step
 KEYS = Seal([bytes([7]) * 32])
 TABLES = (
     "sessions", "rows", "contents", "archives", "refs", "summaries", "documents", "shelves",
-    "texts", "lexemes", "pending",
+    "texts", "lexemes", "pending", "written",
 )  # fmt: skip
+KEPT = ("rows", "contents", "archives", "refs", "summaries", "documents")
 OF_SEARCH = ("shelves", "texts", "lexemes", "pending")
 """They are made from the others, so their damage may lose a hit, untold."""
 UNTOLD = {
     ("sessions", "created_at"), ("sessions", "other_bytes"), ("sessions", "written"),
     ("sessions", "event_bytes"), ("contents", "uses"), ("contents", "size"), ("contents", "tenant"),
-    ("refs", "is_message"), ("refs", "sha256"), ("refs", "place"),
+    ("sessions", "summaries"), ("refs", "is_message"), ("refs", "sha256"), ("refs", "place"),
 }  # fmt: skip
 """Numbers for people and order, and what only finds others: nothing that was kept is changed."""
 UNKNOWN = {
     ("sessions", "tenant"), ("sessions", "id"), ("summaries", "tenant"), ("summaries", "session"),
-    ("documents", "tenant"), ("documents", "name"),
+    ("documents", "tenant"), ("documents", "name"), ("written", "tenant"),
 }  # fmt: skip
 """What says whose a row is: without it the row is as if it had never been."""
 SMALL = {"max_tool_output": 200, "offload_min_tokens": 50, "offload_preview_tokens": 10}
@@ -263,7 +264,9 @@ def test_fields_that_are_gone_or_of_another_type_are_told(damaged: Damaged, tabl
     assert set(counts) <= {"told"}
 
 
-@pytest.mark.parametrize("table", ("rows", "contents", "archives", "refs"))
+@pytest.mark.parametrize(
+    "table", ("rows", "contents", "archives", "refs", "summaries", "documents")
+)
 def test_a_lost_row_is_told(damaged: Damaged, table: str) -> None:
     counts = Counter[str]()
     number = len(damaged.run("SELECT 1 FROM {table} WHERE tenant = %s", table))
@@ -277,6 +280,29 @@ def test_a_lost_row_is_told(damaged: Damaged, table: str) -> None:
             )
             damaged.check(f"{table} without row {place}", counts)
     assert counts == {"told": number}
+
+
+@pytest.mark.parametrize("tables", (*[[table] for table in KEPT], [*KEPT[-2:]]), ids=str)
+def test_all_rows_lost_at_once_are_told(damaged: Damaged, tables: list[str]) -> None:
+    with ExitStack() as after:
+        for table in tables:
+            after.enter_context(damaged.brought_back(table))
+            damaged.run("DELETE FROM {table} WHERE tenant = %s", table)
+
+        assert damaged.store().verify()
+
+
+def test_what_is_deleted_with_a_session_is_not_lost(postgres_server: Server) -> None:
+    backend = PostgresBackend(postgres_server.url, f"t-{secrets.token_hex(8)}")
+    for id in ("s", "other"):
+        session = Session(Store(backend), id)
+        session.record(*TALK[:2])
+        session.store.add_summary({"session": id, "content": "sum"})
+
+    Session(Store(backend), "s").delete()
+
+    assert not Store(backend).verify()
+    assert [each["session"] for each in Store(backend).summaries()] == ["other"]
 
 
 def test_objects_swapped_cut_missing_or_of_another_kind_are_told(damaged: Damaged) -> None:

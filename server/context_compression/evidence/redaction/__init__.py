@@ -12,6 +12,7 @@ key_forms.py     the forms of keys, by issuer
 private_keys.py  private keys that span several lines
 assigned.py      values after the name of a secret
 passed.py        secrets in headers, addresses and command lines
+placed.py        secrets without a name, in the places where secrets stand
 files.py         secrets in files of particular formats
 coded.py         secrets with escaped characters or colour codes
 """
@@ -24,6 +25,7 @@ from context_compression.evidence.redaction.coded import CODE, DecodedLines
 from context_compression.evidence.redaction.files import in_files
 from context_compression.evidence.redaction.keys import keys
 from context_compression.evidence.redaction.passed import passed
+from context_compression.evidence.redaction.placed import placed
 from context_compression.evidence.redaction.private_keys import private_keys
 from context_compression.evidence.redaction.secret import Secret
 
@@ -31,7 +33,7 @@ MARK = re.compile(r"\[redacted: [a-z0-9 ]{1,40}\]")
 """The mark in place of a secret."""
 MARGIN = 2_000
 """How many characters after a cut are read to recognise a secret at the cut."""
-FINDERS = (private_keys, keys, passed, in_files, assigned)
+FINDERS = (private_keys, keys, passed, in_files, assigned, placed)
 """The finders. If several find the same secret, the first one decides its kind."""
 
 

@@ -1,5 +1,6 @@
 """The forms of keys by issuer: the prefixes and the characters that follow."""
 
+import re
 from typing import NamedTuple
 
 HEX, WORD, ANY = "[0-9a-f]", "[A-Za-z0-9]", "[A-Za-z0-9_-]"
@@ -29,6 +30,8 @@ FORMS = (
         "api key", "sk-proj- sk-svcacct- sk-admin- sk-or-v1- sk-lf- sk-helicone-", f"{ANY}{{20,}}"
     ),
     KeyForm("api key", "sk-", f"{ANY}{{20,}}", sure=False),
+    KeyForm("api key", "sk-", f"[a-z]{{48}}(?!{ANY})"),
+    KeyForm("exoscale key", "EXO", f"{HEX}{{24}}(?!{WORD})"),
     KeyForm("api key", "gsk_ xai- pplx- nvapi- csk- pcsk_ tgp_v1_ llx- jina_", f"{ANY}{{28,}}"),
     KeyForm(
         "api key", "tvly- esecret_ flp_ fw_ fc- bb_live_ composio_", f"{ANY}{{20,}}", sure=False
@@ -45,6 +48,19 @@ FORMS = (
     KeyForm("api key", "ak- as-", f"{WORD}{{22}}(?!{ANY})", sure=False),
     KeyForm("api key", "ak-", f"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}-{ANY}{{16,}}"),
     KeyForm("api key", "ak_", f"{WORD}{{20,}}", sure=False),
+    KeyForm(
+        "api key",
+        "crsr_ dtn_ sgamp_user_ fk- sess- rlc- ste- co- alcht_ eraser_ morph_ tines_ mdn_ ctx7sk- "
+        "scp-live- scp-test- salad_cloud_user_ samsara_api_ essu_ cnvca figoR_ hbp_ tss_ z_ BSA",
+        f"{ANY}{{22,}}",
+        sure=False,
+    ),
+    KeyForm("api key", "app- dataset-", f"{WORD}{{24}}(?!{ANY})", sure=False),
+    KeyForm("api key", "cpk_", rf"{HEX}{{32}}\.{HEX}{{32}}\.{WORD}{{32}}"),
+    KeyForm("api key", "rc_ rootly_ inc_ cu_ hb_ standard_ zpka_", f"[0-9a-f_]{{30,}}(?!{WORD})"),
+    KeyForm("api key", "v1.", f"{ANY}{{120,}}(?!\\.)", sure=False),
+    KeyForm("api key", "tr_prod_ tr_dev_ tr_stg_ tr_preview_ tr_pat_", f"{WORD}{{20,}}"),
+    KeyForm("api key", "sk1_ pk1_", f"{HEX}{{64}}"),
     KeyForm("replicate token", "r8_", f"{WORD}{{30,}}"),
     KeyForm("hugging face token", "hf_ api_org_", f"{WORD}{{30,}}"),
     # clouds
@@ -75,9 +91,16 @@ FORMS = (
     KeyForm("yandex token", "y0_", f"{ANY}{{50,}}", sure=False),
     KeyForm("yandex token", "t1.", rf"{ANY}{{60,}}\.{ANY}{{80,}}"),
     KeyForm("api key", "pscale_tkn_ pscale_oauth_ pscale_pw_ pscale_app_", "[A-Za-z0-9_.=-]{20,}"),
+    KeyForm("aws key", "amzn.mws.", "[0-9a-f-]{36}"),
+    KeyForm("aws key", "amzn1.oa2-cs.v1.", f"{HEX}{{64}}"),
+    KeyForm("tigris key", "tsec_ tid_", f"{ANY}{{32,}}", sure=False),
+    KeyForm("backblaze key", "K00", f"[0-9][A-Za-z0-9+/]{{27}}(?!{WORD})", sure=False),
+    KeyForm("dnsimple token", "dnsimple_u_ dnsimple_a_", f"{WORD}{{24,}}"),
+    KeyForm("fauna key", "fnA fnE", f"{ANY}{{37}}(?!{ANY})", sure=False),
     KeyForm(
         "api key",
-        "sbp_ sb_secret_ sbp_oauth_ napi_ nfp_ nfc_ nfb_ nfo_ nfu_ vcp_ vck_ rnd_ tk-us- tk-eu-",
+        "sbp_ sb_secret_ sbp_oauth_ napi_ nfp_ nfc_ nfb_ nfo_ nfu_ vcp_ vck_ vci_ vca_ vcr_ rnd_"
+        " tk-us- tk-eu- vercel_blob_rw_",
         f"{ANY}{{20,}}",
         sure=False,
     ),
@@ -93,26 +116,29 @@ FORMS = (
     ),
     KeyForm("gitlab token", "GR1348941", f"{ANY}{{20,}}"),
     KeyForm("bitbucket token", "ATBB", f"{WORD}{{24,}}=*", sure=False),
+    KeyForm("bitbucket token", "BBDC-", "[A-Za-z0-9+/@_-]{40,}", sure=False),
     KeyForm("atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=.-]{30,}"),
     KeyForm("gitea token", "gta_", f"{HEX}{{40}}"),
-    KeyForm("snyk token", "snyk_uat. snyk_sat.", rf"{HEX}{{8}}\.{ANY}{{30,}}"),
+    KeyForm("snyk token", "snyk_uat. snyk_sat.", rf"{HEX}{{8}}\.{ANY}{{30,}}(?:\.{ANY}+)?"),
     KeyForm("npm token", "npm_", f"{WORD}{{30,}}"),
     KeyForm("pypi token", "pypi-", f"{ANY}{{40,}}", sure=False),
     KeyForm("rubygems key", "rubygems_", f"{HEX}{{40,}}"),
     KeyForm("package token", "CLOJARS_ cio oy2", f"{WORD}{{32,}}(?!{WORD})", sure=False),
     KeyForm("docker token", "dckr_pat_ dckr_oat_", f"{ANY}{{20,}}"),
-    KeyForm("artifactory token", "AKCp cmVmdGtuO", f"{WORD}{{40,}}"),
+    KeyForm("artifactory token", "AKCp cmVmdGtu", f"{WORD}{{40,}}"),
     KeyForm(
         "ci token",
-        "CCIPAT_ CCIPRJ_ bkua_ bkct_ bkat_ sqp_ squ_ sqa_ sgp_ slk_ dbtc_ dbtu_",
+        "CCIPAT_ CCIPRJ_ bkua_ bkct_ bkat_ bkaj_ sqp_ squ_ sqa_ sgp_ sgu_ slk_ dbtc_ dbtu_",
         f"{ANY}{{24,}}",
     ),
     # services
     KeyForm(
         "stripe key",
         "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_",
-        f"{WORD}{{10,}}(?:[_-]{WORD}{{6,}})*",
+        f"{WORD}{{10,}}{ANY}*",
     ),
+    KeyForm("stripe key", "ek_live_ ek_test_", f"{WORD}{{20,}}"),
+    KeyForm("stripe secret", "pi_ seti_", f"{WORD}{{20,}}_secret_{WORD}{{20,}}"),
     KeyForm("stripe key", "sk_org_live_ sk_org_test_", f"{WORD}{{20,}}"),
     KeyForm("api key", "sk_", f"{HEX}{{40,}}"),
     KeyForm("api key", "sk_ pk_", f"{ANY}{{26,}}", sure=False),
@@ -128,6 +154,25 @@ FORMS = (
     ),
     KeyForm("access token", "AQ sl. sl.u.", f"(?<!{WORD}[+/]AQ){ANY}{{90,}}", sure=False),
     KeyForm("salesforce token", "00D", rf"{WORD}{{12,15}}![A-Za-z0-9._]{{60,}}"),
+    KeyForm("salesforce token", "5Aep861", "[A-Za-z0-9._]{60,}"),
+    KeyForm("linkedin secret", "WPL_AP1.", rf"{WORD}{{8,}}\.{WORD}{{8,}}={{0,2}}"),
+    KeyForm("zoho token", "1000.", rf"{HEX}{{32}}\.{HEX}{{32}}"),
+    KeyForm("adobe secret", "p8e-", f"{ANY}{{30,}}", sure=False),
+    KeyForm("bitly key", "R_", f"{HEX}{{32}}(?!{WORD})"),
+    KeyForm("ubidots token", "BBFF- BBUS-", f"{WORD}{{30,}}"),
+    KeyForm("42 secret", "s-s4t2ud- s-s4t2af-", f"{HEX}{{64}}"),
+    KeyForm(
+        "api key", "api_live. api_live_us. api_live_ca. api_sandbox.", rf"{ANY}{{8,}}\.{ANY}{{30,}}"
+    ),
+    KeyForm(
+        "api key",
+        "persona_production_ persona_sandbox_ dvc_server_",
+        "[0-9A-Za-z_-]{24,}",
+        sure=False,
+    ),
+    KeyForm("payment key", "ramp_sec_ ramp_tok_ mercury_production_", f"{WORD}{{40,}}"),
+    KeyForm("twitch token", "oauth:", f"[a-z0-9]{{30}}(?!{WORD})", sure=False),
+    KeyForm("incident key", "fhb-", f"{HEX}{{32,}}"),
     KeyForm("trello token", "ATTA", f"{HEX}{{64}}"),
     KeyForm("intercom token", "dG9rOm", f"{WORD}{{40,}}={{0,2}}"),
     KeyForm("pagerduty key", "u+", f"{ANY}{{18}}(?!{ANY})", sure=False),
@@ -175,23 +220,24 @@ FORMS = (
     KeyForm("databricks token", "dapi dkea dose", f"{HEX}{{32}}(?:-\\d)?(?!{WORD})"),
     KeyForm("vault token", "hvs. hvb. hvr.", f"{ANY}{{20,}}"),
     KeyForm("vault token", "s.", f"{WORD}{{24}}(?!{WORD})(?!\\.)", sure=False),
-    KeyForm("infisical token", "st.", rf"{HEX}{{8,}}\.{HEX}{{16,}}\.{HEX}{{16,}}(?:\.{HEX}+)?"),
+    KeyForm("infisical token", "st.", rf"[0-9a-f-]{{8,}}\.{HEX}{{16,}}\.{HEX}{{16,}}(?:\.{HEX}+)?"),
     KeyForm("database key", "CCDB1_ cflt", "[A-Za-z0-9_+/]{40,}", sure=False),
     KeyForm("nats seed", "SUA SUO SUU SUC SUX SUN", f"[A-Z2-7]{{55}}(?!{WORD})", sure=False),
     KeyForm("datadog key", "ddapp_", f"{WORD}{{30,}}"),
     KeyForm("datadog key", "pub", f"{HEX}{{32}}(?!{WORD})"),
-    KeyForm("new relic key", "NRAK- NRII- NRSP- NRRA- NRIQ-", f"{ANY}{{20,}}"),
+    KeyForm("new relic key", "NRAK- NRII- NRSP- NRRA- NRIQ- NRJS-", f"{ANY}{{19,}}"),
     KeyForm("grafana token", "glc_ glsa_", "[A-Za-z0-9_+/=-]{30,}"),
     KeyForm("grafana key", "eyJrIjoi", f"{WORD}{{40,}}={{0,2}}"),
     KeyForm("sentry token", "sntrys_ sntryu_ sntrya_ sntryi_", "[A-Za-z0-9_+/=-]{30,}"),
     KeyForm("linear key", "lin_api_ lin_oauth_", f"{WORD}{{30,}}"),
     KeyForm("notion token", "secret_", f"{WORD}{{40,}}(?!{WORD})", sure=False),
     KeyForm("api key", "secret_ secret- ser.", r"[A-Za-z0-9_.-]{20,}", sure=False),
-    KeyForm("harness token", "pat.", rf"{ANY}{{20,}}\.{WORD}{{20,}}\.{WORD}{{16,}}"),
+    KeyForm("harness token", "pat. sat.", rf"{ANY}{{20,}}\.{WORD}{{20,}}\.{WORD}{{16,}}"),
     KeyForm("notion token", "ntn_", f"{WORD}{{30,}}"),
     KeyForm("figma token", "figd_ figu_ figo_", f"{ANY}{{30,}}"),
     KeyForm("postman key", "PMAK- PMAT-", f"{ANY}{{24,}}"),
     KeyForm("pulumi token", "pul-", f"{HEX}{{40}}"),
+    KeyForm("airtable token", "oaa", rf"{WORD}{{14}}\.v1\.{HEX}{{40,}}"),
     KeyForm("airtable token", "pat", rf"{WORD}{{14}}\.{HEX}{{40,}}"),
     KeyForm("hubspot token", "pat-na1- pat-eu1- pat-na2-", "[0-9a-fA-F-]{30,}"),
     KeyForm("1password token", "ops_eyJ", "[A-Za-z0-9_+/=-]{40,}"),
@@ -223,6 +269,8 @@ FORMS = (
     # keys
     KeyForm("age key", "AGE-SECRET-KEY-1 AGE-PLUGIN-", "[A-Z0-9-]{40,}"),
     KeyForm("jwt", "eyJ", r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    KeyForm("teamcity token", "eyJ0eXAiOiAiVENWMiJ9.", rf"{ANY}{{30,}}\.{ANY}{{30,}}"),
+    KeyForm("elastic token", "AAEAAWVsYXN0aWMv", "[A-Za-z0-9+/_-]{30,}={0,2}"),
     KeyForm("jwt", "eyJ", r"[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){4}"),
     KeyForm("wallet key", "xprv yprv zprv tprv", f"{WORD}{{100,}}"),
     KeyForm(
@@ -238,6 +286,13 @@ INSIDE = (
     ("terraform token", ".atlasv1.", 14, rf"{WORD}{{14}}\.atlasv1\.{ANY}{{50,}}"),
     ("azure key", "+ASt", 76, r"[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
     ("azure key", "ACDb", 76, r"[A-Za-z0-9+/]{76}ACDb[A-Za-z0-9+/]{6}=="),
+    ("azure key", "+ABa", 76, r"[A-Za-z0-9+/]{76}\+ABa[A-Za-z0-9+/]{6}=="),
+    ("azure key", "APIM", 44, rf"{ANY}{{44}}APIM{ANY}{{6}}=="),
+    ("azure key", "+ACR", 42, rf"[A-Za-z0-9+/]{{42}}\+ACR[A-Za-z0-9+/]{{6}}(?!{WORD})"),
+    *(
+        ("azure key", part, 33, rf"[A-Za-z0-9+/]{{33}}{re.escape(part)}[A-Za-z0-9+/]{{5}}=")
+        for part in ("AIoT", "AZEG", "+AEh", "+ASb", "+ARm", "AzCa")
+    ),
     ("azure key", "AzFu", 44, rf"{ANY}{{44}}AzFu{ANY}{{6}}=="),
     ("azure key", "AzSe", 42, rf"{WORD}{{42}}AzSe{WORD}{{6}}(?!{WORD})"),
     ("azure token", "AZDO", 76, rf"{WORD}{{76}}AZDO{WORD}{{4}}(?!{WORD})"),
@@ -253,12 +308,18 @@ INSIDE = (
 """Keys with a fixed part in the middle: kind, part, characters before it, regular expression."""
 ALONE = (
     ("discord_token", rf"[MNO]{ANY}{{23,27}}\.{ANY}{{6}}\.{ANY}{{27,}}"),
-    ("telegram_token", rf"(?:bot)?[0-9]{{8,10}}:AA{ANY}{{30,}}"),
+    ("telegram_token", rf"(?:bot)?[0-9]{{8,10}}:A[A-H]{ANY}{{30,}}"),
+    ("convex_key", rf"(?:prod|dev|preview):[a-z0-9-]{{3,50}}\|{WORD}{{40,}}={{0,2}}"),
+    ("uptimerobot_key", rf"[um][0-9]{{6,9}}-{HEX}{{24}}(?!{WORD})"),
+    ("facebook_token", rf"[0-9]{{13,17}}\|{ANY}{{27}}(?!{ANY})"),
+    ("mailgun_key", rf"{HEX}{{32}}-{HEX}{{8}}-{HEX}{{8}}(?!{WORD}|-)"),
+    ("deepl_key", rf"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}:fx(?!{WORD})"),
+    ("zhipu_key", rf"{HEX}{{32}}\.{WORD}{{16}}(?!{WORD})"),
     ("mailchimp_key", rf"{HEX}{{32}}-us[0-9]{{1,2}}(?!{WORD})"),
     ("fal_key", rf"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}:{HEX}{{32}}(?!{WORD})"),
     ("ably_key", rf"{ANY}{{6}}\.{ANY}{{6}}:{ANY}{{43}}(?!{ANY})"),
-    ("ngrok_token", rf"2{WORD}{{26}}_{WORD}{{21}}(?!{WORD})"),
-    ("new_relic_key", rf"{HEX}{{36}}NRAL(?!{WORD})"),
+    ("ngrok_token", rf"(?:2|cr_){WORD}{{26,27}}_{WORD}{{20,21}}(?!{WORD})"),
+    ("new_relic_key", rf"(?:{HEX}{{36}}|(?:eu|us)[0-9]{{2}}xx{HEX}{{30}})NRAL(?!{WORD})"),
     ("asana_token", rf"(?:[0-9](?:/[0-9]{{15,20}}){{1,2}}:|0/){HEX}{{32}}(?!{WORD})"),
 )
 """Keys without a fixed prefix: the kind as the name of a group, and a regular expression."""

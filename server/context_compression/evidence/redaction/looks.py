@@ -5,6 +5,8 @@ import re
 RUN = re.compile(r"[A-Za-z0-9]{8,}")
 WORD = re.compile(r"[A-Z]?[a-z]*\d*")
 DIGITS = re.compile(r"\d+")
+SEPARATORS = re.compile(r"[_-]+")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 HEXADECIMAL = re.compile(r"[0-9a-f]+")
 BASE64 = re.compile(r"[A-Za-z0-9+/]{40}")
 NO_SECRET = re.compile(r"[/.~$]|https?:|[a-z_]+\.[A-Za-z_]")
@@ -55,9 +57,19 @@ def is_random(value: str) -> bool:
     """
     if NO_SECRET.match(value) or len(value) < 12 or len(set(value)) < 6 or is_placeholder(value):
         return False
+    if UUID.fullmatch(value):
+        return True
     if BASE64.match(value) and any(map(str.isdigit, value)) and not value.islower():
         return True
-    return any(len(DIGITS.findall(run)) >= 2 and not run.isdigit() for run in RUN.findall(value))
+    if any(len(DIGITS.findall(run)) >= 2 and not run.isdigit() for run in RUN.findall(value)):
+        return True
+    letters = SEPARATORS.sub("", value)
+    return (
+        len(letters) >= 16
+        and letters.isalnum()
+        and not letters.isdigit()
+        and is_mixed(letters, hexed=False)
+    )
 
 
 def is_password(value: str, *, sure: bool) -> bool:

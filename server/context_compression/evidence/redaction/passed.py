@@ -43,13 +43,13 @@ OF_DRIVER = re.compile(
 """The password in a driver's source: `user:password@tcp(…`, `user/password@host:1521/`."""
 IN_QUERY = re.compile(
     r"""[?&;](?:(?:[Ss]ig|[Ss]ignature|[Xx]-(?:[Aa]mz|[Gg]oog)-[Ss]ignature|key|code|auth|jwt|sid"""
-    r"""|session|sessionid|hapikey|subscription-key|hash)=(?P<value>[A-Za-z0-9+/_.~%=-]{16,}+)"""
+    r"""|session|sessionid|appid|APPID|hapikey|subscription-key|hash)=(?P<value>[A-Za-z0-9+/_.~%=-]{16,}+)"""
     r"""|(?:[Pp]assword|PASSWORD|[Pp]wd|PWD)\s?=\s?(?P<password>[^;&"'<>\s{}$\\]{4,200}+))"""
 )
 """A value in a query, which must look random, or a password in a query or connection string."""
 
 VALUE = r"""(?:\\{0,31}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
-PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{0,80}:(?P<value>[^\s"'`\\$]{3,200}+)"""
+PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{0,80}:(?:\\{0,31}["'])?(?P<value>[^\s"'`\\$]{3,200}+)"""
 REST = r"(?:[^\n;|]|\\\n){0,300}?\s"
 """The text between a command and its option."""
 OPTION = re.compile(
@@ -80,7 +80,7 @@ COMMANDS = (
     ("useradd", rf"(?<!\w)useradd\b{REST}-p[ ]?{VALUE}"),
     ("snowsql", rf"(?<!\w)snowsql\b{REST}-p[ ]?{VALUE}"),
     ("cqlsh", rf"(?<!\w)cqlsh\b{REST}-p[ ]?{VALUE}"),
-    ("rar ", rf"(?<!\w)(?:un)?rar[ ]{REST}-h?p{VALUE}"),
+    ("rar ", rf"(?:(?<!\w)|(?<=un))rar[ ]{REST}-h?p{VALUE}"),
     ("security ", rf"(?<!\w)security[ ][a-z-]{{3,40}}\b{REST}-[pwP][ ]?{VALUE}"),
     ("certutil", rf"(?<!\w)certutil\b{REST}-p[ ]?{VALUE}"),
     ("signtool", rf"(?<!\w)signtool\b{REST}/p[ ]{VALUE}"),
@@ -97,7 +97,7 @@ GIVEN = r"""\\{0,31}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,31}["']"""
 PIPED = r"""\\{0,31}["']?[ ]?\|"""
 TAKES = (
     r"[^\n|]{0,200}(?:\blogin\b|--with-token|-stdin\b|\bkinit\b|\bpasswd\b|--passphrase-fd"
-    r"|\bcryptsetup\b|\bsudo[ ]-S)"
+    r"|\bsecret[ ]put\b|\bcryptsetup\b|\bsudo[ ]-S)"
 )
 """The end of a command that reads a secret from its input."""
 HERE = r"""[^\n;|<]{0,200}<<<[ ]?(?:\\{0,31}["'])?(?:[\w.-]{1,60}:)?"""
@@ -111,7 +111,10 @@ STATEMENTS = (
     ("echo ", rf"(?<!\w)echo[ ]{PAIR}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
     ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
     ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
-    *((it, rf"{it}\b{HERE}{VALUE}") for it in ("login", "passwd", "kinit", "stdin", "-token")),
+    *(
+        (it, rf"{it}\b{HERE}{VALUE}")
+        for it in ("login", "passwd", "kinit", "stdin", "-token", "secret put", "sudo -S")
+    ),
     ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}{TAKES}"),
     ("printf ", rf"(?<!\w)printf[ ](?:[\"']?%s(?:\\n)?[\"']?[ ])?{VALUE}{PIPED}{TAKES}"),
     ("rclone ", rf"(?<!\w)rclone[ ]obscure[ ]{VALUE}"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, LiteralString
+from typing import Any
 
 from context_compression.store import files
 from context_compression.store.backend import (
@@ -192,8 +192,15 @@ class PostgresBackend:
     def add_summary(self, summary: Mapping[str, Any]) -> None:
         """See `Backend.add_summary`."""
         body = self._coding.kept(files.to_json(dict(summary)), "summaries")
-        query = "INSERT INTO summaries (tenant, session, body) VALUES (%s, %s, %s)"
-        self._execute(query, [self.tenant, summary.get("session"), body])
+        about = [self.tenant, summary.get("session")]
+        add = "INSERT INTO summaries (tenant, session, body) VALUES (%s, %s, %s)"
+        count = "UPDATE sessions SET summaries = summaries + 1 WHERE tenant = %s AND id = %s"
+
+        def work(connection: Connection) -> None:
+            connection.execute(add, [*about, body])
+            connection.execute(count, about)
+
+        self._sealed.write(work)
 
     def summaries(self, session: str | None = None) -> Iterator[dict[str, Any]]:
         """Some at a time, as they are asked for; see `Backend.summaries`."""
@@ -268,8 +275,14 @@ class PostgresBackend:
             "INSERT INTO documents (tenant, name, body) VALUES (%s, %s, %s) "
             "ON CONFLICT (tenant, name) DO UPDATE SET body = excluded.body"
         )
+        name_it = "INSERT INTO written VALUES (%s, %s) ON CONFLICT DO NOTHING"
         body = self._coding.kept(files.to_json(dict(document)), f"documents/{name}")
-        self._execute(query, [self.tenant, name, body])
+
+        def work(connection: Connection) -> None:
+            connection.execute(query, [self.tenant, name, body])
+            connection.execute(name_it, [self.tenant, name])
+
+        self._sealed.write(work)
 
     def place_of_document(self, name: str) -> str:
         """`the document "config" in postgresql://…`."""
@@ -329,10 +342,6 @@ class PostgresBackend:
         yield from self._rows.bodies(session)
         for digest, body in self._ask(_CONTENTS, parameters):
             yield self._contents.body(digest, body)
-
-    def _execute(self, query: LiteralString, values: Sequence[Any]) -> None:
-        """Run one statement that writes."""
-        self._sealed.write(lambda connection: connection.execute(query, values))
 
     def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self.database.read(self.tenant, query, parameters)

@@ -30,6 +30,15 @@ SELECT 'summaries', body FROM summaries WHERE tenant = %(tenant)s
 UNION ALL SELECT 'documents/' || name, body FROM documents
 WHERE tenant = %(tenant)s AND name <> %(mark)s
 """
+_LOST_SUMMARIES = """
+SELECT s.id, s.summaries, count(x.no) FROM sessions s
+LEFT JOIN summaries x ON x.tenant = s.tenant AND x.session = s.id WHERE s.tenant = %s
+GROUP BY s.no, s.id, s.summaries HAVING count(x.no) < s.summaries
+"""
+_LOST_DOCUMENTS = """
+SELECT w.document FROM written w WHERE w.tenant = %s AND NOT EXISTS
+(SELECT 1 FROM documents d WHERE d.tenant = w.tenant AND d.name = w.document)
+"""
 _OWNERLESS = """
 SELECT count(*) FROM rows r WHERE r.tenant = %s
 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.no = r.session AND s.tenant = r.tenant)
@@ -64,7 +73,17 @@ def damage_beside_sessions(database: Database, tenant: str, coding: Coding) -> I
         [[number]] = database.read(tenant, _OWNERLESS, [tenant])
         if number:
             yield f"{how_many(number, 'row')} of sessions that are missing"
+    with collecting(problems):
+        yield from _lost(database, tenant)
     yield from problems
+
+
+def _lost(database: Database, tenant: str) -> Iterator[str]:
+    """A sentence for each session of which summaries are gone, and for each document that is."""
+    for session, number, there in database.read(tenant, _LOST_SUMMARIES, [tenant]):
+        yield f"{session}: of {how_many(number, 'summary')}, {there} are there"
+    for [name] in database.read(tenant, _LOST_DOCUMENTS, [tenant]):
+        yield f"documents/{name} is missing"
 
 
 def damage_of_session(

@@ -9,7 +9,7 @@ from context_compression.errors import StoreDamaged, StoreTooNew, StoreUnwritabl
 
 NAME = "context_compression"
 """The schema that holds the tables."""
-MIGRATIONS = ("001_store.sql",)
+MIGRATIONS = ("001_store.sql", "002_counts.sql")
 """The files, the oldest first. A file that was released never changes."""
 VERSION = len(MIGRATIONS)
 ENCODING = "UTF8"
