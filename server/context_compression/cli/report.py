@@ -29,7 +29,7 @@ from context_compression.errors import (
 from context_compression.hosts import Readings
 from context_compression.progress import COMPARING, COUNTING, READING
 from context_compression.store.files import replace_file
-from context_compression.transcripts.opening import opened_once
+from context_compression.transcripts.access import opened_once
 from context_compression.workspace import Opened
 
 if TYPE_CHECKING:

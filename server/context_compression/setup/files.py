@@ -17,6 +17,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from context_compression.errors import SetupError, StoreError
+from context_compression.opening import NoFile, opened
 from context_compression.store import files
 from context_compression.store.root_folder import make_folder, remove_unused
 
@@ -170,12 +171,13 @@ def read(path: Path) -> bytes | None:
     """
     with _explained(path):
         try:
-            if not stat.S_ISREG(path.stat().st_mode):
-                raise SetupError(
-                    f"{path} is not a regular file. It stays as it is; move it away, and run this "
-                    "again."
-                )
-            return path.read_bytes()
+            with opened(path) as file:
+                return file.read()
+        except NoFile as error:
+            raise SetupError(
+                f"{path} is not a regular file. It stays as it is; move it away, and run this "
+                "again."
+            ) from error
         except FileNotFoundError:
             return None
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from context_compression.opening import opened
+
 
 @dataclass(frozen=True)
 class NumberedSession:
@@ -61,13 +63,12 @@ def _own_bytes(path: Path) -> bytes:
     Raises:
         OSError: there is no such file.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with open(descriptor, "rb") as file:
-        about = os.fstat(descriptor)
+    with opened(path) as file:
+        about = os.fstat(file.fileno())
         of_others = os.name != "nt" and (
             about.st_uid != os.geteuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
         )
-        if of_others or not stat.S_ISREG(about.st_mode):
+        if of_others:
             raise OSError(f"{path} is no file of this user alone")
         return file.read(LARGEST)
 

@@ -15,6 +15,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from context_compression.opening import opened
 from context_compression.shell.completing import BY_PARAMETER, Complete
 
 Description = Mapping[str, Any]
@@ -28,7 +29,8 @@ def command_to_complete(whole: Callable[[], click.Command]) -> click.Command:
         whole: imports the whole command.
     """
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-        saved = json.loads(_file().read_bytes())
+        with opened(_file()) as file:
+            saved = json.loads(file.read())
         if saved["made_of"] == _made_of():
             return from_description(saved["command"])
     command = whole()

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import stat
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -11,6 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
+from context_compression import opening
 from context_compression.errors import (
     StoreDamaged,
     StoreError,
@@ -18,6 +18,7 @@ from context_compression.errors import (
     StoreTooNew,
     StoreUnwritable,
 )
+from context_compression.opening import NoFile
 
 FORMAT = 1
 """The format version written into the JSON files of a store."""
@@ -217,10 +218,10 @@ def opened(path: Path) -> BufferedReader:
         StoreDamaged: the path is a link, a folder or a device.
         FileNotFoundError: the path does not exist.
     """
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
-    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags)
+        file = opening.opened(path, follows=False)
+    except NoFile as error:
+        raise damaged(path, "is not a regular file") from error
     except OSError as error:
         if error.errno == errno.ENOENT or not os.path.lexists(path):
             raise
@@ -229,13 +230,10 @@ def opened(path: Path) -> BufferedReader:
         if not path.is_file():
             raise damaged(path, "is not a regular file") from error
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise damaged(path, "is not a regular file")
-    if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
-        os.close(descriptor)
+    if not opening.NO_LINK and path.is_symlink():
+        file.close()
         raise damaged(path, "is a link, and links are not followed here")
-    return os.fdopen(descriptor, "rb")
+    return file
 
 
 def no_link(folder: Path) -> Path:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from context_compression.errors import StoreError
+from context_compression.opening import opened
 
 NAME = ".compression"
 """The name of the store folder."""
@@ -188,10 +189,8 @@ def main_worktree(root: Path) -> Path | None:
 def pointer(file: Path, prefix: str = "") -> Path | None:
     """The path in one of git's files, relative to the file's folder; `None` if there is none."""
     try:
-        if not file.is_file():
-            return None
-        with open(file, "rb") as opened:
-            text = os.fsdecode(opened.read(LONGEST_POINTER)).rstrip("\r\n")
+        with opened(file) as pointed:
+            text = os.fsdecode(pointed.read(LONGEST_POINTER)).rstrip("\r\n")
     except OSError:
         return None
     named = text.removeprefix(prefix)

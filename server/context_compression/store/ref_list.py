@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from context_compression import opening
 from context_compression.store.root_folder import LOCKS
 
 NAME = "refs"
@@ -43,12 +44,12 @@ class RefList:
     def read(self) -> Mark:
         """Read what was added since the last call, and return where the list ends now."""
         try:
-            file = os.open(self._path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            opened = opening.opened(self._path, follows=False)
         except OSError:
             self._begin(0)
             return 0, 0
-        with open(file, "rb", buffering=0) as opened:
-            status = os.fstat(file)
+        with opened:
+            status = os.fstat(opened.fileno())
             if status.st_ino != self._file or status.st_size < len(self._data):
                 self._begin(status.st_ino)
             opened.seek(len(self._data))

@@ -16,6 +16,7 @@ from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import NotOurs, StoreError
+from context_compression.opening import opened
 from context_compression.store import files, root_folder
 from context_compression.store.location import NAME, pointer
 
@@ -179,9 +180,7 @@ def is_in_git(folder: Path) -> bool:
     repository = pointer(git, "gitdir: ") or git
     name = os.fsencode(folder.resolve().relative_to(git.parent).as_posix()) + b"/"
     with suppress(OSError):
-        if not (repository / "index").is_file():
-            return False
-        with open(repository / "index", "rb") as file:
+        with opened(repository / "index") as file:
             index = file.read(LONGEST_GIT_INDEX)
         if index[:8] not in PLAIN_GIT_INDEX or any(repository.glob("sharedindex.*")):
             return True  # names are incomplete: assume tracked

@@ -1,11 +1,14 @@
 """The files that may be read. The user decides outside the conversation; no tool can change it."""
 
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
+from os import fstat
 from pathlib import Path
 
-from context_compression.errors import ConversationNotFound, PathNotAllowed
-from context_compression.transcripts.opening import CheckedPath
+from context_compression.errors import ConversationNotFound, PathNotAllowed, TranscriptError
+from context_compression.opening import CheckedPath, NoFile, opened
 
 HOW_TO_ALLOW = (
     "The user can allow more, with the environment variable CONTEXT_COMPRESSION_ALLOWED_PATHS or "
@@ -13,6 +16,25 @@ HOW_TO_ALLOW = (
 )
 
 NO_FILES = "This server reads no files: it runs on another machine than your agent"
+
+
+@contextmanager
+def opened_once(path: Path) -> Generator[tuple[BufferedReader, int]]:
+    """The bytes of a file that a caller names, and their number; see `opened`.
+
+    Raises:
+        OSError: a part of the path is missing, may not be read, or became a link.
+        TranscriptError: it is a folder, a device or a pipe.
+    """
+    try:
+        file = opened(path)
+    except NoFile as error:
+        only = (
+            "Pass the path of one file in it" if error.is_folder else "Only ordinary files are read"
+        )
+        raise TranscriptError(f"{error}. {only}.") from error
+    with file:
+        yield file, fstat(file.fileno()).st_size
 
 
 @dataclass(frozen=True)

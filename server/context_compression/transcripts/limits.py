@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, NamedTuple, cast
+
+from context_compression.opening import opened
 
 FOR_SUMMARY, KEPT_FREE = 20_000, 13_000
 """Tokens of the window that Claude Code keeps free: it compacts at 167,000 of 200,000."""
@@ -195,21 +196,6 @@ def largest_use(path: Path, model: str | None, window: int, longest: int | None 
             before = _object(compacted).get("preTokens")
             told = max(told, before if isinstance(before, int) else 0)
     return max(largest.of(model), told if told > SURELY_SENT * window else 0)
-
-
-def opened(path: Path) -> BufferedReader:
-    """An ordinary file, opened once and judged by its descriptor: a pipe might never end.
-
-    Raises:
-        OSError: it cannot be opened.
-        ValueError: it is a folder, a device or a pipe.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags)
-    if not S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ValueError(f"{path} is no ordinary file")
-    return os.fdopen(descriptor, "rb")
 
 
 def tokens_of(usage: Mapping[str, Any]) -> int:

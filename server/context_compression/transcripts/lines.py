@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
 from context_compression.progress import READING, advance, is_reported
-from context_compression.transcripts.opening import opened_once
+from context_compression.transcripts.access import opened_once
 from context_compression.transcripts.unpacking import damages, unpacked
 
 LOOKED_INTO = 4096  # bytes at the start of a file that show whether it is binary

@@ -11,8 +11,7 @@ keys.py          keys that are recognised by their form
 key_forms.py     the forms of keys, by issuer
 private_keys.py  private keys that span several lines
 assigned.py      values after the name of a secret
-passed.py        secrets in headers, addresses and command lines
-placed.py        secrets without a name, in the places where secrets stand
+passed.py        secrets in headers, addresses and command lines, also without a name
 files.py         secrets in files of particular formats
 coded.py         secrets with escaped characters or colour codes
 """
@@ -24,8 +23,7 @@ from context_compression.evidence.redaction.assigned import assigned
 from context_compression.evidence.redaction.coded import CODE, DecodedLines
 from context_compression.evidence.redaction.files import in_files
 from context_compression.evidence.redaction.keys import keys
-from context_compression.evidence.redaction.passed import passed
-from context_compression.evidence.redaction.placed import placed
+from context_compression.evidence.redaction.passed import passed, placed
 from context_compression.evidence.redaction.private_keys import private_keys
 from context_compression.evidence.redaction.secret import Secret
 

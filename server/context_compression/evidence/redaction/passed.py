@@ -1,13 +1,20 @@
-"""Secrets in headers of requests, in addresses and on command lines."""
+"""Secrets in headers of requests, in addresses and on command lines, also where no name tells them.
+
+Such a place alone proves nothing, so the value must be of a kind that no name, id or hash is:
+letters of both cases and digits that alternate, or a password after a user's name.
+"""
 
 import re
 from collections.abc import Iterator
 
 from context_compression.evidence.redaction.assigned import is_pair
 from context_compression.evidence.redaction.looks import (
+    DIGITS,
     WORD,
     could_be_password,
     is_key,
+    is_mixed,
+    is_password,
     is_placeholder,
     is_random,
     is_strong,
@@ -216,3 +223,138 @@ def _authorized(text: str, match: re.Match[str]) -> Iterator[Secret]:
             yield Secret(*part.span(1), "secret")
     elif scheme != "bearer" and is_key(value) and not is_placeholder(value):
         yield Secret(*match.span("value"), "secret")
+
+
+QUOTE = r"(?:\\{0,31}[\"'`])?"
+GIVEN_KEY = (
+    rf"{QUOTE}(?P<value>[A-Za-z0-9_][A-Za-z0-9_+/.~-]{{17,400}}+={{0,2}})(?![\w/:.@%$({{[<-])"
+)
+GIVEN_PASSWORD = rf"{QUOTE}(?P<value>[^\s\"'`\\;|<>:/]{{6,100}}+)(?=[\s\"'`\\;|,)]|\Z)"
+SAYS = r"(?:[ \t]|[ \t]?:[ ]?|[ ]is:?[ ])"
+SIGNS = re.compile(r"[^A-Za-z0-9]+")
+
+KEY_PLACES = (
+    ("-", rf"(?<=[\s\"'])--?(?:t|k|a|p|r|tok|with)(?:[ ]|=){GIVEN_KEY}"),
+    ("-H", rf"(?<=[\s\"'])-H[ ]?{QUOTE}[\w-]{{1,60}}:[ ]?(?:[\w-]{{1,30}}[ ])?{GIVEN_KEY}"),
+    ("login ", rf"(?<![\w-])login[ ](?:[\w@.-]{{1,40}}[ ])?{GIVEN_KEY}"),
+    ("auth", rf"(?<![\w-])auth(?:token|[ ]token)?[ ]{GIVEN_KEY}"),
+    ("unseal ", rf"(?<=\s)unseal[ ]{GIVEN_KEY}"),
+    ("service install", rf"(?<=\s)service[ ]install[ ]{GIVEN_KEY}"),
+    ("pypi-token.", rf"pypi-token\.[\w-]{{1,40}}[ ]{GIVEN_KEY}"),
+    ("authorize-account", rf"authorize-account[ ]\S{{1,60}}[ ]{GIVEN_KEY}"),
+    (
+        "mc ",
+        rf"(?<!\w)mc[ ]config[ ]host[ ]add[ ]\S{{1,60}}[ ]\S{{1,200}}[ ]\S{{1,80}}[ ]{GIVEN_KEY}",
+    ),
+    ("_key ", rf"(?<=\w)_key[ ]{GIVEN_KEY}"),
+    *(
+        (name, rf"{name}{QUOTE}{SAYS}{GIVEN_KEY}")
+        for name in ("secret", "Secret", "token", "Token", "TOKEN", "SECRET")
+    ),
+    *((name, rf"{name}{QUOTE}{SAYS}(?P<long>){GIVEN_KEY}") for name in ("key", "Key", "KEY")),
+    ("-D", rf"(?<=[\s\"'])-D[\w.-]{{1,60}}={GIVEN_KEY}"),
+    *(
+        (path, rf"{path}(?:[/-]password)?/{GIVEN_KEY}")
+        for path in ("reset", "confirm", "verify", "invite", "magic", "unsubscribe")
+    ),
+)
+"""Places of keys: a part that each holds, and a pattern whose group `value` is the key."""
+PASSWORD_PLACES = (
+    ("-u ", rf"(?<=\s)-u[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
+    ("-U ", rf"(?<=\s)-U[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
+    ("-l ", rf"(?<=\s)-l[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
+    ("-user", rf"(?<=\s-)-user(?:name)?[ =]{QUOTE}[\w.@-]{{1,60}}:{GIVEN_PASSWORD}"),
+    ("_user ", rf"(?<=add)_user[ ][\w.@-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
+    ("_password ", rf"(?<=change)_password[ ][\w.@-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
+    ("login ", rf"(?<![\w-])login[ ][\w.-]{{1,60}}@[\w.-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
+    ("net use ", rf"(?<!\w)net[ ]use[ ](?:\w:[ ])?\S{{1,80}}[ ]{GIVEN_PASSWORD}(?=[ ]/user:)"),
+    *((p, rf"(?<=\s){p}[ ]{GIVEN_PASSWORD}") for p in ("-ap", "-xp")),
+    *(
+        (user, rf"(?<![\w./-]){user}(?::|[ ]/[ ]|[ ]and[ ](?!\w{{1,20}}[ ])){GIVEN_PASSWORD}")
+        for user in (
+            "admin",
+            "root",
+            "administrator",
+            "postgres",
+            "elastic",
+            "neo4j",
+            "guest",
+            "sa",
+        )
+    ),
+    ("@", rf"(?<=[\w-])@[\w-]{{1,60}}(?:\.[\w-]{{1,40}}){{1,4}}(?::|[ ]/[ ]){GIVEN_PASSWORD}"),
+)
+"""Places of passwords, after the name of a user or of an account."""
+AT_HOST = re.compile(
+    r"(?<![\w:./@-])[A-Za-z][\w.-]{0,40}:(?P<value>[^\s:/@\"'`\\<>{}$()\[\],]{6,60}+)"
+    r"@(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,4}\.[A-Za-z]{2,12})(?![\w-])"
+)
+"""A password before a host, in an address without a scheme: `user:…@db.example`."""
+VARIABLE = re.compile(
+    rf"(?<![A-Za-z0-9_.$@-])(?P<name>[A-Z][A-Z0-9_]{{2,60}}+)=(?:base64:)?{GIVEN_KEY}"
+)
+"""A variable of the environment."""
+HEXADECIMAL = re.compile(r"(?:0[xX])?(?:[0-9A-F]+|[0-9a-f]+)(?![A-Za-z0-9])")
+PUBLIC = re.compile(
+    r"(?:ID|HASH|SHA\d*|MD5|DIGEST|SUM|ETAG|REF|VERSION|TAG|REV|COMMIT|INTEGRITY|DATA|IMAGE|NONCE"
+    r"|FINGERPRINT|UR[IL]|PATH|DIR|FILE|HOST|NAME|PUBLIC|PUB|PUBLIC_KEY|BASE64|CERT|CA|PEM)$"
+)
+"""The end of the name of a variable that holds no secret."""
+SIGNING = re.compile(
+    r"(?:jwt\.(?:sign|encode|verify|decode)|reateHmac|hmac\.new|Hmac\w{0,8})\("
+    r"(?:[^()\"'\n]{0,60},|[\"'][^\"'\n]{0,40}[\"'],)?[ ]?b?"
+    r"\\{0,31}[\"'](?P<value>[^\s\"'\\]{12,300}+)"
+)
+"""A call that signs with a key."""
+GIVEN_COOKIE = re.compile(r"(?<=\s)-b[ ]?[\"']?[\w.-]{1,80}=(?P<value>[^\s;\"'\\]{16,400}+)")
+GIVEN_USER = re.compile(
+    r"(?<=\s)-[a-zA-Z]{0,5}u[ ]?[\"']?(?P<value>[A-Za-z0-9_-]{16,300}+):(?![\w$])"
+)
+
+
+def placed(text: str) -> Iterator[Secret]:
+    """The secrets in a text that stand in such places, in no particular order."""
+    for hint, shape in KEY_PLACES:
+        if hint in text:
+            for match in each(compiled(shape), hint, text):
+                value = match["value"]
+                if _is_key(value) and (len(value) >= 28 or "long" not in match.re.groupindex):
+                    yield Secret(*match.span("value"), "secret")
+    for hint, shape in PASSWORD_PLACES:
+        if hint in text:
+            for match in each(compiled(shape), hint, text):
+                if is_strong(match["value"]) and not match["value"].endswith(".git"):
+                    yield Secret(*match.span("value"), "password")
+    if "@" in text:
+        for match in AT_HOST.finditer(text):
+            if is_password(match["value"], sure=True):
+                yield Secret(*match.span("value"), "password")
+    if "=" in text:
+        for match in VARIABLE.finditer(text):
+            if not PUBLIC.search(match["name"]) and _is_key(match["value"]):
+                yield Secret(*match.span("value"), "secret")
+    for hint in parts_in(text, "jwt.", "reateHmac", "hmac.new", "Hmac"):
+        for match in each(SIGNING, hint, text):
+            if is_random(match["value"]):
+                yield Secret(*match.span("value"), "secret")
+    if "curl" in text:
+        for shape in (GIVEN_COOKIE, GIVEN_USER):
+            for match in shape.finditer(text):
+                if is_random(match["value"]):
+                    yield Secret(*match.span("value"), "secret")
+
+
+def _is_key(value: str) -> bool:
+    """Whether a value is certainly random: letters of both cases and digits alternate."""
+    letters = SIGNS.sub("", value)
+    return (
+        not is_placeholder(value)
+        and "//" not in value
+        and not HEXADECIMAL.match(value)
+        and len(letters) >= 18
+        and len(SIGNS.findall(value)) <= 1 + len(value) // 12
+        and not letters.islower()
+        and not letters.isupper()
+        and len(DIGITS.findall(letters)) >= 3
+        and is_mixed(letters, hexed=False)
+    )

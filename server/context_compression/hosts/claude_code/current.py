@@ -22,12 +22,12 @@ from context_compression.hosts.claude_code.about import (
 )
 from context_compression.hosts.claude_code.stored_sessions import subagents
 from context_compression.hosts.claude_code.transcript.row import blocks
+from context_compression.transcripts.access import opened_once
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import parse, string
 from context_compression.transcripts.live_host import NEWEST, PATIENCE, STEP, LiveHost, uncertain
-from context_compression.transcripts.opening import opened_once
 
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows
 GENERATIONS = 40  # parent processes that are checked

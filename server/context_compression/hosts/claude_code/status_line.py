@@ -95,7 +95,7 @@ def _lately(event: Json, limits: Any) -> tuple[int, str]:
     """
     path = Path(str(event.get("transcript_path") or ""))
     with suppress(OSError, ValueError):
-        with limits.opened(path) as file:
+        with _module("opening.py").opened(path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - LATELY))
             lines = file.read(LATELY).splitlines()
         for line in reversed(lines):
@@ -161,7 +161,7 @@ def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]
     place = location.store_folder_for(Path(project), home=home, environ=environ)
     log = place / "sessions" / id / "events.jsonl"
     if log.is_file() and log.stat().st_size <= LARGEST_LOG:
-        with log.open("rb") as lines:
+        with _module("opening.py").opened(log) as lines:
             yield from lines
 
 

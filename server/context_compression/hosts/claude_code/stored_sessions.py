@@ -17,11 +17,11 @@ from context_compression.hosts.claude_code.about import (
     projects_folder,
 )
 from context_compression.hosts.claude_code.transcript.row import folders_moved_to
+from context_compression.transcripts.access import opened_once
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.limits import largest_use
-from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.same_folder import WINDOWS, is_same_folder
 
 LATELY = 64 * 1024

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from context_compression.conversation.messages import as_object
 from context_compression.hosts.gemini_cli.about import NAME, TITLE, settings_folder
+from context_compression.opening import opened
 from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.host_sessions import HostSessions
 from context_compression.transcripts.same_folder import is_same_folder
@@ -51,15 +52,15 @@ def project_folders(gemini: Path, project: Path) -> list[Path]:
 
 def _root(folder: Path) -> str:
     """The project that a folder of sessions says it belongs to."""
-    with suppress(OSError, ValueError):
-        return (folder / ".project_root").read_bytes()[:LONGEST_PATH].decode().strip()
+    with suppress(OSError, ValueError), opened(folder / ".project_root") as file:
+        return file.read(LONGEST_PATH).decode().strip()
     return ""
 
 
 def known_projects(gemini: Path) -> dict[str, str]:
     """The short names of projects by their folders."""
-    with suppress(OSError, ValueError):
-        projects = as_object(json.loads((gemini / "projects.json").read_bytes()))
+    with suppress(OSError, ValueError), opened(gemini / "projects.json") as file:
+        projects = as_object(json.loads(file.read()))
         return {p: str(name) for p, name in as_object(projects.get("projects")).items()}
     return {}
 

@@ -27,10 +27,10 @@ from context_compression.hosts.opencode.second_rows import (
 from context_compression.hosts.opencode.shapes import strange_parts
 from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
+from context_compression.transcripts.access import opened_once
 from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
 from context_compression.transcripts.generations import Generations, major
 from context_compression.transcripts.lines import string, too_large
-from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.reading import MAX_BYTES
 from context_compression.transcripts.times import seconds
 from context_compression.transcripts.transcript import Transcript

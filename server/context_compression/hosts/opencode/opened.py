@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.cells import text_of
+from context_compression.opening import is_open_twice
+from context_compression.transcripts.access import opened_once
 from context_compression.transcripts.lines import LONGEST
-from context_compression.transcripts.opening import is_open_twice, opened_once
 
 if TYPE_CHECKING:
     import sqlite3  # loaded when it is used: few sessions need it

@@ -20,7 +20,7 @@ from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.session import Session
 from context_compression.strategies.offload import preview_of_text
 from context_compression.tokens import Counter
-from context_compression.transcripts.opening import opened_once
+from context_compression.transcripts.access import opened_once
 from context_compression.workspace.own_sessions import OFFLOADED
 
 OFFLOAD_FACTS: Mapping[str, type] = {

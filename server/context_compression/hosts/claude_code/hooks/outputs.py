@@ -14,7 +14,8 @@ from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import TranscriptError
-from context_compression.transcripts.opening import CheckedPath, opened_once
+from context_compression.opening import CheckedPath
+from context_compression.transcripts.access import opened_once
 
 SHOWN = 2_000
 """Characters that the host shows of an output that it saved to a file."""

@@ -10,9 +10,9 @@ from context_compression.conversation.messages import Message, Text, ToolCall, a
 from context_compression.errors import ContextCompressionError, TranscriptError
 from context_compression.hosts.claude_code.about import projects_folder
 from context_compression.hosts.claude_code.transcript.row import prompt_tokens
+from context_compression.transcripts.access import opened_once
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
