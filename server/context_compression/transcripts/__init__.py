@@ -9,7 +9,6 @@ the places of one host's transcripts are in `hosts/<host>/`.
     history.py            `History`: a whole conversation, with what compactions took out
     stages.py             a history from the conversation before each compaction
     access.py             which files may be read
-    opening.py            the one door through which they are
     reading.py            reads a file once, and later only the lines added to it
     ends.py               the first and last rows of a large file
     lines.py              a file as lines, and the errors for files that cannot be read
