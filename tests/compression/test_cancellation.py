@@ -1,14 +1,12 @@
-"""Cancelled at every await there is: all is as it was, or done; never anything in between."""
+"""Cancelled at any moment: all is as it was, or done; never anything in between."""
 
 import asyncio
 import json
 import re
 import shutil
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Generator
-from functools import partial
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from types import coroutine
 from typing import Any, TypeAlias
 
 import anyio
@@ -21,12 +19,12 @@ from context_compression import Result, Session, acompress, compress, count_toke
 from context_compression.session.pacing import Event
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, tool_step
-from context_compression.threads import in_thread
+from context_compression.threads import before_writing, in_thread
 
 pytestmark = pytest.mark.anyio
 
 TARGET = 3_000
-SUMMARY = "## Goal\nMove every step.\n\n## Next Steps\nGo on with the next step."
+SUMMARY = "## Goal\nMove module_0 and all that follow to lib/.\n\n## Next Steps\nmodule_1."
 SETTINGS = {"token_budget": 8_000, "keep_recent_tokens": 1_000}
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
 
@@ -44,17 +42,70 @@ def work(turns: int = 24) -> Messages:
     return messages
 
 
+class Watch:
+    """Numbers the moments of one call, and cancels it at one of them.
+
+    It counts as a session does, hears its events, and knows whether it counted when all was over.
+    """
+
+    def __init__(self, at: int | None = None) -> None:
+        self.moments: list[str] = []
+        self.events: list[Event] = []
+        self.over = False
+        self.late = 0
+        self.cancel: Callable[[], object] = lambda: None
+        self._at, self._loop = at, asyncio.get_running_loop()
+        self._here = threading.get_ident()
+
+    def now(self, what: str) -> None:
+        """One more moment, in the event loop or in a thread."""
+        self.moments.append(what)
+        if self._at != len(self.moments) - 1:
+            return
+        if threading.get_ident() == self._here:
+            self.cancel()
+            return
+        seen = threading.Event()
+        self._loop.call_soon_threadsafe(self.cancel)
+        self._loop.call_soon_threadsafe(lambda: self._loop.call_soon(seen.set))
+        assert seen.wait(60)
+
+    def count(self, text: str) -> int:
+        """A quarter of the characters."""
+        self.late += self.over
+        self.now("count")
+        return len(text) // 4
+
+    def hear(self, event: Event) -> None:
+        """Told in the event loop."""
+        assert threading.get_ident() == self._here
+        self.events.append(event)
+        self.now(f"{event.kind} of a compression")
+
+    def telling(self) -> list[int]:
+        """The numbers of the moments at which to cancel: all but for most of the counting."""
+        counted = [n for n, what in enumerate(self.moments) if what == "count"]
+        few = {*counted[:: max(1, len(counted) // 4)]}
+        return [n for n, what in enumerate(self.moments) if what != "count" or n in few]
+
+
 class Model:
     """Writes a summary, after it has waited twice."""
 
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """The summary."""
-        await anyio.lowlevel.checkpoint()
-        await anyio.lowlevel.checkpoint()
+        for _ in range(2):
+            self._watch.now("waiting for the model")
+            await anyio.lowlevel.checkpoint()
         return SummaryReply(SUMMARY)
 
 
 Doing: TypeAlias = Callable[[Session], Coroutine[Any, Any, object]]
+ASKING = ("by hand", "due", "refused", "before a loop", "held by the caller", "through the library")
+"""Those of the `DEEDS` that ask a model."""
 DEEDS: dict[str, Doing] = {
     "by hand": lambda s: s.acompress(strategy="summarize", target_tokens=TARGET),
     "without a model": lambda s: s.acompress(strategy="extract", target_tokens=TARGET),
@@ -66,52 +117,28 @@ DEEDS: dict[str, Doing] = {
 }
 
 
-@coroutine
-def cancelled(
-    work: Coroutine[Any, Any, object], at: int, cancel: Callable[[], object]
-) -> Generator[Any, Any, int]:
-    """Awaits `work`, and calls `cancel` when it waits for the `at`-th time; how often it waited."""
-    waited = 0
-    step: Callable[[], Any] = partial(work.send, None)
-    while True:
-        try:
-            waiting_for = step()
-        except StopIteration:
-            return waited
-        if waited == at:
-            cancel()
-        waited += 1
-        try:
-            answer = yield waiting_for
-        except BaseException as error:
-            step = partial(work.throw, error)
-        else:
-            step = partial(work.send, answer)
-
-
-async def by_the_loop(work: Coroutine[Any, Any, object], at: int) -> bool:
+async def by_the_loop(work: Coroutine[Any, Any, object], watch: Watch) -> bool:
     """Whether asyncio cancelled the task, as `asyncio.timeout` does."""
-
-    async def run() -> None:
-        task = asyncio.current_task()
-        assert task
-        await cancelled(work, at, task.cancel)
-
-    task = asyncio.create_task(run())
+    task = asyncio.create_task(work)
+    watch.cancel = task.cancel
     await asyncio.wait([task])
     if not task.cancelled():
         task.result()
     return task.cancelled()
 
 
-async def by_a_scope(work: Coroutine[Any, Any, object], at: int) -> bool:
+async def by_a_scope(work: Coroutine[Any, Any, object], watch: Watch) -> bool:
     """Whether a scope was left early, as `anyio.fail_after` does."""
     done = False
     with anyio.CancelScope() as scope:
-        await cancelled(work, at, scope.cancel)
+        watch.cancel = scope.cancel
+        await work
         await anyio.lowlevel.checkpoint()
         done = True
     return not done
+
+
+Cancelling: TypeAlias = Callable[[Coroutine[Any, Any, object], Watch], Awaitable[bool]]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -128,25 +155,11 @@ def without_times(found: dict[str, bytes]) -> dict[str, str]:
     return {time.sub("", name): time.sub("", data.decode()) for name, data in found.items()}
 
 
-class Watch:
-    """Counts as one session does; knows what it told, and whether it counted when it was over."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.over = False
-        self.late = 0
-
-    def count(self, text: str) -> int:
-        """A quarter of the characters."""
-        self.late += self.over
-        return len(text) // 4
-
-
 def opened(folder: Path, watch: Watch | None = None) -> Session:
     watch = watch or Watch()
     return Session(
-        folder, "s", settings=SETTINGS, counter=watch.count, summarizer=Model(),
-        on_event=watch.events.append,
+        folder, "s", settings=SETTINGS, counter=watch.count, summarizer=Model(watch),
+        on_event=watch.hear,
     )  # fmt: skip
 
 
@@ -154,7 +167,7 @@ def opened(folder: Path, watch: Watch | None = None) -> Session:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a session that is over its threshold, and has been compressed before."""
     folder = tmp_path_factory.mktemp("recorded")
-    session = opened(folder)
+    session = Session(folder, "s", settings=SETTINGS, counter=lambda text: len(text) // 4)
     session.record(*work())
     session.compress(strategy="offload", force=True)
     return folder
@@ -162,32 +175,28 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("cancelling", [by_the_loop, by_a_scope])
 @pytest.mark.parametrize("deed", DEEDS)
-async def test_cancelled_at_any_await_a_compression_is_made_or_never_was(
-    recorded: Path,
-    tmp_path: Path,
-    deed: str,
-    cancelling: Callable[[Coroutine[Any, Any, object], int], Awaitable[bool]],
+async def test_cancelled_at_any_moment_a_compression_is_made_or_never_was(
+    recorded: Path, tmp_path: Path, deed: str, cancelling: Cancelling
 ) -> None:
-    before = files(recorded)
-    whole = tmp_path / "whole"
+    before, whole, watch = files(recorded), tmp_path / "whole", Watch()
     shutil.copytree(recorded, whole)
-    await DEEDS[deed](opened(whole))
+    await DEEDS[deed](opened(whole, watch))
     after = without_times(files(whole))
     assert after != without_times(before)
+    moments, left_alone = watch.telling(), 0
+    assert ("waiting for the model" in watch.moments) == (deed in ASKING)
 
-    at, stopped, left_alone = 0, True, 0
-    while stopped:
-        folder = tmp_path / str(at)
+    for at in moments:
+        folder, watch = tmp_path / str(at), Watch(at)
         shutil.copytree(recorded, folder)
-        watch = Watch()
 
-        stopped = await cancelling(DEEDS[deed](opened(folder, watch)), at)
+        stopped = await cancelling(DEEDS[deed](opened(folder, watch)), watch)
 
         watch.over = True
         found, events = files(folder), watch.events
         left_alone += found == before
+        assert stopped
         assert found == before or without_times(found) == after
-        assert stopped or found != before
         assert [event.kind for event in events] in ([], ["start", "end"])
         assert not events or events[1].aborted == (found == before)
         session = opened(folder)
@@ -199,63 +208,73 @@ async def test_cancelled_at_any_await_a_compression_is_made_or_never_was(
         assert session.store.verify() == []
         assert watch.late == 0, "a thread went on behind our back"
         shutil.rmtree(folder)
-        at += 1
-    assert 0 < left_alone < at
-    assert at > 5
+    assert 0 < left_alone < len(moments)
 
 
-@pytest.mark.parametrize("moment", [1, 20, 150, "before it writes"])
-async def test_cancelled_while_its_thread_works_a_compression_ends_only_with_the_thread(
-    recorded: Path, tmp_path: Path, moment: int | str
+@pytest.mark.parametrize("cancelling", [by_the_loop, by_a_scope])
+@pytest.mark.parametrize("deed", DEEDS)
+async def test_a_cancellation_reaches_the_call_of_the_model(
+    recorded: Path, tmp_path: Path, deed: str, cancelling: Cancelling
 ) -> None:
-    folder = tmp_path / "s"
-    shutil.copytree(recorded, folder)
-    before, loop, watch = files(folder), asyncio.get_running_loop(), Watch()
-    calls = 0
+    """The model answers in an hour, in the event loop of the caller."""
+    shutil.copytree(recorded, folder := tmp_path / "s")
+    before, here = files(folder), threading.get_ident()
+    ended: list[str] = []
 
-    def cancel() -> None:
-        seen = threading.Event()
-        loop.call_soon_threadsafe(task.cancel)
-        loop.call_soon_threadsafe(lambda: loop.call_soon(seen.set))
-        assert seen.wait(60)
+    class Slow(Model):
+        async def summarize(self, request: SummaryRequest) -> SummaryReply:
+            assert threading.get_ident() == here
+            asyncio.get_running_loop().call_soon(watch.cancel)
+            try:
+                await anyio.sleep(3_600)
+            except BaseException as error:
+                ended.append(type(error).__name__)
+                raise
+            return SummaryReply(SUMMARY)
 
-    def count(text: str) -> int:
-        nonlocal calls
-        calls += 1
-        if calls == moment:
-            cancel()
-        return watch.count(text)
+    session = opened(folder, watch := Watch())
+    session.summarizer = Slow(watch)
 
-    def now() -> None:
-        if moment == "before it writes":
-            cancel()
+    stopped = await cancelling(DEEDS[deed](session), watch)
 
-    session = opened(folder)
-    session.counter = count
-    task = asyncio.create_task(session.acompress(target_tokens=TARGET, before_writing=now))
-    await asyncio.wait([task])
-    watch.over, found = True, files(folder)
+    assert stopped == (deed in ASKING)
+    assert ended == ["CancelledError"] * stopped
+    assert (files(folder) == before) == stopped
 
-    assert task.cancelled()
-    assert (found == before) == (moment != "before it writes")
+
+async def test_cancelled_before_it_writes_a_compression_writes_nothing(
+    recorded: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(recorded, folder := tmp_path / "s")
+    before, watch = files(folder), Watch(0)
+    session = Session(folder, "s", settings=SETTINGS)
+
+    with before_writing(lambda: watch.now("about to write")):
+        stopped = await by_the_loop(session.acompress(target_tokens=TARGET), watch)
+
+    assert stopped
+    assert watch.moments == ["about to write"]
+    assert without_times(files(folder)) != without_times(before), "it was writing already"
     with session.store.session("s").locked(timeout=0):
         pass
-    assert (await opened(folder).acompress(strategy="window", target_tokens=1_000)).changed
-    assert watch.late == 0
 
 
-async def test_cancelled_at_any_await_the_library_leaves_the_messages_as_they_are() -> None:
-    messages = work()
-    given = json.dumps(messages)
-    at, stopped = 0, True
-    while stopped:
-        stopped = await by_the_loop(
-            acompress(messages, target_tokens=TARGET, summarizer=Model()), at
+@pytest.mark.parametrize("cancelling", [by_the_loop, by_a_scope])
+async def test_cancelled_at_any_moment_the_library_leaves_the_messages_as_they_are(
+    cancelling: Cancelling,
+) -> None:
+    def one(messages: Messages, watch: Watch) -> Coroutine[Any, Any, Result]:
+        return acompress(
+            messages, target_tokens=TARGET, counter=watch.count, summarizer=Model(watch)
         )
 
+    messages, watch = work(), Watch()
+    given = json.dumps(messages)
+    await one(messages, watch)
+    for at in watch.telling():
+        watch = Watch(at)
+        assert await cancelling(one(messages, watch), watch)
         assert json.dumps(messages) == given
-        at += 1
-    assert at > 5
 
 
 async def test_counting_and_compressing_hold_no_event_loop_up(tmp_path: Path) -> None:
@@ -265,7 +284,7 @@ async def test_counting_and_compressing_hold_no_event_loop_up(tmp_path: Path) ->
         threads.add(threading.get_ident())
         return len(text) // 4
 
-    session = Session(tmp_path, "s", settings=SETTINGS, counter=count, summarizer=Model())
+    session = Session(tmp_path, "s", settings=SETTINGS, counter=count, summarizer=Model(Watch()))
     session.record(*work())
 
     await session.aprepare()

@@ -165,7 +165,9 @@ def test_a_model_in_the_file_of_a_project_is_asked_at_no_door(
     session = doors.session_for(messages)
     session.compress(messages=messages, target_tokens=3_000)
     doors.open(session.id).session.compress(target_tokens=1_500)
-    session_of(here, {"session_id": "hooked"}).compress(messages=messages, target_tokens=3_000)
+    session_of(here, {"session_id": "hooked"}, "claude-code").compress(
+        messages=messages, target_tokens=3_000
+    )
 
     assert api.requests == []
 

@@ -11,6 +11,7 @@ from context_compression.conversation.messages import assistant
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 from context_compression.testing import conversation
+from context_compression.threads import before_writing
 
 pytestmark = pytest.mark.anyio
 TALK = conversation(12, 3, "anthropic")
@@ -79,15 +80,8 @@ async def test_a_first_compression_that_may_not_write_leaves_no_folder(
 
     session = Session(tmp_path / "store", "first")
 
-    with pytest.raises(InterruptedError):
-        await compressed(
-            session,
-            colour,
-            messages=TALK,
-            target_tokens=1,
-            strategy=Shortening(),
-            before_writing=refuse,
-        )
+    with pytest.raises(InterruptedError), before_writing(refuse):
+        await compressed(session, colour, messages=TALK, target_tokens=1, strategy=Shortening())
     with pytest.raises(BudgetTooSmall):
         await compressed(session, colour, messages=TALK, target_tokens=1)
 

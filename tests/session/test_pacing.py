@@ -23,6 +23,7 @@ from context_compression.errors import StoreError
 from context_compression.session.pacing import GROWTH, Event
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
+from context_compression.threads import before_writing
 
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
 SUMMARY = "## Goal\nAnswer every question."
@@ -117,8 +118,8 @@ def test_one_that_fails_is_told_as_aborted_with_its_reason(told: Told) -> None:
     def stop() -> None:
         raise InterruptedError("the user pressed Escape")
 
-    with pytest.raises(InterruptedError):
-        told.session.compress(target_tokens=1_500, before_writing=stop)
+    with pytest.raises(InterruptedError), before_writing(stop):
+        told.session.compress(target_tokens=1_500)
 
     end = told.events[-1]
     assert end.aborted

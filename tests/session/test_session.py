@@ -35,6 +35,7 @@ from context_compression.errors import (
 from context_compression.planning.selection import RECEIPT
 from context_compression.session import session_id_for
 from context_compression.testing import Run, conversation, tool_step
+from context_compression.threads import before_writing
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 
@@ -266,9 +267,8 @@ def test_messages_recorded_after_a_compression_follow_its_view(session: Session)
 
 
 def test_messages_recorded_while_a_compression_runs_are_kept(session: Session) -> None:
-    result = session.compress(
-        target_tokens=2_000, before_writing=lambda: reopened(session).record(MORE, TELL)
-    )
+    with before_writing(lambda: reopened(session).record(MORE, TELL)):
+        result = session.compress(target_tokens=2_000)
 
     assert session.view() == [*result.messages, MORE, TELL]
     assert session.undo() == [*talk(30), MORE, TELL]
@@ -279,8 +279,8 @@ def test_what_stops_a_compression_before_it_writes_leaves_all_as_it_was(session:
         raise KeyboardInterrupt
 
     before = files(session.store.folder)
-    with pytest.raises(KeyboardInterrupt):
-        session.compress(target_tokens=2_000, before_writing=stop)
+    with pytest.raises(KeyboardInterrupt), before_writing(stop):
+        session.compress(target_tokens=2_000)
 
     assert files(session.store.folder) == before
     assert session.compress(target_tokens=2_000).changed

@@ -89,6 +89,7 @@ KILLED = """
 import os, signal, sys
 from context_compression import Session
 from context_compression.store import SessionLog, files
+from context_compression.threads import before_writing
 
 session, moment = Session(sys.argv[1], "s"), sys.argv[2]
 
@@ -110,7 +111,8 @@ def tearing(log, *events):
 
 match moment:
     case "before anything is written":
-        session.compress(target_tokens=2_000, before_writing=die)
+        with before_writing(die):
+            session.compress(target_tokens=2_000)
     case "while the originals are written":
         dying_at("replace", os, lambda source, target: "compact-" in str(target))
     case "after the originals":

@@ -19,6 +19,7 @@ from context_compression import Session, Store
 from context_compression.errors import StoreError, StoreUnreachable
 from context_compression.store.postgres import connections, database, pools
 from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.threads import before_writing
 
 KILL = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -336,11 +337,11 @@ async def test_a_compression_that_loses_its_lock_is_not_written(place: Place, be
     session.record(*({"role": "assistant", "content": f"{n} " + "word " * 60} for n in range(40)))
 
     async def compress() -> None:
-        lost = place.kill_connections
-        if beside:
-            await session.acompress(target_tokens=1_000, before_writing=lost)
-        else:
-            session.compress(target_tokens=1_000, before_writing=lost)
+        with before_writing(place.kill_connections):
+            if beside:
+                await session.acompress(target_tokens=1_000)
+            else:
+                session.compress(target_tokens=1_000)
 
     with pytest.raises(StoreUnreachable, match="with it the lock"):
         await compress()

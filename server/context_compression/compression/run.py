@@ -1,10 +1,10 @@
-"""`compress` and `acompress`, which drive the steps of one compression to its `Result`.
+"""`compress`, which drives the steps of one compression to its `Result`.
 
 The steps (`steps.py`) are a generator. It yields a `SummaryRequest` when it needs a summary, and
-receives the text. One implementation therefore serves both functions, and only they call a model.
+receives the text. Only this module calls a model: in the event loop of the caller if it works in a
+thread for one, else in its own.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from threading import current_thread, main_thread
@@ -19,6 +19,7 @@ from context_compression.listening import ModelCall, heard
 from context_compression.summaries.asking import asked, failure_of, reply_of
 from context_compression.summaries.overflow import is_overflow, window_named
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
+from context_compression.threads import whom_to_ask
 
 ASK_IN_AN_EVENT_LOOP = (
     "In an event loop a model is asked through acompress, aprepare and afit, not through "
@@ -26,8 +27,6 @@ ASK_IN_AN_EVENT_LOOP = (
 )
 RequestOrResult: TypeAlias = SummaryRequest | Result
 """The output of the steps: a request for a summary that they need, or their result."""
-Executor: TypeAlias = Callable[[Callable[[], RequestOrResult]], Awaitable[RequestOrResult]]
-"""Runs a function, for example in a thread while an event loop continues."""
 
 
 def compress(request: CompressionRequest, summarizer: Summarizer | None = None) -> Result:
@@ -38,15 +37,16 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
         ContextCompressionError: see `library.functions.compress`.
     """
     steps = start(replace(request, has_summarizer=summarizer is not None))
-    if summarizer is None:
-        result = advance(steps)
-        assert isinstance(result, Result), "no step may need a summary without a summarizer"
-        return result
-    if in_event_loop():
+    if summarizer and in_event_loop():
         raise InvalidSettings(ASK_IN_AN_EVENT_LOOP)
-    import asyncio
-
-    return asyncio.run(drive(steps, summarizer, at_once))
+    with whom_to_ask() as caller:
+        state, calls = advance(steps), 0
+        while not isinstance(state, Result):
+            assert summarizer, "no step may need a summary without a summarizer"
+            progress.advance(progress.SUMMARIZING, calls, calls + 1)
+            answer, calls = caller.ask(partial(_answer, summarizer, state)), calls + 1
+            state = advance(steps, answer)
+    return state
 
 
 def in_event_loop() -> bool:
@@ -58,26 +58,6 @@ def in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-async def acompress(
-    request: CompressionRequest, summarizer: Summarizer | None, execute: Executor
-) -> Result:
-    """`compress` for an event loop, which continues while `execute` computes."""
-    steps = start(replace(request, has_summarizer=summarizer is not None))
-    return await drive(steps, summarizer, execute)
-
-
-async def drive(steps: Steps, summarizer: Summarizer | None, execute: Executor) -> Result:
-    """The result of the steps, whose requests `summarizer` answers. A cancellation stops them."""
-    state = await execute(partial(advance, steps))
-    calls = 0
-    while not isinstance(state, Result):
-        assert summarizer, "no step may need a summary without a summarizer"
-        progress.advance(progress.SUMMARIZING, calls, calls + 1)
-        answer, calls = await _answer(summarizer, state), calls + 1
-        state = await execute(partial(advance, steps, answer))
-    return state
 
 
 def advance(steps: Steps, answer: SummaryReply | SummaryError | None = None) -> RequestOrResult:
@@ -97,11 +77,6 @@ def advance(steps: Steps, answer: SummaryReply | SummaryError | None = None) -> 
                 return steps.throw(answer)
     except StopIteration as done:
         return done.value
-
-
-async def at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
-    """The `Executor` of a thread without other work."""
-    return function()
 
 
 async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryReply | SummaryError:

@@ -81,9 +81,7 @@ def _archive(session: Session, messages: Sequence[Mapping[str, Any]]) -> None:
     for event in pending:
         state.replay(event)
     with_all_dropped(
-        request_that_archives(
-            session, state, pending, lambda: None, state.view, settings=session.settings
-        )
+        request_that_archives(session, state, pending, state.view, settings=session.settings)
     )
     session.log.append(undo_of(session.state().compressions[-1], timestamp()))
 

@@ -8,7 +8,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -27,7 +26,6 @@ from context_compression.session.requests import settings_for
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.threads import in_thread
 from context_compression.tokens.usage import for_model
 
 Place: TypeAlias = Store | Session | str | Path
@@ -141,21 +139,6 @@ def compress_in_session(store: Place, request: CompressionRequest, writer: Writt
         continuing.history, system=request.system, tools=request.tools, focus=request.focus
     )
     return continuing.result(session, fitted, number)
-
-
-async def acompress_in_session(
-    store: Place, request: CompressionRequest, writer: Written
-) -> Result:
-    """`acompress` with a store."""
-    call = await in_thread(partial(_continuing, store, request, writer))
-    if call is None:
-        return await _session(store, request, writer).acompress(**_of_a_call(request))
-    continuing, session = call
-    number = (await in_thread(session.state)).number
-    fitted = await session.afitted(
-        continuing.history, system=request.system, tools=request.tools, focus=request.focus
-    )
-    return await in_thread(partial(continuing.result, session, fitted, number))
 
 
 def _continuing(

@@ -91,28 +91,9 @@ def compress(
 
 
 @same_signature_as(compress)
-async def acompress(
-    messages: "Messages",
-    *,
-    strategy: "str | Strategy" = "auto",
-    store: "Place | None" = None,
-    summarizer: Writer = BY_SETTINGS,
-    **options: Any,
-) -> "Result":
+async def acompress(messages: "Messages", **options: Any) -> "Result":
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
-    from context_compression.compression.request import CompressionRequest
-    from context_compression.compression.run import acompress as acompress_in_memory
-
-    request = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
-    writer = partial(_summarizer, summarizer, request)
-    if store is None or not messages:
-        with heard(Compaction("manual", model=request.model)) as end:
-            result = await acompress_in_memory(request, writer(), in_thread)
-            end(result)
-            return result
-    from context_compression.library.continuing import acompress_in_session
-
-    return await acompress_in_session(store, request, writer)
+    return await in_thread(partial(compress, messages, **options))
 
 
 def should_compress(

@@ -9,6 +9,7 @@ each answer is streamed. The complete answer is recorded when it has ended.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from context_compression.loops import driving
@@ -16,6 +17,7 @@ from context_compression.loops.binding import tolerant
 from context_compression.loops.calling import Ran, Tools
 from context_compression.loops.dialect import Dialect, Ending
 from context_compression.session import Session
+from context_compression.threads import in_thread
 
 if TYPE_CHECKING:
     from anthropic import Anthropic, AsyncAnthropic
@@ -52,7 +54,9 @@ async def acreate(
     session: Session, client: "AsyncAnthropic", *, on_chunk: OnChunk = None, **request: Any
 ) -> "Message":
     """`create` for asyncio. A manual compression cuts the request short, and it is sent again."""
-    return await driving.acreate(DIALECT, session, client, request, on_chunk)
+    return await in_thread(
+        partial(driving.create, DIALECT, session, client, request, on_chunk, in_loop=True)
+    )
 
 
 def run_tools(
@@ -96,9 +100,12 @@ async def arun_tools(
     **request: Any,
 ) -> "Message":
     """`run_tools` for asyncio: the calls of one answer run concurrently, sync ones in threads."""
-    return await driving.arun_tools(
-        DIALECT, session, client, tools, request, on_chunk, shorten=shorten
-    )
+    return await in_thread(
+        partial(
+            driving.run_tools, DIALECT, session, client, tools, request, on_chunk,
+            shorten=shorten, in_loop=True,
+        )
+    )  # fmt: skip
 
 
 def _send(client: Any, request: dict[str, Any]) -> Any:

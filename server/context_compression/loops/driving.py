@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from inspect import isawaitable
-from threading import Event
 from typing import Any, TypeAlias
 
 from anyio import CancelScope
@@ -20,7 +19,7 @@ from context_compression.loops.dialect import Body, Dialect
 from context_compression.loops.restoring import RESTORE, answered
 from context_compression.session import Session
 from context_compression.summaries.overflow import silent_overflow
-from context_compression.threads import in_thread
+from context_compression.threads import ask
 from context_compression.tokens import window_of
 from context_compression.tokens.usage import for_model
 
@@ -35,7 +34,59 @@ CUT = "context_length_exceeded: the answer tells so, though it came as a success
 
 
 class Aborted(Exception):
-    """A stream was cut short because a manual compression waits."""
+    """A request was cut short because a manual compression waits."""
+
+
+class Asking:
+    """One request, which another thread may cut short.
+
+    The client of a program without an event loop can only be stopped between two chunks.
+    """
+
+    def __init__(self, dialect: Dialect, client: Any, on_chunk: OnChunk) -> None:
+        self._dialect, self._client, self._on_chunk = dialect, client, on_chunk
+        self._is_aborted = False
+        self._cut: Callable[[], object] = lambda: None
+
+    def abort(self) -> None:
+        """Cut it short."""
+        self._is_aborted = True
+        self._cut()
+
+    def _check(self) -> None:
+        if self._is_aborted:
+            raise Aborted
+
+    def answer(self, body: Body, streamed: Any) -> Any:
+        """The answer of the client.
+
+        Raises:
+            Aborted: it was cut short.
+        """
+        if not streamed:
+            return self._dialect.send(self._client, body)
+        return self._dialect.stream(self._client, body, self._take)
+
+    def _take(self, chunk: Any) -> None:
+        self._check()
+        if self._on_chunk:
+            self._on_chunk(chunk)
+
+    async def aanswer(self, body: Body, streamed: Any) -> Any:
+        """The same for the client of an event loop, which can be stopped at any time."""
+        loop = asyncio.get_running_loop()
+        with CancelScope() as scope:
+            self._cut = lambda: loop.call_soon_threadsafe(scope.cancel)
+            self._check()
+            if streamed:
+                return await self._dialect.astream(self._client, body, self._atake)
+            return await self._dialect.send(self._client, body)
+        raise Aborted
+
+    async def _atake(self, chunk: Any) -> None:
+        given = self._on_chunk(chunk) if self._on_chunk else None
+        if isawaitable(given):
+            await given
 
 
 def create(
@@ -44,28 +95,26 @@ def create(
     client: Any,
     request: Body,
     on_chunk: OnChunk = None,
+    *,
+    in_loop: bool = False,
 ) -> Any:
-    """One request and its answer, which is recorded; retried once if the session can repair it."""
+    """One request and its answer, which is recorded; retried once if the session can repair it.
+
+    With `in_loop`, the client belongs to the event loop that this thread works for.
+    """
     _count_with(session, request)
     streamed = on_chunk is not None or request.get("stream")
     while True:
         session.prepare()
-        aborted = Event()
-
-        def take(chunk: Any, aborted: Event = aborted) -> None:
-            if aborted.is_set():
-                raise Aborted
-            if on_chunk:
-                on_chunk(chunk)
-
+        asking = Asking(dialect, client, on_chunk)
         try:
-            with session.request(aborted.set if streamed else None):
+            with session.request(asking.abort if streamed or in_loop else None):
                 body = _body(dialect, session, request)
                 with heard(_call(session, client, body, streamed)) as end:
-                    if streamed:
-                        answer = dialect.stream(client, body, take)
+                    if in_loop:
+                        answer = ask(partial(asking.aanswer, body, streamed))
                     else:
-                        answer = dialect.send(client, body)
+                        answer = asking.answer(body, streamed)
                     end(answer)
                 if not _is_cut(dialect, session, answer):
                     return _recorded(dialect, session, answer)
@@ -79,48 +128,6 @@ def create(
                 return _recorded(dialect, session, answer)
 
 
-async def acreate(
-    dialect: Dialect,
-    session: Session,
-    client: Any,
-    request: Body,
-    on_chunk: OnChunk = None,
-) -> Any:
-    """`create` for an event loop; a manual compression cuts a request short and it is resent."""
-    _count_with(session, request)
-    streamed = on_chunk is not None or request.get("stream")
-    loop = asyncio.get_running_loop()
-
-    async def take(chunk: Any) -> None:
-        given = on_chunk(chunk) if on_chunk else None
-        if isawaitable(given):
-            await given
-
-    while True:
-        await session.aprepare()
-        answer = None
-        try:
-            with CancelScope() as scope:
-                async with session.arequest(partial(_cancel, loop, scope)):
-                    body = await in_thread(partial(_body, dialect, session, request))
-                    with heard(_call(session, client, body, streamed)) as end:
-                        if streamed:
-                            answer = await dialect.astream(client, body, take)
-                        else:
-                            answer = await dialect.send(client, body)
-                        end(answer)
-                    if not _is_cut(dialect, session, answer):
-                        return _recorded(dialect, session, answer)
-            if scope.cancelled_caught:
-                continue
-        except Exception as error:
-            if await session.arecover(error) is None:
-                raise
-        else:
-            if await session.arecover(CUT) is None:
-                return _recorded(dialect, session, answer)
-
-
 def run_tools(
     dialect: Dialect,
     session: Session,
@@ -130,6 +137,7 @@ def run_tools(
     on_chunk: OnChunk = None,
     *,
     shorten: bool = True,
+    in_loop: bool = False,
 ) -> Any:
     """The model's last answer, after requests and tool calls until it calls no tool.
 
@@ -143,47 +151,18 @@ def run_tools(
     def restore(**arguments: Any) -> str:
         return answered(session, arguments)
 
-    tools = {RESTORE: restore, **tools}
-    with arriving_whole(session, whole=not shorten):
-        while True:
-            if calls := open_calls(session.state().view):
-                done = run(calls, tools)
-                session.record(*dialect.results_of(done))
-            answer = create(dialect, session, client, request, on_chunk)
-            if not (open_calls(session.state().view) or _is_paused(dialect, answer)):
-                return answer
-
-
-async def arun_tools(
-    dialect: Dialect,
-    session: Session,
-    client: Any,
-    tools: Tools,
-    request: Body,
-    on_chunk: OnChunk = None,
-    *,
-    shorten: bool = True,
-) -> Any:
-    """`run_tools` for an event loop; the calls of one answer run concurrently."""
-
-    async def restore(**arguments: Any) -> str:
+    async def restore_in_loop(**arguments: Any) -> str:
         return answered(session, arguments)  # not in a thread: a session is not thread-safe
 
-    request = dialect.offering(request)
-    tools = {RESTORE: restore, **tools}
+    tools = {RESTORE: restore_in_loop if in_loop else restore, **tools}
     with arriving_whole(session, whole=not shorten):
         while True:
             if calls := open_calls(session.state().view):
-                done = await arun(calls, tools)
+                done = ask(partial(arun, calls, tools)) if in_loop else run(calls, tools)
                 session.record(*dialect.results_of(done))
-            answer = await acreate(dialect, session, client, request, on_chunk)
+            answer = create(dialect, session, client, request, on_chunk, in_loop=in_loop)
             if not (open_calls(session.state().view) or _is_paused(dialect, answer)):
                 return answer
-
-
-def _cancel(loop: asyncio.AbstractEventLoop, scope: CancelScope) -> None:
-    """Cancel the scope; the compression may run in another thread."""
-    loop.call_soon_threadsafe(scope.cancel)
 
 
 def _count_with(session: Session, request: Body) -> None:

@@ -9,6 +9,7 @@ ended.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from context_compression.loops import driving
@@ -16,6 +17,7 @@ from context_compression.loops.calling import Ran, Tools
 from context_compression.loops.chunks import agathered, gathered
 from context_compression.loops.dialect import Dialect, Ending
 from context_compression.session import Session
+from context_compression.threads import in_thread
 
 ONLY_ANSWERED = ("annotations",)
 """Keys in the message of an answer that a request must not have."""
@@ -47,7 +49,9 @@ async def acreate(
     session: Session, client: Any, *, on_chunk: OnChunk = None, **request: Any
 ) -> Any:
     """`create` for asyncio. A manual compression cuts the request short, and it is sent again."""
-    return await driving.acreate(DIALECT, session, client, request, on_chunk)
+    return await in_thread(
+        partial(driving.create, DIALECT, session, client, request, on_chunk, in_loop=True)
+    )
 
 
 def run_tools(
@@ -91,9 +95,12 @@ async def arun_tools(
     **request: Any,
 ) -> Any:
     """`run_tools` for asyncio: the calls of one answer run concurrently, sync ones in threads."""
-    return await driving.arun_tools(
-        DIALECT, session, client, tools, request, on_chunk, shorten=shorten
-    )
+    return await in_thread(
+        partial(
+            driving.run_tools, DIALECT, session, client, tools, request, on_chunk,
+            shorten=shorten, in_loop=True,
+        )
+    )  # fmt: skip
 
 
 def _send(client: Any, request: dict[str, Any]) -> Any:

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast
 
-import anyio.from_thread
-import anyio.to_thread
 from mcp import MCPError
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -16,6 +15,7 @@ from mcp.types import INTERNAL_ERROR
 from context_compression.display.strings import harmless
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError, UnknownRef
+from context_compression.threads import ask, before_writing, in_thread
 from context_compression.transcripts.caller import ToolRequest
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
@@ -55,16 +55,20 @@ class Call:
     async def in_thread(self, activity: str, work: Callable[[], T]) -> T:
         """Runs `work` in a worker thread and returns its result; reports `activity` first."""
         await self.report_progress(activity)
-        return await anyio.to_thread.run_sync(work)
+
+        def announced() -> T:
+            with before_writing(self.before_writing):
+                return work()
+
+        return await in_thread(announced)
 
     def before_writing(self) -> None:
-        """Called by a worker thread before it changes anything; ends a cancelled call.
+        """Called by a worker thread before it changes anything; a cancelled call ended already.
 
         The thread itself cannot be stopped. So a cancelled compression is computed to the end, and
         then its result is dropped.
         """
-        anyio.from_thread.check_cancelled()
-        anyio.from_thread.run(self.report_progress, "writing")
+        ask(partial(self.report_progress, "writing"))
 
     async def report_progress(self, activity: str) -> None:
         """Sends the client a progress message."""

@@ -83,15 +83,10 @@ async def compress_conversation(
     await call.in_thread("archiving what the host cleared", opened.archive_cleared)
     if writer.model:
         session.summarizer = writer.model
-        await call.report_progress("Compacting …")
-        return reported(await session.acompress(messages=history, **options))
-
-    def compress() -> CallToolResult:
-        return reported(
-            session.compress(messages=history, before_writing=call.before_writing, **options)
-        )
-
-    return await call.in_thread("counting and compressing", compress)
+    return await call.in_thread(
+        "Compacting …" if writer.model else "counting and compressing",
+        lambda: reported(session.compress(messages=history, **options)),
+    )
 
 
 def _preview(

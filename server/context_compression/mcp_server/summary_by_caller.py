@@ -20,6 +20,7 @@ from context_compression.mcp_server.compressing import SummaryWriter
 from context_compression.mcp_server.next_steps import history_kept, replaced_compressions
 from context_compression.mcp_server.report import ReportedCompression, report
 from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
+from context_compression.threads import about_to_write
 from context_compression.workspace import Opened
 
 
@@ -49,7 +50,7 @@ async def request_summary(
 
     def work() -> CallToolResult:
         replaced = replaced_compressions(opened, history)
-        outcome = session.ask(messages=history, before_writing=call.before_writing, **options)
+        outcome = session.ask(messages=history, **options)
         if isinstance(outcome, Result):
             return report(
                 ReportedCompression(
@@ -89,9 +90,9 @@ async def apply_summary(
     def work() -> CallToolResult:
         plan = session.state().plans.get(plan_id, {})
         if plan and history is not None:
-            call.before_writing()
+            about_to_write()
             session.follow(history)
-        outcome = session.answer(plan_id, summary, before_writing=call.before_writing)
+        outcome = session.answer(plan_id, summary)
         if isinstance(outcome, SummaryAssignment):
             return _instructions(opened, outcome, same_conversation, None)
         return report(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_compression.compression.result import Kept, Result
@@ -22,6 +22,7 @@ from context_compression.session.receipts import archive_of
 from context_compression.session.replaying import state_of
 from context_compression.session.state import State
 from context_compression.store import SessionLog, Store
+from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(rf"/offloaded/({REF})\.txt")
@@ -39,7 +40,6 @@ class Archiver:
         store: Store,
         state: State,
         pending: Sequence[dict[str, Any]],
-        before_writing: Callable[[], object],
         system: Any = None,
         origin: Mapping[str, Any] | None = None,
         room: int | None = None,
@@ -52,7 +52,6 @@ class Archiver:
             state: the state in which the compression is made.
             pending: events that lead to this state and are not written yet; they are written with
                 the compression.
-            before_writing: called first; if it raises, nothing is written.
             system: the system prompt before the compression.
             origin: where the conversation comes from.
             room: for an automatic compression, the tokens that the settings' target leaves for the
@@ -61,7 +60,7 @@ class Archiver:
         self._room = room
         self._log, self._store, self._state = log, store, state
         self._system, self._origin = system, origin
-        self._pending, self._before_writing = pending, before_writing
+        self._pending = pending
 
     @property
     def archive(self) -> Archive:
@@ -79,7 +78,7 @@ class Archiver:
         if same := self._same_compression(result):
             warnings = (REPEATED, *self._store.doubts)
             return Kept((), same.get("first_kept_index"), warnings, repeated=True)
-        self._before_writing()
+        about_to_write()
         with self._log.archiving():
             return self._keep(messages, result)
 

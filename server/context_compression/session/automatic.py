@@ -90,10 +90,7 @@ class AutomaticConversation(RecordedConversation):
 
     async def aprepare(self) -> list[dict[str, Any]]:
         """`prepare` for an event loop."""
-        need = await in_thread(self._need)
-        result = await self._acompress_before_request(need)
-        self._fitting.room.tell(result.tokens_after if result else need.tokens)
-        return await in_thread(self.view)
+        return await in_thread(self.prepare)
 
     def _need(self) -> Need:
         """What the next request needs, after what an earlier one gave up came back.
@@ -154,12 +151,7 @@ class AutomaticConversation(RecordedConversation):
         self, messages: Sequence[Any], *, system: Any = None, tools: Any = None
     ) -> list[Any]:
         """`fit` for an event loop."""
-        check_list(messages)
-        try:
-            fitted = await self.afitted(messages, system=system, tools=tools)
-            return self._fitting.sent(messages, fitted)
-        except Exception as error:
-            return await in_thread(partial(self._fitting.memory.instead, messages, error))
+        return await in_thread(partial(self.fit, messages, system=system, tools=tools))
 
     def fitted(
         self,
@@ -184,7 +176,7 @@ class AutomaticConversation(RecordedConversation):
         fitting, compressor = self._fitting, self._compressor
         if self.summarizer and in_event_loop():
             compressor = replace(compressor, summarizer=None)
-        with self.log.fitting():
+        with acquired(self.log.fitting, FITTING_SECONDS):
             following = fitting.requests(messages, focus)
             planned = next(following)
             if self._background:
@@ -199,29 +191,6 @@ class AutomaticConversation(RecordedConversation):
                 except StoreError as error:
                     planned = following.throw(error)
             return fitting.shown()
-
-    @same_signature_as(fitted)
-    async def afitted(
-        self, messages: Sequence[Any], *, focus: str | None = None, **beside: Any
-    ) -> Fitted:
-        """`fitted` for an event loop."""
-        self._beside(**beside)
-        fitting, compressor = self._fitting, self._compressor
-        async with acquired(self.log.fitting, FITTING_SECONDS):
-            following = fitting.requests(messages, focus)
-            planned = await in_thread(partial(next, following))
-            if self._background:
-                need = Need(planned, fitting.used, partial(fitting.options, focus))
-                await self._acompress_before_request(need)
-                return await in_thread(fitting.shown_again)
-            while planned:
-                try:
-                    result = await compressor.arun(planned)
-                except StoreError as error:
-                    planned = await in_thread(partial(following.throw, error))
-                else:
-                    planned = await in_thread(partial(following.send, result))
-            return await in_thread(fitting.shown)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
         """The messages to retry a refused request with; `None` if a retry would not help.
@@ -245,14 +214,7 @@ class AutomaticConversation(RecordedConversation):
 
     async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
         """`recover` for an event loop."""
-        try:
-            planned = await in_thread(partial(after_refusal, self, self._pace, error))
-            if planned is None:
-                return None
-            result = await self._compressor.arun(planned)
-        except StoreError as failed:
-            return await in_thread(partial(self._fitting.memory.recovered, error, failed))
-        return await in_thread(self._fitting.sent_again) if result.changed else None
+        return await in_thread(partial(self.recover, error))
 
     def _beside(self, system: Any = None, tools: Any = None) -> None:
         """Count what goes with the next request beside the messages, where it is given."""
@@ -267,13 +229,6 @@ class AutomaticConversation(RecordedConversation):
             self._background.run(self._compressor_of(self.summarizer), need)
         elif need.due:
             return self._compressor.run(need.due)
-        return None
-
-    async def _acompress_before_request(self, need: Need) -> Result | None:
-        if self._background:
-            await self._background.arun(self._compressor_of(self.summarizer), need)
-        elif need.due:
-            return await self._compressor.arun(need.due)
         return None
 
     @property

@@ -6,25 +6,21 @@ meanwhile stay behind it. So no request waits for a model.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from threading import RLock
-from typing import Any, TypeAlias
+from typing import Any
 
 from context_compression.session.compressing import Compressor, Need, PlannedCompression
 from context_compression.session.pacing import Pace
-from context_compression.session.preparation import Preparation, running_loop
+from context_compression.session.preparation import Preparation
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import settings_for
 from context_compression.settings import Settings
 from context_compression.summaries.asking import asked
 from context_compression.summaries.summarizer import Summarizer, SummaryRequest
-from context_compression.threads import in_thread
+from context_compression.threads import check_cancelled
 
 EARLY = 0.85
 """The share of the threshold from which on a compression is prepared."""
-
-Start: TypeAlias = Callable[[Preparation], object]
-"""Starts a preparation, in a thread or in a task."""
 
 
 def early(settings: Settings) -> int:
@@ -73,7 +69,6 @@ class Background:
     def __init__(self) -> None:
         self._starts = Pace()
         self._lock = RLock()
-        self._outlives_loops = False
 
     def __del__(self) -> None:
         """Nobody needs the preparation any more."""
@@ -87,25 +82,8 @@ class Background:
 
     def run(self, compressor: Compressor, need: Need) -> None:
         """Do what a request may wait for; the rest begins in a thread."""
-        if now := self._step(compressor, need, Preparation.in_thread):
+        if now := self._step(compressor, need):
             compressor.without_waiting().run(now)
-
-    async def arun(self, compressor: Compressor, need: Need) -> None:
-        """`run` for an event loop, in which the rest is a task.
-
-        Where each request has an event loop of its own, it is a thread from the second one on: a
-        task ends with its loop.
-        """
-        loop = running_loop()  # another framework than asyncio has none
-
-        def start(preparation: Preparation) -> None:
-            if loop and not self._outlives_loops:
-                preparation.in_loop(loop)
-            else:
-                preparation.in_thread()
-
-        if now := await in_thread(partial(self._step, compressor, need, start)):
-            await compressor.without_waiting().arun(now)
 
     def discard(self) -> None:
         """Cancel what is being prepared, and throw away what is ready."""
@@ -122,7 +100,7 @@ class Background:
         if self._last:
             self._last.wait()
 
-    def _step(self, compressor: Compressor, need: Need, start: Start) -> PlannedCompression | None:
+    def _step(self, compressor: Compressor, need: Need) -> PlannedCompression | None:
         """The compression that the request itself must make, without a model: it has no room."""
         conversation, settings = compressor.conversation, compressor.conversation.settings
         if not settings.auto_compress:
@@ -137,13 +115,11 @@ class Background:
             if due and used > latest(settings) and not needs_summary:
                 self.discard()
                 return due
-            if self._last and self._last.is_orphaned:
-                self._outlives_loops = True
-            if self._last and (self._last.is_elsewhere or self._last.is_orphaned):
+            if self._last and self._last.is_elsewhere:
                 self._starts.tried(0)
             has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
             if has_grown and (due or used >= early(settings)):
-                self._start_if_worth_it(compressor, replace(need, due=due, used=used), start)
+                self._start_if_worth_it(compressor, replace(need, due=due, used=used))
         return None
 
     def _discard_outdated(self, conversation: RecordedConversation) -> None:
@@ -157,13 +133,14 @@ class Background:
         last = self._last
         if not (last and last.result):
             return False
+        check_cancelled()
         result, last.result = last.result, None  # an error throws it away
         if compressor.write(result, last.covered):
             return True
         last.result = result  # another compression runs
         return False
 
-    def _start_if_worth_it(self, compressor: Compressor, need: Need, start: Start) -> None:
+    def _start_if_worth_it(self, compressor: Compressor, need: Need) -> None:
         """Start a preparation, if none runs or is ready."""
         conversation = compressor.conversation
         if self._last and self._last.is_awaited:
@@ -180,4 +157,4 @@ class Background:
         aim = {} if is_set else {"aim": settings.target_tokens}
         options = {**aim, **given, "settings": settings}
         self._last = Preparation(compressor, conversation.state(), options, int(usage.used_tokens))
-        start(self._last)
+        self._last.start()

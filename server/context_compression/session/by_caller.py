@@ -3,7 +3,7 @@
 Meanwhile the compression is a plan in the log. It runs again from its start with each summary.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
@@ -20,6 +20,7 @@ from context_compression.session.recorded import RecordedConversation
 from context_compression.session.requests import origin_now, request_that_archives, settings_for
 from context_compression.session.state import State
 from context_compression.summaries.summarizer import SummaryReply
+from context_compression.threads import about_to_write
 
 PLAN_SECONDS = 3_600
 """How many seconds a caller may take to write a summary."""
@@ -59,7 +60,6 @@ def no_plan(plan_id: str, where: str) -> str:
 def assign_summary(
     conversation: RecordedConversation,
     messages: Sequence[Mapping[str, Any]] | None,
-    before_writing: Callable[[], object],
     options: Mapping[str, Any],
 ) -> SummaryAssignment | Result:
     """Start a plan; see `Session.ask` for the arguments."""
@@ -88,9 +88,9 @@ def assign_summary(
         if origin := origin_now(conversation, state):
             plan["origin"] = origin
         same = None if recorded else _same_plan(plan, state)
-        outcome = _run(same or plan, conversation, state, pending, [], before_writing)
+        outcome = _run(same or plan, conversation, state, pending, [])
         if isinstance(outcome, SummaryAssignment) and not same:
-            before_writing()
+            about_to_write()
             conversation.log.append(*recorded, plan)
         return outcome
 
@@ -99,7 +99,6 @@ def take_summary(
     conversation: RecordedConversation,
     plan_id: str,
     summary: str,
-    before_writing: Callable[[], object],
 ) -> SummaryAssignment | Result:
     """Continue a plan with a summary; see `Session.answer` for the arguments."""
     with conversation.log.locked():
@@ -122,7 +121,7 @@ def take_summary(
                 "a new one."
             )
         summaries = [*state.answers.get(plan_id, []), summary]
-        outcome = _run(plan, conversation, state, pending, summaries, before_writing)
+        outcome = _run(plan, conversation, state, pending, summaries)
         if isinstance(outcome, SummaryAssignment):
             event = {"type": "answer", "created_at": timestamp(), "plan_id": plan_id}
             conversation.log.append({**event, "text": summary})
@@ -167,16 +166,13 @@ def _run(
     state: State,
     pending: Sequence[dict[str, Any]],
     summaries: Sequence[str],
-    before_writing: Callable[[], object],
 ) -> SummaryAssignment | Result:
     """Run a plan with the summaries written so far, up to the next assignment or the result."""
     options = dict(plan["options"])
     settings = settings_for(conversation, options.pop("settings", None)).changed(ONE_TRY)
     covered = state.view[: plan["messages_in"]]
     options |= {"settings": settings, "has_summarizer": True}
-    steps = start(
-        request_that_archives(conversation, state, pending, before_writing, covered, **options)
-    )
+    steps = start(request_that_archives(conversation, state, pending, covered, **options))
     with heard(Compaction("manual", conversation, conversation.model)) as end:
         try:
             request = next(steps)

@@ -1,14 +1,13 @@
-"""Runs a session's compressions: one at a time, announced by events, sync and async."""
+"""Runs a session's compressions: one at a time, announced by events."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
-from context_compression.compression.run import acompress, compress
+from context_compression.compression.run import compress
 from context_compression.compression.thinking import without_thinking
 from context_compression.listening import Compaction, heard
 from context_compression.session.following import new_events
@@ -21,7 +20,7 @@ from context_compression.session.requests import (
     settings_for,
 )
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.threads import check_cancelled, in_thread
+from context_compression.threads import before_writing
 from context_compression.tokens.usage import Usage
 
 LOCK_SECONDS = 30.0
@@ -36,14 +35,12 @@ class PlannedCompression:
         reason: why it runs.
         options: those of `Session.compress`.
         messages: the conversation, if its host keeps it.
-        before_writing: called before anything is written.
         loop: index in the view of the first message of a running tool loop, which stays as it is.
     """
 
     reason: Reason
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     messages: Sequence[Mapping[str, Any]] | None = None
-    before_writing: Callable[[], object] = lambda: None
     loop: int | None = None
 
 
@@ -117,26 +114,8 @@ class Compressor:
         with self._announced(planned.reason, self.conversation.usage()) as progress:
             if first := self._first(planned):
                 return progress.done(first)
-            with self.conversation.log.locked():
+            with acquired(self.conversation.log.locked, LOCK_SECONDS):
                 return progress.done(self._compressed(planned))
-
-    async def arun(self, planned: PlannedCompression) -> Result:
-        """`run` for an event loop; a compression cancelled before it writes changes nothing."""
-
-        def unless_cancelled() -> None:
-            check_cancelled()
-            planned.before_writing()
-
-        cancellable = replace(planned, before_writing=unless_cancelled)
-        usage_before = await in_thread(self.conversation.usage)
-        with self._announced(planned.reason, usage_before) as progress:
-            result = await in_thread(partial(self._first, cancellable))
-            if result is None:
-                async with acquired(self.conversation.log.locked, LOCK_SECONDS):
-                    result = await self._acompressed(cancellable)
-            progress.done(result)
-            progress.usage = await in_thread(self.conversation.usage)
-            return result
 
     def write(self, result: Result, covered: Sequence[dict[str, Any]]) -> bool:
         """Write a compression that was prepared before; from then on, its view counts.
@@ -177,17 +156,17 @@ class Compressor:
         """
         if self.summarizer or self.conversation.store.exists:
             return None
-        log, planned_by = self.conversation.log, planned.before_writing
+        log = self.conversation.log
         with ExitStack() as held:
 
             def lock() -> None:
-                planned_by()
                 held.enter_context(log.locked())
                 if log.exists:
                     raise _RecordedMeanwhile
 
             try:
-                return self._compressed(replace(planned, before_writing=lock))
+                with before_writing(lock):
+                    return self._compressed(planned)
             except _RecordedMeanwhile:
                 return None
 
@@ -196,12 +175,6 @@ class Compressor:
         if planned.reason == "thinking":
             return without_thinking(request)
         return compress(request, self.summarizer)
-
-    async def _acompressed(self, planned: PlannedCompression) -> Result:
-        request = await in_thread(partial(self._request, planned))
-        if planned.reason == "thinking":
-            return await in_thread(partial(without_thinking, request))
-        return await acompress(request, self.summarizer, in_thread)
 
     def _request(self, planned: PlannedCompression) -> CompressionRequest:
         """The request for the current state of the log."""
@@ -215,9 +188,8 @@ class Compressor:
         if planned.loop is not None:
             options["pins"] = tuple(range(len(state.view))[planned.loop :])
         return request_that_archives(
-            self.conversation, state, pending, planned.before_writing,
-            _as_passed(planned.messages, state.view), **options,
-        )  # fmt: skip
+            self.conversation, state, pending, _as_passed(planned.messages, state.view), **options
+        )
 
     @contextmanager
     def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:

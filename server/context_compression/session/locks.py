@@ -1,41 +1,46 @@
-"""Locks of a store: waited for without blocking an event loop, or held only if they are free."""
+"""Locks of a store: waited for as long as the caller wants it, or held only if they are free."""
 
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
-from time import monotonic
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from time import monotonic, sleep
+from typing import TypeAlias
 
 from context_compression.errors import StoreError
-from context_compression.session.pacing import POLL_SECONDS
+from context_compression.threads import wait_until
+
+Lock: TypeAlias = Callable[[float], AbstractContextManager[None]]
+"""Takes the seconds to wait, and returns the lock."""
 
 
-@asynccontextmanager
-async def acquired(
-    lock: Callable[[float], AbstractContextManager[None]], seconds: float
-) -> AsyncGenerator[None]:
-    """Hold a lock of a store, waiting for it without blocking the event loop.
+@contextmanager
+def acquired(lock: Lock, seconds: float) -> Generator[None]:
+    """Hold a lock of a store; a cancellation of the work ends the wait for it.
 
     Args:
         lock: takes the seconds to wait, and returns the lock.
         seconds: how long to wait before its `StoreError` is raised; others are raised at once.
     """
-    from anyio import sleep
-
     until = monotonic() + seconds
-    while True:
-        with ExitStack() as stack:
+    with ExitStack() as held:
+
+        def is_held(limit: float | None) -> bool:
             try:
-                stack.enter_context(lock(0))
+                held.enter_context(lock(seconds if limit is None else 0))
             except StoreError as error:
-                if not _is_busy(error) or monotonic() > until:
+                if limit is None or not _is_busy(error):
                     raise
-            else:
-                yield
-                return
-        await sleep(POLL_SECONDS)
+                if monotonic() > until:
+                    raise StoreError(str(error).replace("0 s.", f"{seconds:g} s.")) from None
+                sleep(limit)
+                return False
+            return True
+
+        wait_until(is_held)
+        yield
 
 
 @contextmanager
-def free(lock: Callable[[float], AbstractContextManager[None]]) -> Generator[bool]:
+def free(lock: Lock) -> Generator[bool]:
     """Hold a lock of a store if it is free; yields whether it is held.
 
     Raises:

@@ -4,11 +4,14 @@
 """
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Condition, get_ident
 from typing import Literal, TypeAlias
+
+from context_compression.threads import tell, wait_until
 
 logger = logging.getLogger(__name__)
 Reason: TypeAlias = Literal["threshold", "overflow", "thinking", "manual", "background"]
@@ -18,8 +21,6 @@ GROWTH = 1.05
 Without it, a compression that leaves little room below the threshold would be followed by another
 at every request. Each would empty the prompt cache and take the newest results out of view.
 """
-POLL_SECONDS = 0.02
-"""Interval at which to check whether another thread or process is done."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Event:
 
 
 class Announcer:
-    """Calls `on_event`, which cannot stop a compression: its first error is logged.
+    """Calls `on_event`, in the caller's event loop if there is one. Its first error is logged.
 
     Attributes:
         on_event: the function.
@@ -81,7 +82,7 @@ class Announcer:
         if event.error or event.strategy not in ("", "none"):
             self.no_summary = (event.error or "") if event.strategy else self.no_summary
         try:
-            self.on_event(event)
+            tell(partial(self.on_event, event))
         except Exception as error:
             if not self._has_failed:
                 why = str(error) or type(error).__name__
@@ -106,15 +107,8 @@ class Pace:
 
         The request waits for a running compression, unless this thread itself runs it.
         """
-        with self._free:
-            self._free.wait_for(lambda: self._begins(abort, besides=get_ident()))
-        with self._ending():
-            yield
-
-    @asynccontextmanager
-    async def arequest(self, abort: Callable[[], object] | None = None) -> AsyncGenerator[None]:
-        """`request` for an event loop, which continues while this waits."""
-        await _until(lambda: self._begins(abort))
+        begins = partial(self._begins, abort, besides=get_ident())
+        wait_until(partial(self._waited, begins))
         with self._ending():
             yield
 
@@ -125,16 +119,13 @@ class Pace:
         A request of the same thread is not waited for.
         """
         with self._claimed():
-            with self._free:
-                self._free.wait_for(lambda: self._holder in (None, get_ident()))
+            thread = get_ident()
+            wait_until(partial(self._waited, lambda: self._holder in (None, thread)))
             yield
 
-    @asynccontextmanager
-    async def acompressing(self) -> AsyncGenerator[None]:
-        """`compressing` for an event loop."""
-        with self._claimed():
-            await _until(lambda: self._holder is None)
-            yield
+    def _waited(self, ready: Callable[[], bool], seconds: float | None) -> bool:
+        with self._free:
+            return self._free.wait_for(ready, seconds)
 
     def _begins(self, abort: Callable[[], object] | None, besides: int | None = None) -> bool:
         """Begin a request if none runs and no compression runs or waits; returns whether it began.
@@ -191,13 +182,3 @@ class Pace:
         first = reason not in self._recovered
         self._recovered.add(reason)
         return first
-
-
-async def _until(ready: Callable[[], bool]) -> None:
-    """Poll until `ready` returns `True`; another thread changes the condition."""
-    from anyio import sleep
-
-    while True:
-        if ready():
-            return
-        await sleep(POLL_SECONDS)

@@ -1,27 +1,25 @@
-"""`Preparation`: one compression, prepared in a thread or in a task while the agent goes on.
+"""`Preparation`: one compression, prepared in a thread while the agent goes on.
 
 It reads the view of its start, and writes nothing.
 """
 
-import asyncio
 import logging
 import weakref
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from threading import Event as Flag
-from threading import Thread
+from threading import Thread, current_thread
 from typing import Any
 
 from context_compression.compression.result import Result
-from context_compression.compression.run import Executor, acompress, at_once
+from context_compression.compression.run import compress
 from context_compression.listening import Compaction, heard, variables_here
 from context_compression.session.compressing import Compressor, end_event
 from context_compression.session.locks import free
 from context_compression.session.pacing import Event
 from context_compression.session.requests import request_beside
 from context_compression.session.state import State
-from context_compression.threads import in_thread
+from context_compression.threads import OwnLoop, working_for
 
 logger = logging.getLogger(__name__)
 ENDING_SECONDS = 5.0
@@ -62,9 +60,8 @@ class Preparation:
         self._on_event = compressor.on_event
         self._started = Event("start", "background", tokens, session=conversation.id)
         self._ended, self._is_cancelled = Flag(), False
-        self._is_guest, self._is_interrupted = False, False  # in an event loop of the caller
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._loop = OwnLoop()
+        self._thread = Thread(target=self._run_in_thread, name="context-compression", daemon=True)
 
     @property
     def is_awaited(self) -> bool:
@@ -73,96 +70,61 @@ class Preparation:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended. It ends with its event loop at the latest."""
-        return not self._ended.is_set() and not self._is_in_closed_loop
-
-    @property
-    def is_orphaned(self) -> bool:
-        """Whether its caller's event loop ended before it did."""
-        left = self._is_guest and self._is_in_closed_loop and not self._ended.is_set()
-        return self._is_interrupted or left
-
-    @property
-    def _is_in_closed_loop(self) -> bool:
-        return self._loop is not None and self._loop.is_closed()
+        """Whether it has not ended."""
+        return not self._ended.is_set()
 
     def fits(self, state: State) -> bool:
         """Whether the view still begins with the messages that it covers."""
         return state.view[: len(self.covered)] == self.covered
 
-    def in_thread(self) -> None:
+    def start(self) -> None:
         """Run it in a thread that the interpreter does not wait for at its exit."""
-        Thread(target=self._run_in_thread, name="context-compression", daemon=True).start()
-
-    def in_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Run it in a task of an event loop; may be called from any thread."""
-        self._loop, self._is_guest = loop, True
-        loop.call_soon_threadsafe(self._create_task, loop)
+        self._thread.start()
 
     def cancel(self) -> None:
         """Cancel it and throw its result away, without waiting; may be called from any thread."""
         self._is_cancelled, self.result = True, None
-        if self._loop and self._task:
-            with suppress(RuntimeError):  # its loop is closed
-                self._loop.call_soon_threadsafe(self._task.cancel)
+        self._loop.cancel()
 
     def wait(self) -> None:
         """Wait for the end after a cancellation, but not in the thread that must bring it about."""
-        if self.is_running and (self._loop is None or self._loop is not running_loop()):
+        if self._thread is not current_thread():
             self._ended.wait(ENDING_SECONDS)
 
     def _run_in_thread(self) -> None:
         try:
-            asyncio.run(self._run(at_once))
-        except asyncio.CancelledError:
-            pass
-        except BaseException as error:  # of a task of the summarizer
-            self._fail(error)
+            with self._loop, working_for(self._loop):
+                self._run()
+        except BaseException as error:  # of the store, or of a task of the summarizer
+            if not self._is_cancelled:
+                self._fail(error)
         finally:
             self._ended.set()
 
-    def _create_task(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._task = loop.create_task(self._run(in_thread))
-        self._task.add_done_callback(self._end)
-
-    def _end(self, task: asyncio.Task[None]) -> None:
-        self._is_interrupted = task.cancelled()
+    def _run(self) -> None:
+        with free(self._log.preparing) as alone:
+            with free(self._log.locked) as free_to_compress:
+                self.is_elsewhere = not (alone and free_to_compress)
+            if self.is_elsewhere or self._is_cancelled:
+                return
+            end = self._prepare()
         self._ended.set()
+        self._on_event(end)
 
-    async def _run(self, execute: Executor) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        try:
-            with free(self._log.preparing) as alone:
-                with free(self._log.locked) as free_to_compress:
-                    self.is_elsewhere = not (alone and free_to_compress)
-                if self.is_elsewhere or self._is_cancelled:
-                    return
-                end = await self._prepare(execute)
-            self._ended.set()
-            self._on_event(end)
-        except asyncio.CancelledError:
-            if not self._is_cancelled:  # the event loop ends
-                raise
-        except Exception as error:  # of the store
-            self._fail(error)
-
-    async def _prepare(self, execute: Executor) -> Event:
+    def _prepare(self) -> Event:
         """Compress; the event of the end."""
         tokens = self._started.tokens_before
         aborted = replace(self._started, kind="end", tokens_after=tokens, aborted=True)
         self._on_event(self._started)
         try:
             with heard(self._compaction()) as end:
-                result = await acompress(self._request, self._summarizer, execute)
+                result = compress(self._request, self._summarizer)
                 end(result)
-        except asyncio.CancelledError:
-            self._on_event(replace(aborted, error="cancelled"))
-            raise
-        except Exception as error:
-            return replace(aborted, error=self._fail(error))
         except BaseException as error:
-            self._on_event(replace(aborted, error=self._fail(error)))
-            raise
+            if self._is_cancelled and not isinstance(error, Exception):
+                self._on_event(replace(aborted, error="cancelled"))
+                raise
+            return replace(aborted, error=self._fail(error))
         self.problem = result.no_summary or None
         if result.changed and not self._is_cancelled:
             self.result = result
@@ -178,11 +140,3 @@ class Preparation:
         self.problem = said or type(error).__name__
         logger.warning("session %s, in the background: %s", self._started.session, self.problem)
         return self.problem
-
-
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop of asyncio that runs in this thread, if one does."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -1,6 +1,6 @@
 """Makes the compression requests of a session, with archived originals or as a preview."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,6 @@ def request_that_archives(
     conversation: RecordedConversation,
     state: State,
     pending: Sequence[dict[str, Any]],
-    before_writing: Callable[[], object],
     messages: Messages,
     **options: Any,
 ) -> CompressionRequest:
@@ -33,15 +32,13 @@ def request_that_archives(
         conversation: the conversation to compress.
         state: its current state.
         pending: events that lead to this state and are written with the compression.
-        before_writing: called before anything is written.
         messages: the messages to compress: the view of the state, or a first part of it.
         options: further fields of the request.
     """
     by_itself = options.get("must_answer") and not options.get("target_tokens")
     archiver = archiver_of(
-        conversation, state, pending, before_writing,
-        automatic=bool(by_itself and not options.get("force")),
-    )  # fmt: skip
+        conversation, state, pending, automatic=bool(by_itself and not options.get("force"))
+    )
     return _request(conversation, messages, conversation.system_for(state), archiver, **options)
 
 
@@ -49,7 +46,6 @@ def archiver_of(
     conversation: RecordedConversation,
     state: State,
     pending: Sequence[dict[str, Any]] = (),
-    before_writing: Callable[[], object] = lambda: None,
     *,
     automatic: bool = False,
 ) -> Archiver:
@@ -57,9 +53,7 @@ def archiver_of(
     system = conversation.system_for(state)
     origin = origin_now(conversation, state)
     room = room_of(conversation, system) if automatic else None
-    return Archiver(
-        conversation.log, conversation.store, state, pending, before_writing, system, origin, room
-    )
+    return Archiver(conversation.log, conversation.store, state, pending, system, origin, room)
 
 
 def request_beside(

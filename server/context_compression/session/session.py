@@ -1,8 +1,9 @@
 """`Session`: one conversation on disk that is compressed when its context is too full."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -51,9 +52,9 @@ class Session(AutomaticConversation):
             `None`: no model.
         on_event: called at the start and the end of every compression; an error of it is logged.
         background: whether compressions that become due are made beside the agent's work. From 85 %
-            of the threshold on, the next one is prepared: in a thread, or with `aprepare` and
-            `afit` in a task of the event loop. It is written by the request before which it is due.
-            `on_event` is called from that thread or task when the preparation starts and ends.
+            of the threshold on, the next one is prepared in a thread, which asks the model in an
+            event loop of its own. It is written by the request before which it is due. `on_event`
+            is called from that thread when the preparation starts and ends.
     """
 
     def __init__(
@@ -130,12 +131,6 @@ class Session(AutomaticConversation):
         """
         return self._pace.request(abort)
 
-    def arequest(
-        self, abort: Callable[[], object] | None = None
-    ) -> AbstractAsyncContextManager[None]:
-        """`request` for an event loop."""
-        return self._pace.arequest(abort)
-
     def preview(
         self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
     ) -> Result:
@@ -158,7 +153,6 @@ class Session(AutomaticConversation):
         force: bool = False,
         settings: Settings | Mapping[str, Any] | None = None,
         must_answer: bool = False,
-        before_writing: Callable[[], object] = lambda: None,
     ) -> Result:
         """Compress the view; the originals are on disk before the view changes.
 
@@ -176,7 +170,6 @@ class Session(AutomaticConversation):
             settings: for this call: a `Settings`, or some values that differ.
             must_answer: whether a target below the minimum size gives the smallest useful context
                 instead of an error, because somebody has to be answered.
-            before_writing: called before anything is written; if it raises, nothing changes.
 
         Raises:
             ContextCompressionError: as for `context_compression.compress`; the conversation is
@@ -187,27 +180,18 @@ class Session(AutomaticConversation):
             "force": force, "settings": settings, "must_answer": must_answer,
         }  # fmt: skip
         with self._pace.compressing():
-            return self._compressor.run(
-                PlannedCompression("manual", options, messages, before_writing)
-            )
+            return self._compressor.run(PlannedCompression("manual", options, messages))
 
     @same_signature_as(compress)
     async def acompress(
-        self,
-        *,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-        before_writing: Callable[[], object] = lambda: None,
-        **options: Any,
+        self, *, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
     ) -> Result:
         """`compress` for an event loop, which continues meanwhile.
 
         A compression that is cancelled before it writes changes nothing. If it is already writing,
         it finishes first.
         """
-        async with self._pace.acompressing():
-            return await self._compressor.arun(
-                PlannedCompression("manual", options, messages, before_writing)
-            )
+        return await in_thread(partial(self.compress, messages=messages, **options))
 
     def compress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
         """Compress the messages before a running tool loop; the loop's messages are unchanged.
@@ -226,15 +210,12 @@ class Session(AutomaticConversation):
     @same_signature_as(compress_loop)
     async def acompress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
         """`compress_loop` for an event loop."""
-        options = {"target_tokens": target_tokens}
-        async with self._pace.acompressing():
-            return await self._compressor.arun(PlannedCompression("manual", options, loop=start))
+        return await in_thread(partial(self.compress_loop, start, target_tokens=target_tokens))
 
     def ask(
         self,
         *,
         messages: Sequence[Mapping[str, Any]] | None = None,
-        before_writing: Callable[[], object] = lambda: None,
         **options: Any,
     ) -> SummaryAssignment | Result:
         """Compress with a summary that the caller writes.
@@ -247,7 +228,6 @@ class Session(AutomaticConversation):
 
         Args:
             messages: as in `compress`.
-            before_writing: as in `compress`.
             options: the other arguments of `compress`.
 
         Returns:
@@ -256,17 +236,14 @@ class Session(AutomaticConversation):
         Raises:
             ContextCompressionError: as for `compress`; the conversation is unchanged.
         """
-        return assign_summary(self, messages, before_writing, options)
+        return assign_summary(self, messages, options)
 
-    def answer(
-        self, plan_id: str, summary: str, *, before_writing: Callable[[], object] = lambda: None
-    ) -> SummaryAssignment | Result:
+    def answer(self, plan_id: str, summary: str) -> SummaryAssignment | Result:
         """Continue a plan with the summary that the caller wrote.
 
         Args:
             plan_id: of the `SummaryAssignment`.
             summary: the text.
-            before_writing: as in `compress`.
 
         Returns:
             The assignment of the next summary if the plan needs several, or the result.
@@ -275,7 +252,7 @@ class Session(AutomaticConversation):
             PlanError: the plan is unknown or older than an hour, or the messages it covers changed.
             SummaryError: the summary cannot be used; the plan waits for a better one.
         """
-        return take_summary(self, plan_id, summary, before_writing)
+        return take_summary(self, plan_id, summary)
 
     def planned(self, plan_id: str) -> list[dict[str, Any]]:
         """The messages that a plan covers: the view without the compressions that it replaces."""

@@ -27,6 +27,7 @@ from context_compression.mcp_server.summary_by_caller import apply_summary, requ
 from context_compression.mcp_server.without_conversation import compress_without_conversation
 from context_compression.session import Session, no_plan
 from context_compression.settings import Settings, StrategyName
+from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import count_tokens
 from context_compression.workspace import Opened
@@ -208,7 +209,7 @@ def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolRe
         model, system, tools = session.model, session.system, session.tools
         return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
 
-    call.before_writing()
+    about_to_write()
     state = session.state()
     view = session.undo(messages)
     newly_recorded = session.state().recorded[len(state.recorded) :]
@@ -247,7 +248,7 @@ async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallTool
         tokens = Counter(arguments.model).text(text)
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         entry = {"created_at": now, "session": CHECKPOINT, "content": text, "tokens": tokens}
-        call.before_writing()
+        about_to_write()
         store = call.workspace.store
         ref = Session(store, CHECKPOINT).offload(text, what=CHECKPOINT)  # so that a search finds it
         store.add_summary(entry)

@@ -25,6 +25,7 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
+from context_compression.threads import about_to_write
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
@@ -141,7 +142,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     before: Config = {}
 
     def change(config: Config) -> Config:
-        call.before_writing()
+        about_to_write()
         before.update(config)
         return changed_config(config, values, reset)
 

@@ -19,6 +19,7 @@ from context_compression.mcp_server.conversation import open_conversation
 from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.session import Session
 from context_compression.strategies.offload import preview_of_text
+from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
 from context_compression.transcripts.access import opened_once
 from context_compression.workspace.own_sessions import OFFLOADED
@@ -96,7 +97,7 @@ def _archived(call: Call, what: str, text: str, *, with_preview: bool = False) -
     store, counter = call.workspace.store, Counter()
     tokens = counter.text(text)
     preview = preview_of_text(text, counter, call.workspace.settings()) if with_preview else ""
-    call.before_writing()
+    about_to_write()
     ref = Session(store, OFFLOADED).offload(text, what=what)
     facts = {
         "lines": text.count("\n") + 1,

@@ -23,6 +23,7 @@ from starlette.types import Message
 from context_compression.errors import StoreError
 from context_compression.mcp_server.web.access_log import KEY, Entry
 from context_compression.mcp_server.web.tenants import TenantServers
+from context_compression.threads import at_work
 
 LOOKS_SECONDS = 0.02
 """How often a worker looks whether the threads of a request have ended."""
@@ -129,5 +130,5 @@ class _Worker:
     async def _threads_to_end(self) -> None:
         """Waits for the threads of requests whose clients went away: nobody can stop a thread."""
         threads = current_default_thread_limiter()
-        while not self.bodies and threads.borrowed_tokens:  # noqa: ASYNC110  # no event tells it
+        while not self.bodies and (threads.borrowed_tokens or at_work()):  # noqa: ASYNC110  # no event tells it
             await anyio.sleep(LOOKS_SECONDS)
