@@ -43,7 +43,7 @@ from replay import Tally, shared
 from context_compression import Session, restore_tool
 from context_compression.conversation.formats import parse
 from context_compression.loops.openai import arun_tools, run_tools
-from context_compression.loops.restoring import RESTORE
+from context_compression.session.restoring import RESTORE
 from context_compression.tokens import Counter as TokenCounter
 
 Message: TypeAlias = dict[str, Any]

@@ -29,7 +29,7 @@ from context_compression.report.html import page
 from context_compression.report.model import Report
 from context_compression.report.page.kinds import KINDS, by_class
 from context_compression.session import Session
-from context_compression.session.history import history_of
+from context_compression.session.status import history_of
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import breakdown
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from context_compression.compression.result import Result
     from context_compression.errors import BudgetTooSmall, ContextCompressionError
     from context_compression.library.functions import acompress, compress, should_compress
-    from context_compression.loops.restoring import restore_tool
     from context_compression.session import Session
+    from context_compression.session.restoring import restore_tool
     from context_compression.settings import Settings
     from context_compression.store import Store
     from context_compression.strategies.truncate import truncate_tool_output
@@ -45,7 +45,7 @@ _PLACES = {
     "compression.result": ("Result",),
     "errors": ("BudgetTooSmall", "ContextCompressionError"),
     "library.functions": ("acompress", "compress", "should_compress"),
-    "loops.restoring": ("restore_tool",),
+    "session.restoring": ("restore_tool",),
     "session": ("Session",),
     "settings": ("Settings",),
     "store": ("Store",),

@@ -17,7 +17,7 @@ from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, is_object
 from context_compression.conversation.refs import ref_of
-from context_compression.session.layouts import decode_message
+from context_compression.session.events import decode_message
 from context_compression.session.pacing import GROWTH, Event
 from context_compression.testing import ScriptedSummarizer
 

@@ -409,7 +409,7 @@ async def test_no_request_begins_before_a_compression_is_done(folder: Path):
             await chat.session.acompress(strategy="summarize", force=True)
 
         def waits() -> None:
-            with chat.session.request():
+            with chat.session.fitting.pace.request():
                 happened.extend(event.kind for event in chat.events)
 
         async def request() -> None:

@@ -19,7 +19,7 @@ from context_compression.report.building import build_report, report_of
 from context_compression.report.course import MOST_POINTS
 from context_compression.report.model import Report
 from context_compression.report.text import text
-from context_compression.session.keeping import ArchivedTexts
+from context_compression.session.archive import ArchivedTexts
 from context_compression.transcripts.history import Compaction, History, Request, Stage
 from context_compression.workspace import Opened, Workspace
 

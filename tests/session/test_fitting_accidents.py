@@ -14,6 +14,7 @@ from provider import refused
 
 from context_compression import Session, count_tokens, restore_tool
 from context_compression.conversation.refs import ref_of
+from context_compression.session.fit import Fitting
 from context_compression.settings import Settings
 from context_compression.testing import Run, ScriptedSummarizer, said_by_user, tool_step
 
@@ -279,10 +280,10 @@ def test_a_request_does_not_wait_for_the_lock_of_a_store_that_cannot_be_written(
     (tmp_path / "a file").write_text("no folder", "utf-8")
     session, history = Session(tmp_path / place, "s"), begin()
 
-    async def waits(seconds: float) -> None:
+    def waits(seconds: float) -> None:
         pytest.fail(f"waits {seconds} s")
 
-    monkeypatch.setattr("anyio.sleep", waits)
+    monkeypatch.setattr("context_compression.session.compressing.sleep", waits)
 
     assert asyncio.run(session.afit(history)) == history
     assert "without the store" in caplog.text
@@ -291,15 +292,15 @@ def test_a_request_does_not_wait_for_the_lock_of_a_store_that_cannot_be_written(
 def test_a_request_overtaken_by_another_thread_never_sends_its_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    session, fitted = Session(tmp_path, "s"), Session.fitted
+    session, fitted = Session(tmp_path, "s"), Fitting.fitted
     mine, theirs = begin(), [said_by_user("Their secret.", "openai")]
 
-    def overtaken(self: Session, messages: list[Any], **beside: Any) -> Any:
+    def overtaken(self: Fitting, messages: list[Any], **beside: Any) -> Any:
         got = fitted(self, messages, **beside)
         fitted(self, theirs)
         return got
 
-    monkeypatch.setattr(Session, "fitted", overtaken)
+    monkeypatch.setattr(Fitting, "fitted", overtaken)
     assert session.fit(mine) == mine
     monkeypatch.undo()
 

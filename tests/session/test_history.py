@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context_compression.session import Session
-from context_compression.session.history import history_of
+from context_compression.session.status import history_of
 
 WORDS = "The quick brown fox jumps over the lazy dog. " * 80
 

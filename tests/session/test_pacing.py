@@ -364,7 +364,7 @@ def running(work: Callable[[], object]) -> Thread:
 def test_compress_waits_for_the_running_request(told: Told) -> None:
     asked = Signal()
 
-    with told.session.request(abort=asked.set):
+    with told.session.fitting.pace.request(abort=asked.set):
         compressing = running(lambda: told.session.compress(target_tokens=1_500))
         assert asked.wait(60), "the loop was not asked to cut its request short"
         assert told.session.view() == talk(40)
@@ -377,7 +377,7 @@ def test_compress_waits_for_the_running_request(told: Told) -> None:
 
 
 def test_a_request_without_a_hook_is_waited_for(told: Told) -> None:
-    with told.session.request():
+    with told.session.fitting.pace.request():
         compressing = running(lambda: told.session.compress(target_tokens=1_500))
         told.order.append("answer")
     compressing.join()
@@ -387,7 +387,7 @@ def test_a_request_without_a_hook_is_waited_for(told: Told) -> None:
 
 def test_the_hook_is_called_only_while_a_request_runs(told: Told) -> None:
     aborted: list[str] = []
-    with told.session.request(abort=lambda: aborted.append("first")):
+    with told.session.fitting.pace.request(abort=lambda: aborted.append("first")):
         pass
 
     told.session.compress(target_tokens=1_500)
@@ -396,7 +396,7 @@ def test_the_hook_is_called_only_while_a_request_runs(told: Told) -> None:
 
 
 def test_a_request_that_fails_is_over(told: Told) -> None:
-    with pytest.raises(ConnectionError), told.session.request():
+    with pytest.raises(ConnectionError), told.session.fitting.pace.request():
         raise ConnectionError
 
     assert told.session.compress(target_tokens=1_500).changed
@@ -407,7 +407,7 @@ async def test_an_event_loop_goes_on_while_compress_waits_for_its_request(told: 
     asked = anyio.Event()
 
     async with anyio.create_task_group() as group:
-        with told.session.request(abort=asked.set):
+        with told.session.fitting.pace.request(abort=asked.set):
             group.start_soon(lambda: told.session.acompress(target_tokens=1_500))
             await asked.wait()
             told.order.append("answer")

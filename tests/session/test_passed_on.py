@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context_compression import Session
-from context_compression.session.passed_on import MOST_TOLD
+from context_compression.session.fit import MOST_TOLD
 
 ASKED = {"role": "user", "content": "Why is the build red?"}
 

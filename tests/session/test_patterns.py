@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written_out import written_out
 
-from context_compression.session.patterns import with_patterns
+from context_compression.session.arrivals import with_patterns
 
 LOG = "\n".join(f"src/part_{n % 3}.c:{n}: warning: unused variable v7_{n}" for n in range(6))
 

@@ -19,7 +19,7 @@ from context_compression.conversation.refs import digest_of
 from context_compression.errors import ContextCompressionError
 from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.session import SummaryAssignment
-from context_compression.session.log_events import timestamp
+from context_compression.session.events import timestamp
 from context_compression.store import Store
 from context_compression.store.checksums import object_in_line, with_checksum
 from context_compression.testing import ScriptedSummarizer, conversation

@@ -15,10 +15,10 @@ from context_compression.display.strings import one_line
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
+from context_compression.session.archive import archive_of
+from context_compression.session.compressing import request_that_archives
+from context_compression.session.events import origin_of, timestamp, undo_of
 from context_compression.session.following import new_events
-from context_compression.session.log_events import origin_of, timestamp, undo_of
-from context_compression.session.receipts import archive_of
-from context_compression.session.requests import request_that_archives
 from context_compression.session.state import State
 from context_compression.store.originals import original_of
 from context_compression.tokens import Counter

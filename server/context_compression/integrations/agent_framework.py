@@ -19,8 +19,8 @@ from context_compression.extras import extra
 from context_compression.integrations.agent_framework_messages import Originals, read
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
-from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
+from context_compression.session.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 
 with extra("agent-framework"):
     import agent_framework

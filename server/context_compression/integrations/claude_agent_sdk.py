@@ -26,8 +26,8 @@ from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.extras import extra
 from context_compression.hosts.claude_code.hooks import answer
 from context_compression.hosts.claude_code.install_plugin import plugin_for
-from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
+from context_compression.session.restoring import RestoreTool, restore_tool
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.tokens.usage import for_model

@@ -19,8 +19,8 @@ from context_compression.extras import extra
 from context_compression.integrations.google_adk_speakers import OTHER_AGENT, Speakers
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
-from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
+from context_compression.session.restoring import restore_tool
 
 with extra("google-adk"):
     from google.adk.agents.callback_context import CallbackContext

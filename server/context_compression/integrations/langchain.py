@@ -20,8 +20,8 @@ from context_compression.integrations.langchain_messages import translation
 from context_compression.integrations.langchain_speakers import said_in
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import afit, arecovering, fit, recovering
-from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
+from context_compression.session.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse

@@ -45,9 +45,9 @@ from context_compression.integrations.litellm_requests import (
 )
 from context_compression.integrations.litellm_streams import continued
 from context_compression.integrations.sessions import SessionOptions, Sessions
-from context_compression.loops.restoring import RESTORE, RestoreTool, restore_tool
 from context_compression.session import Session
 from context_compression.session.following import first_messages
+from context_compression.session.restoring import RESTORE, RestoreTool, restore_tool
 from context_compression.settings import Settings
 from context_compression.threads import in_thread
 from context_compression.workspace import Workspace

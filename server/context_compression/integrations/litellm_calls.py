@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from context_compression.conversation.formats.responses import CALLS
 from context_compression.conversation.messages import is_object
-from context_compression.loops.restoring import RESTORE, RestoreTool
+from context_compression.session.restoring import RESTORE, RestoreTool
 
 Json: TypeAlias = dict[str, Any]
 Answers: TypeAlias = Mapping[str, str]

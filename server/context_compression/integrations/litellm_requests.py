@@ -12,7 +12,7 @@ from context_compression.conversation.formats import parse
 from context_compression.errors import InvalidConversation
 from context_compression.extras import extra
 from context_compression.integrations.litellm_calls import MESSAGES, RESPONSES, Api, name_of
-from context_compression.loops.restoring import RESTORE
+from context_compression.session.restoring import RESTORE
 
 with extra("litellm", "litellm[proxy]"):
     from litellm import get_llm_provider

@@ -13,7 +13,7 @@ from typing import Any
 
 from context_compression.extras import extra
 from context_compression.integrations.litellm_calls import CHAT, as_dict, name_of
-from context_compression.loops.restoring import RESTORE, RestoreTool
+from context_compression.session.restoring import RESTORE, RestoreTool
 
 with extra("litellm", "litellm[proxy]"):
     from litellm import acompletion, stream_chunk_builder

@@ -27,8 +27,8 @@ from context_compression.integrations.sessions import (
     session_name,
 )
 from context_compression.integrations.translation import afit
-from context_compression.loops.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.session import Session
+from context_compression.session.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 from context_compression.threads import in_thread
 
 with extra("openai-agents"):

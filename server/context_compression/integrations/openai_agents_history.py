@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from context_compression.errors import NotOurs, StoreError
 from context_compression.extras import extra
-from context_compression.session.log_events import timestamp
+from context_compression.session.events import timestamp
 from context_compression.store import Store
 from context_compression.threads import in_thread
 

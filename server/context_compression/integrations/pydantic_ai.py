@@ -17,8 +17,8 @@ from context_compression.extras import extra
 from context_compression.integrations.pydantic_ai_messages import History
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
-from context_compression.loops.restoring import RestoreTool, restore_tool
 from context_compression.session import Session
+from context_compression.session.restoring import RestoreTool, restore_tool
 
 with extra("pydantic-ai"):
     from pydantic_ai import RunContext, Tool

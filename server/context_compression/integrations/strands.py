@@ -22,8 +22,8 @@ from context_compression.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.speakers import Spoken
 from context_compression.integrations.translation import Translation, afit
-from context_compression.loops.restoring import restore_tool
 from context_compression.session import Session
+from context_compression.session.restoring import restore_tool
 
 with extra("strands"):
     from strands import Agent

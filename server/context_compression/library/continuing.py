@@ -20,9 +20,9 @@ from context_compression.compression.result import Ref, Result
 from context_compression.conversation.formats import plain
 from context_compression.conversation.refs import REF, canonical
 from context_compression.session import Session, session_id_for
-from context_compression.session.fitting import Fitted
-from context_compression.session.receipts import archive_of
-from context_compression.session.requests import settings_for
+from context_compression.session.archive import archive_of
+from context_compression.session.compressing import settings_for
+from context_compression.session.fit import Fitted
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
@@ -135,7 +135,7 @@ def compress_in_session(store: Place, request: CompressionRequest, writer: Writt
         return _session(store, request, writer).compress(**_of_a_call(request))
     continuing, session = call
     number = session.state().number
-    fitted = session.fitted(
+    fitted = session.fitting.fitted(
         continuing.history, system=request.system, tools=request.tools, focus=request.focus
     )
     return continuing.result(session, fitted, number)

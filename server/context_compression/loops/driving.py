@@ -5,23 +5,175 @@ that is due.
 """
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias
 
 from anyio import CancelScope
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import ToolCall, is_array, is_object
 from context_compression.listening import ModelCall, heard
-from context_compression.loops.at_source import arriving_whole
-from context_compression.loops.calling import Tools, arun, open_calls, run
-from context_compression.loops.dialect import Body, Dialect
-from context_compression.loops.restoring import RESTORE, answered
 from context_compression.session import Session
+from context_compression.session.restoring import DESCRIPTION, RESTORE, SCHEMA, answered
 from context_compression.summaries.overflow import silent_overflow
 from context_compression.threads import ask
 from context_compression.tokens import window_of
 from context_compression.tokens.usage import for_model
+
+Tools: TypeAlias = Mapping[str, Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A tool call that was run, with its result (a text or content blocks) or its error."""
+
+    call_id: str
+    content: Any
+    failed: bool = False
+
+
+def open_calls(view: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
+    """The calls of the last assistant message that have no result yet, in order."""
+    answered: set[str] = set()
+    for message in reversed(parse(view).messages):
+        if message.role == "assistant":
+            return [call for call in message.calls if call.id not in answered]
+        answered |= {result.call_id for result in message.results}
+    return []
+
+
+def run(calls: Sequence[ToolCall], tools: Tools) -> list[Ran]:
+    """Run the calls one after another."""
+    return [_run(call, tools) for call in calls]
+
+
+async def arun(calls: Sequence[ToolCall], tools: Tools) -> list[Ran]:
+    """Run the calls concurrently; functions that are not async run in threads."""
+    from anyio import create_task_group
+
+    done: dict[int, Ran] = {}
+
+    async def note(number: int, call: ToolCall) -> None:
+        done[number] = await _arun(call, tools)
+
+    async with create_task_group() as group:
+        for number, call in enumerate(calls):
+            group.start_soon(note, number, call)
+    return [done[number] for number in range(len(calls))]
+
+
+def _run(call: ToolCall, tools: Tools) -> Ran:
+    try:
+        return Ran(call.id, _content(_bound(call, tools)()))
+    except Exception as error:
+        return _failed(call, error)
+
+
+async def _arun(call: ToolCall, tools: Tools) -> Ran:
+    from anyio.to_thread import run_sync
+
+    try:
+        bound = _bound(call, tools)
+        answer = bound() if iscoroutinefunction(bound) else await run_sync(bound)
+        return Ran(call.id, _content(await answer if isawaitable(answer) else answer))
+    except Exception as error:
+        return _failed(call, error)
+
+
+def _bound(call: ToolCall, tools: Tools) -> Callable[[], Any]:
+    """The function to call, with its arguments."""
+    if call.name not in tools:
+        raise LookupError(f"There is no tool {call.name!r}. There are: {', '.join(tools)}.")
+    arguments: Any = call.arguments or {}  # some providers send "" for none
+    if not is_object(arguments):
+        raise TypeError(f"The arguments are not a JSON object: {call.arguments_text[:200]}")
+    return partial(tools[call.name], **arguments)
+
+
+def _content(answer: Any) -> Any:
+    """A text or content blocks, unchanged; any other value as JSON."""
+    if isinstance(answer, str):
+        return answer
+    if is_array(answer) and answer and all(is_object(part) and "type" in part for part in answer):
+        return list(answer)
+    return json.dumps(answer, ensure_ascii=False, default=str)
+
+
+def _failed(call: ToolCall, error: Exception) -> Ran:
+    return Ran(call.id, f"{type(error).__name__}: {error}", failed=True)
+
+
+# The form of a client's requests and answers.
+
+
+Body: TypeAlias = dict[str, Any]
+Ending: TypeAlias = tuple[str | None, int, int]
+"""Why an answer ended, tokens of the full request, tokens of the answer; 0 if unknown."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The form of a client's requests and answers.
+
+    Attributes:
+        send: the client and a request -> the answer, or an awaitable for it.
+        stream: the client, a request, and a function that takes each chunk -> the answer.
+        astream: the same for a client of an event loop.
+        ending_of: an answer -> how it ended.
+        message_of: an answer -> the message to record, or `None` if it is empty.
+        results_of: calls that were run -> the messages with their results, in the same order.
+        tool_of: name, description and JSON schema -> the definition of a tool.
+        name_of: the definition of a tool -> its name.
+        with_system: a request and a system prompt -> the request with the prompt.
+    """
+
+    send: Callable[[Any, Body], Any]
+    stream: Callable[[Any, Body, Callable[[Any], object]], Any]
+    astream: Callable[[Any, Body, Callable[[Any], Awaitable[object]]], Awaitable[Any]]
+    ending_of: Callable[[Any], Ending]
+    message_of: Callable[[Any], Body | None]
+    results_of: Callable[[Sequence[Ran]], list[Body]]
+    tool_of: Callable[[str, str, Body], Body]
+    name_of: Callable[[Mapping[str, Any]], str | None]
+    with_system: Callable[[Body, Any], Body]
+
+    def offering(self, request: Body) -> Body:
+        """The request with our tool, unless the caller has a tool of that name."""
+        given: list[Any] = list(request.get("tools") or ())
+        if not any(self.name_of(tool) == RESTORE for tool in given):
+            given.append(self.tool_of(RESTORE, DESCRIPTION, SCHEMA))
+        return {**request, "tools": given}
+
+
+# Whether long tool results are shortened when they come in: `run_tools(…, shorten=False)`.
+
+
+NEVER = ("*=0",)
+
+
+@contextmanager
+def arriving_whole(session: Session, *, whole: bool = True) -> Generator[None]:
+    """Enclose requests before which no result of a session is shortened as it comes in."""
+    before = session.settings.offload_at_source
+    if whole:
+        session.settings = session.settings.changed({"offload_at_source": NEVER})
+    try:
+        yield
+    finally:
+        if whole:
+            session.settings = session.settings.changed({"offload_at_source": before})
+
+
+# One request of an agent, and the loop around it, for any client.
+#
+# Before every request, even between tool results and the next request, the session is compressed
+# if that is due.
+
 
 OnChunk: TypeAlias = Callable[[Any], object] | None
 PAUSED = "pause_turn"
@@ -108,7 +260,7 @@ def create(
         session.prepare()
         asking = Asking(dialect, client, on_chunk)
         try:
-            with session.request(asking.abort if streamed or in_loop else None):
+            with session.fitting.pace.request(asking.abort if streamed or in_loop else None):
                 body = _body(dialect, session, request)
                 with heard(_call(session, client, body, streamed)) as end:
                     if in_loop:

@@ -19,7 +19,7 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.compressing import SummaryWriter
 from context_compression.mcp_server.next_steps import history_kept, replaced_compressions
 from context_compression.mcp_server.report import ReportedCompression, report
-from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
+from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment, planned_view
 from context_compression.threads import about_to_write
 from context_compression.workspace import Opened
 
@@ -149,7 +149,7 @@ def _covered(session: Session, assignment: SummaryAssignment) -> tuple[dict[str,
     A preview of the compression finds them: it makes the same requests, because the plan depends
     only on the conversation.
     """
-    view = session.planned(assignment.plan_id)
+    view = planned_view(session, assignment.plan_id)
     options = session.state().plans[assignment.plan_id]["options"]
     placeholder = PlaceholderSummarizer.of(options, session.settings.summary_tokens)
     result = session.preview(view, summarizer=placeholder, **options)

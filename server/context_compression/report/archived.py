@@ -18,7 +18,7 @@ from context_compression.display.strings import in_words
 from context_compression.errors import ContextCompressionError
 from context_compression.report.model import LONGEST_TEXT, Archived, StoreHealth
 from context_compression.session import Session
-from context_compression.session.reading import in_lines
+from context_compression.session.restoring import in_lines
 from context_compression.session.state import State
 from context_compression.store.events import refs_in
 from context_compression.store.originals import original_of

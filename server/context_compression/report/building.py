@@ -16,7 +16,7 @@ from context_compression.report.measured import MeasuredStage, measured, summed
 from context_compression.report.model import LISTED, Report
 from context_compression.report.sampling import share_of, warnings
 from context_compression.session import Session
-from context_compression.session.history import history_of
+from context_compression.session.status import history_of
 from context_compression.tokens import Anchor, Counter, anchor_in, anchored
 from context_compression.tokens.usage import BESIDE, Usage, adding_up_to
 from context_compression.transcripts.history import History

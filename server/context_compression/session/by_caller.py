@@ -6,7 +6,7 @@ Meanwhile the compression is a plan in the log. It runs again from its start wit
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.result import Result
 from context_compression.compression.steps import start
@@ -14,14 +14,15 @@ from context_compression.conversation.refs import digest_of
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings, PlanError, SummaryError
 from context_compression.listening import Compaction, heard
+from context_compression.session.compressing import origin_now, request_that_archives, settings_for
+from context_compression.session.events import age_of, timestamp, undo_of
 from context_compression.session.following import new_events
-from context_compression.session.log_events import age_of, timestamp, undo_of
-from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import origin_now, request_that_archives, settings_for
 from context_compression.session.state import State
 from context_compression.summaries.summarizer import SummaryReply
 from context_compression.threads import about_to_write
 
+if TYPE_CHECKING:
+    from context_compression.session.session import Session
 PLAN_SECONDS = 3_600
 """How many seconds a caller may take to write a summary."""
 ONE_TRY = {"on_summary_failure": "skip", "summary_attempts": 1}
@@ -58,7 +59,7 @@ def no_plan(plan_id: str, where: str) -> str:
 
 
 def assign_summary(
-    conversation: RecordedConversation,
+    conversation: "Session",
     messages: Sequence[Mapping[str, Any]] | None,
     options: Mapping[str, Any],
 ) -> SummaryAssignment | Result:
@@ -96,7 +97,7 @@ def assign_summary(
 
 
 def take_summary(
-    conversation: RecordedConversation,
+    conversation: "Session",
     plan_id: str,
     summary: str,
 ) -> SummaryAssignment | Result:
@@ -128,7 +129,7 @@ def take_summary(
         return outcome
 
 
-def planned_view(conversation: RecordedConversation, plan_id: str) -> list[dict[str, Any]]:
+def planned_view(conversation: "Session", plan_id: str) -> list[dict[str, Any]]:
     """The messages that a plan covers: the view without compressions that the plan replaces."""
     state = conversation.state()
     plan = state.plans[plan_id]
@@ -162,7 +163,7 @@ def _undo_replaced(plan: Mapping[str, Any], state: State) -> list[dict[str, Any]
 
 def _run(
     plan: Mapping[str, Any],
-    conversation: RecordedConversation,
+    conversation: "Session",
     state: State,
     pending: Sequence[dict[str, Any]],
     summaries: Sequence[str],

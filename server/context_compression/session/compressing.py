@@ -1,64 +1,31 @@
 """Runs a session's compressions: one at a time, announced by events."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from context_compression.compression.request import CompressionRequest
+from context_compression.compression.request import CompressionRequest, Keeper
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress
 from context_compression.compression.thinking import without_thinking
+from context_compression.errors import StoreError
 from context_compression.listening import Compaction, heard
+from context_compression.session.archive import Archiver, Rehearsal, archive_of
 from context_compression.session.following import new_events
-from context_compression.session.locks import acquired, free
-from context_compression.session.pacing import Event, Pace, Reason
-from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import (
-    archiver_of,
-    request_that_archives,
-    settings_for,
-)
+from context_compression.session.outgoing import system_for
+from context_compression.session.pacing import Event, Pace, PlannedCompression, Reason, room_of
+from context_compression.session.state import State
+from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.threads import before_writing
-from context_compression.tokens.usage import Usage
+from context_compression.threads import before_writing, wait_until
+from context_compression.tokens.usage import Messages, Usage
 
+if TYPE_CHECKING:
+    from context_compression.session.session import Session
 LOCK_SECONDS = 30.0
 """How many seconds a compression waits for another compression of the same conversation."""
-
-
-@dataclass(frozen=True)
-class PlannedCompression:
-    """A compression that is about to run.
-
-    Attributes:
-        reason: why it runs.
-        options: those of `Session.compress`.
-        messages: the conversation, if its host keeps it.
-        loop: index in the view of the first message of a running tool loop, which stays as it is.
-    """
-
-    reason: Reason
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    messages: Sequence[Mapping[str, Any]] | None = None
-    loop: int | None = None
-
-
-@dataclass(frozen=True)
-class Need:
-    """What the next request needs.
-
-    Attributes:
-        due: the compression that is due before it; `None` if none is.
-        used: the upper bound of the tokens in use.
-        options: makes those of `Session.compress` when a compression starts.
-        tokens: the tokens in use.
-    """
-
-    due: PlannedCompression | None
-    used: int
-    options: Callable[[], dict[str, Any]] = dict
-    tokens: int = 0
 
 
 @dataclass
@@ -95,7 +62,7 @@ class Compressor:
         on_event: called at the start and the end of a compression.
     """
 
-    conversation: RecordedConversation
+    conversation: "Session"
     pace: Pace
     summarizer: Summarizer | None
     on_event: Callable[[Event], object]
@@ -253,3 +220,149 @@ def _as_passed(
         return view
     both = zip(messages, view, strict=True)
     return [passed if passed == read else read for passed, read in both]
+
+
+# Makes the compression requests of a session, with archived originals or as a preview.
+
+
+def request_that_archives(
+    conversation: "Session",
+    state: State,
+    pending: Sequence[dict[str, Any]],
+    messages: Messages,
+    **options: Any,
+) -> CompressionRequest:
+    """The request for a compression whose originals the session keeps.
+
+    Args:
+        conversation: the conversation to compress.
+        state: its current state.
+        pending: events that lead to this state and are written with the compression.
+        messages: the messages to compress: the view of the state, or a first part of it.
+        options: further fields of the request.
+    """
+    by_itself = options.get("must_answer") and not options.get("target_tokens")
+    archiver = archiver_of(
+        conversation, state, pending, automatic=bool(by_itself and not options.get("force"))
+    )
+    return _request(conversation, messages, system_for(conversation, state), archiver, **options)
+
+
+def archiver_of(
+    conversation: "Session",
+    state: State,
+    pending: Sequence[dict[str, Any]] = (),
+    *,
+    automatic: bool = False,
+) -> Archiver:
+    """The keeper of a compression; `request_that_archives` explains the arguments."""
+    system = system_for(conversation, state)
+    origin = origin_now(conversation, state)
+    room = room_of(conversation, system) if automatic else None
+    return Archiver(conversation.log, conversation.store, state, pending, system, origin, room)
+
+
+def request_beside(conversation: "Session", state: State, **options: Any) -> CompressionRequest:
+    """The request for a compression of a state's view whose originals are written later."""
+    archive = archive_of(conversation.store, conversation.log, state)
+    keeper, system = Rehearsal(archive, conversation.store), system_for(conversation, state)
+    return _request(conversation, state.view, system, keeper, **options)
+
+
+def preview(conversation: "Session", messages: Messages | None, **options: Any) -> Result:
+    """The result that compressing the view, or `messages`, would have; writes nothing."""
+    settings = settings_for(conversation, options.pop("settings", None))
+    state = conversation.state()
+    shown = state.view if messages is None else messages
+    archive = archive_of(conversation.store, conversation.log, state)
+    if list(shown[: len(state.view)]) != state.view:  # the log does not say what is missing there
+        archive = replace(archive, missing=None)
+    summarizer = options.pop("summarizer", None)
+    system = system_for(conversation, state, messages)
+    keeper = Rehearsal(archive, conversation.store)
+    request = _request(conversation, shown, system, keeper, settings=settings, **options)
+    return compress(request, summarizer)
+
+
+def settings_for(conversation: "Session", given: Settings | Mapping[str, Any] | None) -> Settings:
+    """The settings for one call: the session's, the session's with some changes, or others."""
+    if isinstance(given, Settings):
+        return given
+    return conversation.settings.changed(given) if given else conversation.settings
+
+
+def origin_now(conversation: "Session", state: State) -> dict[str, Any]:
+    """The origin of a conversation, as a plan or compression records it.
+
+    If the tokens outside the messages are not known this time, the earlier number is kept.
+    """
+    origin: dict[str, Any] = {**conversation.origin()}
+    if origin and not origin["beside"] and origin["host"] != "messages":
+        origin["beside"] = state.origin.get("beside", 0)
+    return origin
+
+
+def _request(
+    conversation: "Session", messages: Messages, system: Any, keeper: Keeper, **more: Any
+) -> CompressionRequest:
+    return CompressionRequest(
+        messages=messages, system=system, tools=conversation.tools, model=conversation.model,
+        counter=conversation.counter, store=keeper, **more,
+    )  # fmt: skip
+
+
+# Locks of a store: waited for as long as the caller wants it, or held only if they are free.
+
+
+Lock: TypeAlias = Callable[[float], AbstractContextManager[None]]
+"""Takes the seconds to wait, and returns the lock."""
+
+
+@contextmanager
+def acquired(lock: Lock, seconds: float) -> Generator[None]:
+    """Hold a lock of a store; a cancellation of the work ends the wait for it.
+
+    Args:
+        lock: takes the seconds to wait, and returns the lock.
+        seconds: how long to wait before its `StoreError` is raised; others are raised at once.
+    """
+    until = monotonic() + seconds
+    with ExitStack() as held:
+
+        def is_held(limit: float | None) -> bool:
+            try:
+                held.enter_context(lock(seconds if limit is None else 0))
+            except StoreError as error:
+                if limit is None or not _is_busy(error):
+                    raise
+                if monotonic() > until:
+                    raise StoreError(str(error).replace("0 s.", f"{seconds:g} s.")) from None
+                sleep(limit)
+                return False
+            return True
+
+        wait_until(is_held)
+        yield
+
+
+@contextmanager
+def free(lock: Lock) -> Generator[bool]:
+    """Hold a lock of a store if it is free; yields whether it is held.
+
+    Raises:
+        StoreError: the store cannot be used, for example because it cannot be written.
+    """
+    with ExitStack() as held:
+        is_held = True
+        try:
+            held.enter_context(lock(0))
+        except StoreError as error:
+            if not _is_busy(error):
+                raise
+            is_held = False
+        yield is_held
+
+
+def _is_busy(error: StoreError) -> bool:
+    """Whether somebody else holds the lock; otherwise, waiting for it would not help."""
+    return type(error) is StoreError

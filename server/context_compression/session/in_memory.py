@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.run import compress
@@ -18,20 +18,25 @@ from context_compression.compression.thinking import without_thinking
 from context_compression.conversation.cache_marks import without_marks
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError, StoreError
-from context_compression.session.following import shared_messages
-from context_compression.session.grouping import Shared
-from context_compression.session.growing import is_much_larger, room_of
+from context_compression.session.following import (
+    Followed,
+    Shared,
+    readable,
+    shared_messages,
+    with_unread,
+)
 from context_compression.session.outgoing import Outgoing, told
-from context_compression.session.recorded import RecordedConversation
+from context_compression.session.pacing import is_much_larger, room_of, target_after
 from context_compression.session.status import Status, status_of
-from context_compression.session.triggers import target_after
-from context_compression.session.unread import Followed, readable, with_unread
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
 from context_compression.summaries.error_texts import Error
 from context_compression.summaries.overflow import is_foreign_thinking
 from context_compression.tokens import Anchor
 from context_compression.tokens.usage import usage
+
+if TYPE_CHECKING:
+    from context_compression.session.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +50,7 @@ class InMemory:
         originals: what left the requests that were made here, by ref.
     """
 
-    def __init__(self, conversation: RecordedConversation) -> None:
+    def __init__(self, conversation: "Session") -> None:
         self.warnings: list[str] = []
         self.active = False
         self.originals: dict[str, Any] = {}
@@ -140,9 +145,11 @@ class InMemory:
 
     def status(self, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None) -> Status:
         """The status of the last request, or of `messages`, as if nothing had been recorded."""
+        from context_compression.session.session import Session
+
         with TemporaryDirectory() as folder:
             store = Store(FileBackend(Path(folder) / "store"))
-            empty = RecordedConversation(store, self._conversation.id, **self._about)
+            empty = Session(store, self._conversation.id, summarizer=None, **self._about)
             return status_of(empty, self._view if messages is None else messages, anchor)
 
     @property

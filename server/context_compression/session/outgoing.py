@@ -7,18 +7,35 @@ next request begins with the same messages. If a late result comes, it replaces 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_compression.conversation.messages import Message
 from context_compression.conversation.refs import digest_of
+from context_compression.conversation.system_prompt import with_summary
 from context_compression.conversation.validity.growing import GrowingRepair, Sendable
 from context_compression.display.plurals import how_many
 from context_compression.errors import InvalidConversation
+from context_compression.session.state import State
 from context_compression.strategies.consequences import unbound
+from context_compression.tokens.usage import Messages
+
+if TYPE_CHECKING:
+    from context_compression.session.session import Session
 
 logger = logging.getLogger(__name__)
 MOST_TOLD = 8
 """How many repairs are told one by one."""
+
+
+def system_for(session: "Session", state: State, messages: Messages | None = None) -> Any:
+    """The system prompt of a session for a state, or for messages of a host.
+
+    If the messages do not begin with the state's view, it is the prompt as it was given.
+    """
+    own = messages is None or list(messages[: len(state.view)]) == state.view
+    if state.summary_in_system is None or not own:
+        return session.given_system
+    return with_summary(session.given_system, state.summary_in_system)
 
 
 class Outgoing:

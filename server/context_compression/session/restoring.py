@@ -1,26 +1,108 @@
-"""What `context_restore` answers, at every door: an original in pages, or the hits of a search.
+"""What `context_restore` answers: pages of an original, hits of a search; and `restore_tool`."""
 
-Archived text may contain anything, even planted instructions. So `display.fences` quotes it in a
-way that the text cannot end.
-"""
-
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
-from typing import Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Opaque, is_object, texts_of
+from context_compression.conversation.refs import canonical
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many, in_range, out_of, texts_and_messages
+from context_compression.display.quantities import whole_number
 from context_compression.display.strings import one_line, with_halves_spelled
-from context_compression.errors import StoreError, StoreUnwritable
-from context_compression.session.reading import NO_LINE
-from context_compression.session.session import Session
-from context_compression.store import Hit, Neighbour, SearchResult, Store
+from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
+from context_compression.session.events import timestamp
+from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store
 from context_compression.store.search.query import Query
 from context_compression.store.short_refs import bare_ref
+from context_compression.threads import in_thread
 from context_compression.tokens import Counter
+
+if TYPE_CHECKING:
+    from context_compression.session.session import Session
+NO_LINE = "no line matches"
+
+
+def as_text(original: Any) -> str:
+    """An original as text: a text itself, or the JSON of a message."""
+    return original if isinstance(original, str) else canonical(original)
+
+
+def in_lines(original: Any) -> str:
+    """An original as lines to select from: the lines of a text, or of all texts of a message.
+
+    A block of unknown type is one line of JSON.
+    """
+    if isinstance(original, str):
+        return original
+    texts: list[str] = []
+    with suppress(ContextCompressionError):
+        for block in (block for message in parse([original]).messages for block in message.blocks):
+            known = not isinstance(block, Opaque)
+            texts += texts_of(block) if known else [canonical(block.source)]
+    return "\n".join(texts) or canonical(original)
+
+
+def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str:
+    r"""All of a text, a range of its lines, or the lines that match a pattern, with numbers.
+
+    `select("a\nb\nc", (2, 3), None)` -> `"b\nc"`; `select("a\nb\nc", None, "b")` -> `"2: b"`
+
+    Raises:
+        StoreError: the range is impossible, or the pattern is invalid or takes too long.
+    """
+    if lines is None and pattern is None:
+        return text
+    numbered = list(enumerate(text.split("\n"), 1))
+    if lines is not None:
+        first, last = lines
+        is_not = "is" if first == last else "are"
+        wrong = "run backwards" if last < first else f"{is_not} not there"
+        if first < 1 or last < first or first > len(numbered):
+            requested, there = in_range("line", first, last), in_range("line", 1, len(numbered))
+            raise StoreError(f"{requested} {wrong}; this has {there}.")
+        numbered = numbered[first - 1 : last]
+    if pattern is None:
+        return "\n".join(line for _, line in numbered)
+    regex = Pattern(pattern)
+    matches = [f"{number}: {line}" for number, line in numbered if regex.is_in(line)]
+    return "\n".join(matches) or NO_LINE
+
+
+def note_restored(session: "Session", ref: str, shown: str) -> None:
+    """Record which part of an original was restored.
+
+    A text of which a good part was restored is not offloaded again.
+
+    Args:
+        session: where it is archived.
+        ref: all its digits.
+        shown: the part that was shown.
+    """
+    if ref in session.in_memory:
+        return
+    session.log.append(
+        {
+            "type": "restore",
+            "created_at": timestamp(),
+            "ref": ref,
+            "tokens": Counter(session.model, session.counter).text(shown),
+            "share": len(shown) / max(1, len(as_text(session.original(ref)))),
+        }
+    )
+
+
+# What `context_restore` answers, at every door: an original in pages, or the hits of a search.
+#
+# Archived text may contain anything, even planted instructions. So `display.fences` quotes it in a
+# way that the text cannot end.
+
 
 PAGE = 8_000
 """The most characters of one page of a text."""
@@ -180,7 +262,7 @@ def _mark(key: str) -> str:
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def restored(session: Session, asked: Asked, most: int = PAGE) -> str:
+def restored(session: "Session", asked: Asked, most: int = PAGE) -> str:
     """A page of an original of a session, quoted; the session notes it.
 
     Args:
@@ -203,7 +285,7 @@ def restored(session: Session, asked: Asked, most: int = PAGE) -> str:
     answer, shown = quoted(text, full, what, asked, most, following)
     if shown is not None:
         with suppress(StoreUnwritable):  # a store that cannot be written can still be read
-            session.note_restored(full, shown)
+            note_restored(session, full, shown)
     return answer
 
 
@@ -340,3 +422,149 @@ def _neighbour_line(where: str, message: Neighbour) -> str:
 def _shown(text: str) -> str:
     text = text.strip()
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+
+
+# Our tool for any loop: its definition in each provider's form, and its answers.
+
+
+RESTORE = "context_restore"
+DESCRIPTION = (
+    "Brings back what was moved out of this conversation. The notes that stand in its place name "
+    "the ref. Without a ref, query searches everything that was moved out."
+)
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "ref": {"type": "string", "description": "as the note says"},
+        "lines": {"type": "string", "description": "only these lines: 10-40"},
+        "pattern": {"type": "string", "description": "only lines with this regular expression"},
+        "start": {"type": "integer", "description": "characters to skip"},
+        "query": {"type": "string", "description": "words to search for; with ref, only its lines"},
+        "cursor": {"type": "string", "description": "from the page before"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class RestoreTool:
+    """The tool `context_restore` for one session.
+
+    Attributes:
+        session: the session to restore from.
+        name: the name of the tool.
+        description: what the model reads about it.
+        schema: the JSON schema of its arguments.
+    """
+
+    session: "Session"
+    name: ClassVar[str] = RESTORE
+    description: ClassVar[str] = DESCRIPTION
+    schema: ClassVar[Mapping[str, Any]] = SCHEMA
+
+    @property
+    def anthropic(self) -> dict[str, Any]:
+        """One of the `tools` of Anthropic's Messages."""
+        return {"name": RESTORE, "description": DESCRIPTION, "input_schema": SCHEMA}
+
+    @property
+    def openai(self) -> dict[str, Any]:
+        """One of the `tools` of OpenAI's Chat Completions, and of APIs like it."""
+        function = {"name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA}
+        return {"type": "function", "function": function}
+
+    @property
+    def openai_responses(self) -> dict[str, Any]:
+        """One of the `tools` of OpenAI's Responses."""
+        about = {"name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA}
+        return {"type": "function", **about, "strict": False}
+
+    @property
+    def gemini(self) -> dict[str, Any]:
+        """One of the `function_declarations` of Gemini."""
+        return {"name": RESTORE, "description": DESCRIPTION, "parameters": _upper_types(SCHEMA)}
+
+    def answer(self, arguments: Mapping[str, Any] | str | None = None) -> str:
+        """The text for the model: what it asked for, quoted, or what it can do about an error.
+
+        Args:
+            arguments: of the call, as an object or as its JSON.
+        """
+        try:
+            return answered(self.session, arguments)
+        except ContextCompressionError as error:
+            return f"Error: {error}"
+
+    async def aanswer(self, arguments: Mapping[str, Any] | str | None = None) -> str:
+        """`answer` for an event loop."""
+        return await in_thread(partial(self.answer, arguments))
+
+
+def restore_tool(session: "Session") -> RestoreTool:
+    """The tool with which a model brings back what left the context of a session.
+
+    Offer it in the form of your provider, and answer the calls of its name with `answer`:
+
+        tool = restore_tool(session)
+        tools = [*mine, tool.anthropic]       # or .openai, .openai_responses, .gemini
+        text = tool.answer(call.input)
+    """
+    return RestoreTool(session)
+
+
+def answered(session: "Session", arguments: Mapping[str, Any] | str | None) -> str:
+    """The answer to a call.
+
+    Raises:
+        StoreError: the arguments are not those of the schema, or cannot be met.
+    """
+    asked = Asked(**_checked(arguments)).checked()
+    return restored(session, asked) if asked.ref else found(session.store, asked, session.id)
+
+
+def _checked(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
+    """The arguments that are given, with the types of the schema.
+
+    Raises:
+        StoreError: they are no object, or one has an unknown name or another type.
+    """
+    values: Any = arguments or {}
+    if isinstance(values, str):
+        try:
+            values = json.loads(values)
+        except ValueError:
+            raise StoreError(f"The arguments are not JSON: {one_line(arguments)!r:.80}.") from None
+    if not is_object(values):
+        raise StoreError(f"The arguments must be a JSON object, not {type(values).__name__}.")
+    properties = SCHEMA["properties"]
+    if unknown := [name for name in values if name not in properties]:
+        raise StoreError(
+            f"{one_line(unknown[0])} is no argument; allowed: {', '.join(properties)}."
+        )
+    return {
+        name: _of_type(properties[name]["type"], value, name)
+        for name, value in values.items()
+        if value not in (None, "")
+    }
+
+
+def _of_type(kind: str, value: Any, name: str) -> Any:
+    """A value as its type in the schema says; models and clients write 7 as `"7"` or `7.0`."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if kind == "integer" and isinstance(value, str):
+        value = value if (number := whole_number(value)) is None else number
+    if kind == "string" and type(value) is int:
+        value = str(value)
+    if type(value) is not {"integer": int, "string": str}[kind]:
+        raise StoreError(f"{name} must be of type {kind}, not {value!r:.40}.")
+    return value
+
+
+def _upper_types(schema: Any) -> Any:
+    """A schema with the names of types as Gemini writes them: `STRING`."""
+    if not is_object(schema):
+        return schema
+    return {
+        key: value.upper() if key == "type" and isinstance(value, str) else _upper_types(value)
+        for key, value in schema.items()
+    }

@@ -1,35 +1,60 @@
-"""`Session`: one conversation on disk that is compressed when its context is too full."""
+"""`Session`: one conversation on disk. Record it, view it, compress it, restore, undo.
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+The log only grows. Replaying it gives the view: the recorded messages, with each compression's
+layout applied to the view of its time. So an undo is one more line, and nothing is ever rewritten.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
 from context_compression.compression.result import Result
-from context_compression.errors import StoreUnreachable, StoreUnwritable
-from context_compression.session.automatic import AutomaticConversation
-from context_compression.session.by_caller import (
-    SummaryAssignment,
-    assign_summary,
-    planned_view,
-    take_summary,
+from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.validity.growing import Sendable
+from context_compression.display.strings import one_line
+from context_compression.errors import (
+    InvalidConversation,
+    NothingToUndo,
+    StoreError,
+    StoreUnreachable,
+    StoreUnwritable,
+    UnknownRef,
 )
-from context_compression.session.compressing import PlannedCompression
-from context_compression.session.fitting import Fitting
-from context_compression.session.pacing import Event, Pace
-from context_compression.session.requests import due, preview
+from context_compression.session.archive import ArchivedTexts
+from context_compression.session.by_caller import SummaryAssignment, assign_summary, take_summary
+from context_compression.session.compressing import preview
+from context_compression.session.events import has_rewind, timestamp, undo_of
+from context_compression.session.fit import Fitting
+from context_compression.session.following import check_list, new_events
+from context_compression.session.outgoing import Outgoing, system_for
+from context_compression.session.pacing import Announcer, Event, PlannedCompression, due
+from context_compression.session.restoring import NO_LINE, as_text, in_lines, note_restored, select
+from context_compression.session.state import State, state_of
 from context_compression.session.status import Status, status_of
 from context_compression.settings import Settings
-from context_compression.store import Store
+from context_compression.store import SessionLog, Store
+from context_compression.store.originals import original_of
+from context_compression.store.short_refs import bare_ref, complete_ref, too_short_note
 from context_compression.strategies.base import Strategy
+from context_compression.strategies.thinking import drops_thinking
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
+from context_compression.summaries.error_texts import Error
+from context_compression.summaries.summarizer import Summarizer
 from context_compression.threads import in_thread, same_signature_as
 from context_compression.tokens import Anchor, TextCounter
+from context_compression.tokens.usage import Messages, Usage, for_model, usage
+
+LOOKED_BACK = 20
+"""How many earlier messages are read to find the format of a message that does not show it itself.
+"""
+NEWEST_REFS = 5
+"""How many refs the error for an unknown ref lists."""
 
 
-class Session(AutomaticConversation):
+class Session:
     """One conversation in a store, compressed when its context is too full.
 
         session = Session(".compression", "build", model="claude-sonnet-4-5")
@@ -55,7 +80,24 @@ class Session(AutomaticConversation):
             of the threshold on, the next one is prepared in a thread, which asks the model in an
             event loop of its own. It is written by the request before which it is due. `on_event`
             is called from that thread when the preparation starts and ends.
+
+    Attributes:
+        store: the store that keeps it.
+        id: of the session.
+        log: the files of the session.
+        settings: including the window of the model.
+        model: the model whose tokens and window count.
+        tools: the tool definitions that go with each request.
+        counter: the caller's own way to count tokens.
+        given_system: the system prompt without the summary.
+        summarizer: writes summaries; with `None`, no model is called.
+        origin: gives `host`, `model` and `window` of a conversation that comes from a file, and in
+            `beside` the tokens outside the messages in each request. They are recorded with a plan
+            or compression, so that a later process knows them.
+        fitting: keeps it small before each request.
     """
+
+    origin: Callable[[], Mapping[str, Any]] = dict
 
     def __init__(
         self,
@@ -71,17 +113,19 @@ class Session(AutomaticConversation):
         on_event: Callable[[Event], object] = lambda event: None,
         background: bool = False,
     ) -> None:
-        super().__init__(
-            store, id, settings=settings, model=model, system=system, tools=tools, counter=counter
-        )
-        self.summarizer = summarizer_for(summarizer, self.settings)
-        self.on_event = on_event
-        self._pace = Pace()
-        self._fitting = Fitting(self, self._pace)
+        self.store = store if isinstance(store, Store) else Store(store)
+        self.id = id
+        self.model, self.tools, self.counter = model, tools, counter
+        self.settings = for_model(settings, model)
+        self.log: SessionLog = self.store.session(id)
+        self.given_system = system
+        self.summarizer: Summarizer | None = summarizer_for(summarizer, self.settings)
+        self._outgoing = Outgoing()
+        self.fitting = Fitting(self, Announcer(on_event))
         if background:
             from context_compression.session.background import Background  # it imports sockets
 
-            self._background = Background()
+            self.fitting.background = Background()
 
     def __repr__(self) -> str:
         return f"<Session {self.id} in {self.store.name}>"
@@ -108,7 +152,7 @@ class Session(AutomaticConversation):
         A compression that is ready but not due yet is thrown away. The session can still be used;
         its compressions then run before a request, as without `background`.
         """
-        background, self._background = self._background, None
+        background, self.fitting.background = self.fitting.background, None
         if background:
             background.close()
 
@@ -117,30 +161,215 @@ class Session(AutomaticConversation):
         """`close` for an event loop."""
         await in_thread(self.close)
 
-    def request(self, abort: Callable[[], object] | None = None) -> AbstractContextManager[None]:
-        """Enclose the agent's request, so that no manual compression runs during it.
+    # The record and its view
 
-            with session.request():
-                answer = client.messages.create(messages=session.view(), …)
+    @property
+    def system(self) -> Any:
+        """The system prompt for the next request: the given prompt, with the summary in it, if any.
 
-        The request waits for a running compression, so take the `view` inside. A manual compression
-        waits for the request, or cuts it short.
+        A summary goes into the prompt if `summary_role` is `system` and messages have no such role.
+        Set this property to the prompt without the summary.
+        """
+        return system_for(self, self.state())
+
+    @system.setter
+    def system(self, given: Any) -> None:
+        self.given_system = given
+
+    def record(self, *messages: Mapping[str, Any]) -> None:
+        """Add messages to the conversation; they are on disk when this returns.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
+        """
+        read, now = self._read(messages), timestamp()
+        said = ({"type": "message", "created_at": now, "message": dict(m)} for m in read.raw)
+        self.log.append(*said)
+        self.fitting.recorded(read)
+
+    def _read(self, messages: Sequence[Mapping[str, Any]]) -> Conversation:
+        """Parse new messages, together with earlier ones if they do not show their format alone.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know.
+        """
+        try:
+            return parse(messages)
+        except InvalidConversation:
+            before = self.state().recorded[-LOOKED_BACK:]
+            with suppress(InvalidConversation):
+                all_of_them = parse([*before, *messages])
+                new = slice(len(before), None)
+                return Conversation(
+                    all_of_them.raw[new], all_of_them.messages[new], all_of_them.format
+                )
+            raise
+
+    def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Update the record to a conversation that its host keeps, such as a transcript.
+
+        New messages are recorded. If the host changed its history, the record is rewound to the
+        last message that both have.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
+        """
+        self.log.append(*new_events(self.state(), messages))
+
+    def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
+        """The messages to send to the model now, repaired if its provider would refuse them.
 
         Args:
-            abort: called to cut the request short; without it, a compression waits.
+            messages: the conversation as its host keeps it. The result is the view after `follow`
+                with these messages, and nothing is written.
         """
-        return self._pace.request(abort)
+        state = self.state()
+        for event in [] if messages is None else new_events(state, messages):
+            state.replay(event)
+        outgoing = self._outgoing if messages is None else Outgoing()
+        return [*self.sendable(state.view, outgoing).messages]
 
-    def preview(
-        self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
-    ) -> Result:
-        """The result that `compress` would have; nothing is written.
+    def sendable(
+        self, view: Sequence[Mapping[str, Any]], outgoing: Outgoing | None = None
+    ) -> Sendable:
+        """What goes out for a view.
 
         Args:
-            messages: the messages to compress instead of the view.
-            options: those of `compress`, and a `summarizer`.
+            view: the view.
+            outgoing: repairs it, if it is not the view of the session's next request.
         """
-        return preview(self, messages, **options)
+        drops = drops_thinking(self.settings, self.model)
+        return (outgoing or self._outgoing).of(view, drops_thinking=drops, name=self.id)
+
+    def usage(self, messages: Sequence[Mapping[str, Any]] | None = None) -> Usage:
+        """How full the context is with the view, or with `messages`, in tokens."""
+        state = self.state()
+        return usage(
+            state.view if messages is None else messages, tools=self.tools, model=self.model,
+            system=system_for(self, state, messages), counter=self.counter, settings=self.settings,
+        )  # fmt: skip
+
+    def status(
+        self,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        anchor: Anchor | None = None,
+    ) -> Status:
+        """How full the context is, and what compressions saved so far; nothing is written.
+
+        While the store cannot be used, it is the status of the last request alone, and warns.
+
+        Args:
+            messages: the actual content of the context, if a host keeps the history.
+            anchor: what a provider charged for a first part of these messages.
+        """
+        unreachable: list[str] = []
+        try:
+            status = status_of(self, messages, anchor)
+        except (StoreUnreachable, StoreUnwritable) as error:
+            status, unreachable = self.fitting.memory.status(messages, anchor), [str(error)]
+        warnings = [*unreachable, *status.warnings, *self.fitting.warnings]
+        no_summary = self.fitting.announce.no_summary
+        if no_summary and not any(no_summary in warning for warning in warnings):
+            warnings.append(no_summary)
+        return replace(status, warnings=warnings)
+
+    def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:
+        """Whether a compression is due before the next request.
+
+        It is due over the threshold, and with the strategy `window` also if there are too many
+        turns. With `auto_compress` off it never is.
+
+        Args:
+            messages: the content of the request, if a host keeps the history; else the view.
+        """
+        return due(self, self.usage(messages), messages).now
+
+    def state(self) -> State:
+        """The current state of the log; a copy that belongs to the caller."""
+        return state_of(self.log)
+
+    # Before a request, and after a refused one
+
+    def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
+        """What to send instead of a history that the program keeps itself.
+
+            history.append({"role": "user", "content": "Why is the build red?"})
+            answer = client.messages.create(messages=session.fit(history), …)
+            history.append({"role": "assistant", "content": answer.content})
+
+        Pass all of the history before each request; it may have grown, branched or been edited. It
+        is compressed when that is due, and otherwise continues what the last request sent, so that
+        the prompt cache stays valid. What cannot be made small enough is sent as small as it gets.
+
+        A history that grows fast is compressed deeper, so that a compression lasts. After the first
+        one, outputs of programs come shorter: as a preview if `context_restore` is among the tools,
+        otherwise without leaving anything out. What the model has not read stays whole as long as
+        the request is below the threshold.
+
+        A message that we cannot read is sent as it came; `status` warns of it. With the setting
+        `summary_role` at `system`, send the property `system`, too.
+
+        Args:
+            messages: the history, in one dialect. It is not changed. Instead of all messages, a
+                program may keep those that were returned last, followed by the new ones.
+            system: the system prompt, if it is outside the messages. It counts.
+            tools: the tool definitions of the request. They count.
+
+        Returns:
+            The messages to send. Those that did not change are the very objects passed.
+
+        Raises:
+            InvalidConversation: `messages` is not a list. Nothing else is refused: without a store
+                or a compression the request is made in memory, and `status` warns of it.
+        """
+        check_list(messages)
+        try:
+            fitted = self.fitting.fitted(messages, system=system, tools=tools)
+            return self.fitting.sent(messages, fitted)
+        except Exception as error:
+            return self.fitting.memory.instead(messages, error)
+
+    @same_signature_as(fit)
+    async def afit(
+        self, messages: Sequence[Any], *, system: Any = None, tools: Any = None
+    ) -> list[Any]:
+        """`fit` for an event loop."""
+        return await in_thread(partial(self.fit, messages, system=system, tools=tools))
+
+    def prepare(self) -> list[dict[str, Any]]:
+        """The messages for the next request, compressed first if that is due, as deep as by `fit`.
+
+        Nothing is compressed if `auto_compress` is off. After a compression that failed or left
+        little room, the view must grow before the next one.
+
+        Raises:
+            ContextCompressionError: as for `compress`.
+        """
+        self.fitting.keep_small()
+        return self.view()
+
+    async def aprepare(self) -> list[dict[str, Any]]:
+        """`prepare` for an event loop."""
+        return await in_thread(self.prepare)
+
+    def recover(self, error: Error) -> list[dict[str, Any]] | None:
+        """The messages to retry a refused request with; `None` if a retry would not help.
+
+        If the conversation is too long, it is compressed; this needs `auto_compress`. If its
+        thinking is bound to other messages, all its thinking is removed. That frees no room, but no
+        provider would accept the request otherwise, so it does not need `auto_compress`. Each is
+        tried once until the model answers; both can be undone.
+
+        Args:
+            error: the error of the refused request.
+        """
+        return self.fitting.recovered(error)
+
+    async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
+        """`recover` for an event loop."""
+        return await in_thread(partial(self.recover, error))
+
+    # By hand
 
     def compress(
         self,
@@ -179,8 +408,7 @@ class Session(AutomaticConversation):
             "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
             "force": force, "settings": settings, "must_answer": must_answer,
         }  # fmt: skip
-        with self._pace.compressing():
-            return self._compressor.run(PlannedCompression("manual", options, messages))
+        return self.fitting.by_hand(PlannedCompression("manual", options, messages))
 
     @same_signature_as(compress)
     async def acompress(
@@ -204,13 +432,23 @@ class Session(AutomaticConversation):
             ContextCompressionError: as for `compress`.
         """
         options = {"target_tokens": target_tokens}
-        with self._pace.compressing():
-            return self._compressor.run(PlannedCompression("manual", options, loop=start))
+        return self.fitting.by_hand(PlannedCompression("manual", options, loop=start))
 
     @same_signature_as(compress_loop)
     async def acompress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
         """`compress_loop` for an event loop."""
         return await in_thread(partial(self.compress_loop, start, target_tokens=target_tokens))
+
+    def preview(
+        self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
+    ) -> Result:
+        """The result that `compress` would have; nothing is written.
+
+        Args:
+            messages: the messages to compress instead of the view.
+            options: those of `compress`, and a `summarizer`.
+        """
+        return preview(self, messages, **options)
 
     def ask(
         self,
@@ -254,42 +492,163 @@ class Session(AutomaticConversation):
         """
         return take_summary(self, plan_id, summary)
 
-    def planned(self, plan_id: str) -> list[dict[str, Any]]:
-        """The messages that a plan covers: the view without the compressions that it replaces."""
-        return planned_view(self, plan_id)
+    def undo(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
+        """Undo the last compression.
 
-    def status(
+        Args:
+            messages: the conversation as its host keeps it, including new messages. It begins with
+                the view that the compression made, or with the messages the compression was given.
+
+        Returns:
+            The view, with all messages that were recorded since.
+
+        Raises:
+            NothingToUndo: there is no compression, or the messages do not belong to it.
+            InvalidConversation: the messages are not in a format we know.
+        """
+        with self.log.locked():
+            state = self.state()
+            if not state.compressions:
+                raise NothingToUndo(f"{self.id} has no compression to undo.")
+            undo = undo_of(state.compressions[-1], timestamp())
+            self.log.append(*self._undo_in(messages, state, undo))
+        return self.view()
+
+    def _undo_in(
+        self, messages: Messages | None, state: State, undo: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """An undo with the events that update the record to `messages`, in the right order."""
+        if messages is None:
+            return [undo]
+        events, later = new_events(state, messages), self.state()
+        for event in events:
+            later.replay(event)
+        if later.compressions and later.compressions[-1]["n"] == undo["n"]:
+            return [*events, undo]
+        state.replay(undo)
+        if not has_rewind(events := new_events(state, messages)):
+            return [undo, *events]
+        raise NothingToUndo(
+            f"The last compression of {self.id} has nothing to do with these messages. Pass those "
+            "it was given or left, or the name of the session alone. Nothing was changed."
+        )
+
+    def delete(self) -> None:
+        """Remove the conversation and all its originals from disk; this cannot be undone."""
+        self.store.delete(self.id)
+
+    # The archive
+
+    def restore(
         self,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-        anchor: Anchor | None = None,
-    ) -> Status:
-        """How full the context is, and what compressions saved so far; nothing is written.
+        ref: str,
+        *,
+        lines: tuple[int, int] | None = None,
+        pattern: str | None = None,
+        note: bool = True,
+    ) -> str:
+        """The original under a ref, byte for byte; or some of its lines.
 
-        While the store cannot be used, it is the status of the last request alone, and warns.
+            session.restore("c3f9")                         # all of it
+            session.restore("c3f9", lines=(10, 40))
+            session.restore("c3f9", pattern="Error|FAILED")
 
         Args:
-            messages: the actual content of the context, if a host keeps the history.
-            anchor: what a provider charged for a first part of these messages.
+            ref: the ref, or at least its first four digits.
+            lines: first and last line, from 1, both included.
+            pattern: a regular expression; returns the matching lines with their numbers.
+            note: whether to record how much was restored. A text of which a good part was restored
+                is not offloaded again.
+
+        Returns:
+            A text as it was; a message as JSON. The lines of a message are the lines of all its
+            texts.
+
+        Raises:
+            UnknownRef: nothing is archived under this ref.
+            StoreDamaged: the archive does not contain the original of the ref.
+            StoreError: an impossible range or pattern.
         """
-        unreachable: list[str] = []
+        full_ref = self.full_ref(ref)
+        if full_ref is None:
+            newest = ", ".join(list(self.state().refs)[-NEWEST_REFS:]) or "none yet"
+            raise UnknownRef(
+                f"Nothing is archived under {one_line(repr(ref))} here{too_short_note(ref)}. "
+                f"The newest refs: {newest}."
+            )
+        original = self.original(full_ref)
+        complete = lines is None and pattern is None
+        text = as_text(original) if complete else select(in_lines(original), lines, pattern)
+        if text == NO_LINE and lines is None:  # the pattern may match other parts than texts
+            text = select(as_text(original), None, pattern)
+        if note:
+            with suppress(StoreUnwritable):  # the text is returned even if this fails
+                note_restored(self, full_ref, text)
+        return text
+
+    def full_ref(self, ref: str) -> str | None:
+        """The complete form of a ref; `None` if nothing is archived under it.
+
+        Raises:
+            UnknownRef: several refs begin with these digits.
+        """
+        if known := complete_ref(bare_ref(ref), self.in_memory):
+            return known
+        return self.log.full_ref(ref)
+
+    def original(self, ref: str) -> Any:
+        """The original under a complete ref: a text, or a message as it came.
+
+        Raises:
+            StoreError: nothing is archived under it, or the archive is damaged.
+        """
+        if ref in self.in_memory:
+            return self.in_memory[ref]
         try:
-            status = status_of(self, messages, anchor)
-        except (StoreUnreachable, StoreUnwritable) as error:
-            status, unreachable = self._fitting.memory.status(messages, anchor), [str(error)]
-        background = self._background.warnings if self._background else []
-        warnings = [*unreachable, *status.warnings, *self._fitting.warnings, *background]
-        no_summary = self._announce.no_summary
-        if no_summary and not any(no_summary in warning for warning in warnings):
-            warnings.append(no_summary)
-        return replace(status, warnings=warnings)
+            return self.log.original(ref)
+        except StoreError:
+            about = self.state().refs.get(ref)  # the log may have another JSON layout
+            if about is None:
+                raise
+            return self.log.original(ref, [about])
 
-    def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:
-        """Whether a compression is due before the next request.
+    def archived(self) -> Iterator[tuple[str, str, Any]]:
+        """All originals that are archived here, the oldest first.
 
-        It is due over the threshold, and with the strategy `window` also if there are too many
-        turns. With `auto_compress` off it never is.
+        Yields:
+            The ref, a description in a few words, and the original.
+
+        Raises:
+            StoreDamaged: a file of originals cannot be read.
+        """
+        read = cache(self.log.read_originals)
+        for ref, about in self.state().refs.items():
+            yield ref, about["what"], original_of(about, lambda file, at: read(file)[at])
+
+    def offload(self, text: str, *, what: str = "text") -> str:
+        """Move a text to the archive; returns its ref.
 
         Args:
-            messages: the content of the request, if a host keeps the history; else the view.
+            text: the text to archive.
+            what: a description in a few words, shown wherever refs are listed.
         """
-        return due(self, self.usage(messages), messages).now
+        with self.log.archiving():
+            return ArchivedTexts(self.log, self.state()).add(text, what)
+
+    @property
+    def in_memory(self) -> Mapping[str, Any]:
+        """Originals that could not be written to the store, by ref, while the session lives."""
+        return self.fitting.memory.originals
+
+    def warn(self, what: str, why: str) -> None:
+        """Tell once in `status().warnings`, and in the log, what is not as it should be."""
+        self.fitting.memory.warn(what, why)
+
+    @property
+    def on_event(self) -> Callable[[Event], object]:
+        """Called at the start and the end of every compression; an error of it is logged."""
+        return self.fitting.announce.on_event
+
+    @on_event.setter
+    def on_event(self, function: Callable[[Event], object]) -> None:
+        self.fitting.announce = Announcer(function, self.fitting.announce.no_summary)

@@ -1,14 +1,204 @@
-"""`State`: the content of a session's log, event by event: the view now, and how it was made."""
+"""`State`: the view of a log now, how it was made, and what its compressions saved."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
-from context_compression.conversation.messages import is_array
+from context_compression.conversation.messages import is_array, is_by_model, is_object
 from context_compression.conversation.refs import is_ref
-from context_compression.session.layouts import apply_layout, apply_to_origins
-from context_compression.session.log_events import origin_of
-from context_compression.session.savings import Tally
+from context_compression.display.strings import one_line
+from context_compression.session.events import (
+    apply_layout,
+    apply_to_origins,
+    makes_sense,
+    origin_of,
+)
+from context_compression.store import SessionLog
+from context_compression.tokens import family_of
+
+SCHEMAS = 1_000
+"""o200k tokens of our tools' definitions and instructions; a test keeps it within 5 % of the count.
+"""
+OWN_TOOL = re.compile(r"(^|_)context_(status|compress|config|summary|offload|restore)$")
+"""Matches our tools, with any prefix a host adds to their names: `mcp__ctx__context_status`."""
+
+
+@dataclass(frozen=True)
+class Savings:
+    """Tokens that a conversation's requests did not have to send, and tokens spent for that.
+
+    Attributes:
+        per_request: by how many tokens the next request is smaller.
+        requests: how many requests were answered so far.
+        kept_out: tokens that those requests would have sent in addition.
+        brought_back: tokens that restores added to them.
+        summaries: tokens of the calls that wrote summaries.
+        cost: of those calls in US dollars, if prices are known.
+        schemas: tokens of our tools' definitions in each request; 0 if it has none.
+    """
+
+    per_request: int = 0
+    requests: int = 0
+    kept_out: int = 0
+    brought_back: int = 0
+    summaries: int = 0
+    cost: float = 0.0
+    schemas: int = 0
+
+    @property
+    def schemas_sent(self) -> int:
+        """Tokens of our tools' definitions in all requests."""
+        return self.schemas * self.requests
+
+    @property
+    def net(self) -> int:
+        """Total tokens saved; negative if compression cost more than it saved."""
+        return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
+
+    @property
+    def unsent(self) -> bool:
+        """Whether no request was sent since tokens were freed, so that nothing is saved yet."""
+        return self.per_request > 0 and not self.kept_out
+
+    def as_answer(self) -> dict[str, int]:
+        """The tokens by name, as answers show them: without zeros, except for `net`."""
+        tokens_by_name = {
+            "fewer_per_request": max(0, self.per_request),
+            "kept_out": self.kept_out,
+            "brought_back": self.brought_back,
+            "spent_on_summaries": self.summaries,
+            "spent_on_schemas": self.schemas_sent,
+        }
+        nonzero = {name: tokens for name, tokens in tokens_by_name.items() if tokens}
+        return nonzero | {"net": self.net}
+
+    def offering_tools(self, model: str | None) -> "Savings":
+        """The same savings for a conversation whose requests offer our tools to `model`."""
+        return replace(self, schemas=round(SCHEMAS * family_of(model).factor))
+
+
+@dataclass
+class Tally:
+    """Adds up a session's log, event by event.
+
+    Attributes:
+        requests: how many requests were answered.
+        kept_out: as in `Savings`.
+        brought_back: as in `Savings`.
+        restored: tokens that were restored, once each.
+        summaries: as in `Savings`.
+        cost: as in `Savings`.
+        outside: tokens that a host's hook kept out, by the id of the tool call.
+        at_source: the sum of `outside` over the calls whose tool results were recorded.
+        answering: whether the last message was the model's.
+        called: whether an agent called one of our tools, so that its requests offer them.
+        by_caller: summaries that an agent wrote itself, in a call whose size we do not know.
+    """
+
+    requests: int = 0
+    kept_out: int = 0
+    brought_back: int = 0
+    restored: int = 0
+    summaries: int = 0
+    cost: float = 0.0
+    outside: dict[str, int] = field(default_factory=dict[str, int])
+    at_source: int = 0
+    answering: bool = False
+    called: bool = False
+    by_caller: list[str] = field(default_factory=list[str])
+
+    def take(self, event: Mapping[str, Any], freed: int) -> None:
+        """Add one event; `freed` is how many tokens compressions free in the view after it."""
+        match event:
+            case {"type": "message", "message": message} if is_object(message):
+                self._take_message(message, freed)
+            case {"type": "shortened", "message": message} if is_object(message):
+                self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
+            case {"type": "rewind"}:  # messages that are still in the history are recorded again
+                self.at_source = 0
+            case {"type": "offload", "call": str(call), "tokens_freed": int(tokens)}:
+                self.outside[call] = tokens
+            case {"type": "restore", "tokens": int(tokens)}:
+                self.restored += tokens
+            case {"type": "compression", "summary": str(text)}:
+                spent = _number(event, "input_tokens") + _number(event, "output_tokens")
+                self.summaries += int(spent)
+                self.cost += _number(event, "cost")
+                if not spent:
+                    self.by_caller.append(text)
+            case _:
+                pass
+
+    def _take_message(self, message: Mapping[str, Any], freed: int) -> None:
+        """Count a message of the model as the answer to a request.
+
+        Consecutive items without a role, as in OpenAI Responses, are one answer.
+        """
+        if not is_by_model(message):
+            self.answering = False
+            if self.outside:
+                self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
+            return
+        self.called = self.called or any(map(OWN_TOOL.search, _calls(message)))
+        if not self.answering or "role" in message:
+            self.requests += 1
+            self.kept_out += freed + self.at_source
+            self.brought_back += self.restored
+        self.answering = True
+
+    def savings(self, freed: int, count: Callable[[str], int], model: str | None = None) -> Savings:
+        """The sums of all events.
+
+        Args:
+            freed: tokens that compressions free in the view now.
+            count: counts the tokens of a text.
+            model: the model in whose tokens our tools' definitions are counted.
+        """
+        sums = Savings(
+            per_request=freed + self.at_source - self.restored,
+            requests=self.requests,
+            kept_out=self.kept_out,
+            brought_back=self.brought_back,
+            summaries=self.summaries + sum(map(count, self.by_caller)),
+            cost=self.cost,
+        )
+        return sums.offering_tools(model) if self.called else sums
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the tools that a message calls, in any dialect."""
+    yield str(message.get("name", ""))
+    for key in ("content", "tool_calls", "parts"):
+        blocks = message.get(key)
+        if not is_array(blocks):
+            continue
+        for block in filter(is_object, blocks):
+            inner = (
+                block.get(of) for of in ("function", "functionCall", "function_call", "toolUse")
+            )
+            for call in filter(is_object, (block, *inner)):
+                yield str(call.get("name", call.get("toolName", "")))
+
+
+def _answered(message: Mapping[str, Any]) -> Iterator[str]:
+    """The ids of the calls that a message answers, in Anthropic's dialect, which hosts use."""
+    content = message.get("content")
+    for block in filter(is_object, content) if is_array(content) else ():
+        yield str(block.get("tool_use_id", ""))
+
+
+def _number(event: Mapping[str, Any], name: str) -> float:
+    """A finite number of an event; 0 if the event has none under that name."""
+    value = event.get(name)
+    return value if isinstance(value, int | float) and abs(value) < math.inf else 0
+
+
+# `State`: the content of a session's log, event by event: the view now, and how it was made.
+
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
 """The view before a compression, the length of the view after it, the summary in the system prompt.
@@ -246,3 +436,77 @@ def may_cut(
         return False
     untouched = view[start:length]
     return untouched == recorded[to : to + len(untouched)]
+
+
+# The state of a log. Its events are replayed; while the log only grows, each is replayed once.
+
+
+LONGEST_TYPE = 40
+"""How many characters of the type of a skipped event are shown."""
+
+T = TypeVar("T", State, Tally)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The events of a log that were already replayed.
+
+    Attributes:
+        state: after all of them.
+        number: how many there are.
+        last: the last of them, compared by identity; `None` if there is none.
+    """
+
+    state: State = field(default_factory=State)
+    number: int = 0
+    last: Mapping[str, Any] | None = None
+
+    def begins(self, events: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether `events` begins with these."""
+        if self.number == 0:
+            return True
+        return self.number <= len(events) and events[self.number - 1] is self.last
+
+
+_replayed: WeakKeyDictionary[SessionLog, Replayed] = WeakKeyDictionary()
+
+
+def state_of(log: SessionLog) -> State:
+    """The state after all events of a log; if the log only grew, only new events are replayed.
+
+    The state belongs to the caller; the messages and events in it must not be changed.
+    """
+    events = log.events()
+    known = _replayed.get(log, Replayed())
+    if not known.begins(events.items):
+        known = Replayed()
+    if known.number < len(events.items):
+        state = _continued(known, events.items)
+        known = Replayed(state, len(events.items), events.items[-1])
+        _replayed[log] = known
+    state = _with_own_containers(known.state)
+    state.warnings[:0] = events.warnings
+    return state
+
+
+def _continued(known: Replayed, events: Sequence[Mapping[str, Any]]) -> State:
+    state = _with_own_containers(known.state)
+    for number, event in enumerate(events[known.number :], known.number + 1):
+        if makes_sense(event, state):
+            state.replay(event)
+        else:
+            state.number += 1
+            kind = one_line(event.get("type"), LONGEST_TYPE)
+            state.warnings.append(
+                f"events.jsonl: event {number} ({kind}) makes no sense after those before it "
+                "and was passed over"
+            )
+    return state
+
+
+def _with_own_containers(original: T) -> T:
+    """A copy that can be changed; the items in its lists, dicts and sets are the same objects."""
+    copies = {each.name: copy(getattr(original, each.name)) for each in fields(original)}
+    if isinstance(original, State):
+        copies["tally"] = _with_own_containers(original.tally)
+    return replace(original, **copies)

@@ -1,25 +1,35 @@
-"""`Status`: how full the context of a conversation is, and what compressions saved so far."""
+"""How full a session is, what it held before each compression, and which one a conversation has."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.request import SMALLEST_TARGET
+from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import Conversation, parse
-from context_compression.conversation.messages import Text
+from context_compression.conversation.messages import COMPRESSED, Text, strings_in
+from context_compression.conversation.refs import REF, canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
 from context_compression.display.strings import one_line
-from context_compression.session.following import new_events
+from context_compression.errors import InvalidConversation, StoreError, UnknownRef
+from context_compression.session.compressing import preview
+from context_compression.session.events import origin_of
+from context_compression.session.following import begin_with_view, first_messages, new_events
 from context_compression.session.outgoing import told
-from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import Due, due, preview
-from context_compression.session.savings import Savings
-from context_compression.session.state import State
+from context_compression.session.pacing import Due, due
+from context_compression.session.state import Savings, State, state_of
+from context_compression.store import Store
 from context_compression.tokens import UNDERSTATED, Anchor, Counter, anchored, is_understated
 from context_compression.tokens.usage import Item, Usage, adding_up_to, breakdown, largest
-from context_compression.transcripts.history import Compaction
+from context_compression.transcripts.history import OURS, Compaction, History, Stage
+from context_compression.transcripts.stages import answers_among
+from context_compression.transcripts.times import seconds
 
+if TYPE_CHECKING:
+    from context_compression.session.session import Session
 LONGEST_REASON = 1_000
 """How many characters of a stored reason are told."""
 
@@ -75,7 +85,7 @@ class Status:
         return adding_up_to(int(self.usage.used_tokens), self.breakdown)
 
 
-def could_free(session: RecordedConversation, conversation: Conversation) -> int:
+def could_free(session: "Session", conversation: Conversation) -> int:
     """Tokens that `offload` would free, measured by a preview.
 
     The answer is 0 without a preview if the conversation has only texts and needs no repair.
@@ -93,7 +103,7 @@ def could_free(session: RecordedConversation, conversation: Conversation) -> int
 
 
 def status_of(
-    session: RecordedConversation,
+    session: "Session",
     messages: Sequence[Mapping[str, Any]] | None,
     anchor: Anchor | None,
 ) -> Status:
@@ -144,3 +154,114 @@ def no_summary_in(state: State) -> Iterator[str]:
     why = state.compressions[-1].get("no_summary") if state.compressions else None
     if isinstance(why, str):
         yield one_line(why, LONGEST_REASON)
+
+
+# The history of a recorded session: its view before each compression, and now.
+#
+# A compression that was undone, and messages that a rewind removed, are not part of it.
+
+
+FIRST = 200  # messages that are searched for the user's first words
+
+
+def history_of(session: "Session") -> History:
+    """The whole conversation of a session.
+
+    The requests are the answers that were recorded; what they cost is not in the log.
+    """
+    state = session.state()
+    origin = state.origin
+    return History(
+        path=session.log.place,
+        host=origin.get("host", OURS),
+        session_id=session.id,
+        stages=list(_stages(state)),
+        title=_title(state.recorded[:FIRST]),
+        model=session.model or origin.get("model"),
+        window=origin.get("window"),
+        warnings=state.warnings,
+    )
+
+
+def _stages(state: State) -> list[Stage]:
+    written = [seconds(time) for time in state.recorded_at]
+    views = [*(view for view, _, _ in state.before), state.view]
+    origins = [*state.origins_before, state.origins]
+    stages: list[Stage] = []
+    began: Compaction | None = None
+    carried = 0
+    for number, (view, of_view) in enumerate(zip(views, origins, strict=True)):
+        carried = min(carried, len(view))  # a rewind may have removed some
+        times = [None if index is None else written[index] for index in of_view]
+        stages.append(Stage(view, carried, times, answers_among(view, carried, times), began))
+        if number < len(state.compressions):
+            event = state.compressions[number]
+            began = _compaction(event)
+            carried = state.before[number][1] + len(view) - event["messages_in"]
+    return stages
+
+
+def _compaction(event: Mapping[str, Any]) -> Compaction:
+    origin = origin_of(event)
+    handed_in = origin.get("host") == "messages"  # then both sizes include what is beside
+    beside = 0 if handed_in else origin.get("beside", 0)
+    return Compaction(
+        time=seconds(event.get("created_at")),
+        by=OURS,
+        tokens_before=event["tokens_before"] + beside,
+        tokens_after=event["tokens_after"] + beside,
+    )
+
+
+def _title(messages: Sequence[dict[str, Any]]) -> str:
+    try:
+        return first_words(parse(messages).messages)
+    except InvalidConversation:
+        return ""
+
+
+# The session of a conversation that comes without an id.
+
+
+PREFIX = "messages-"
+REFS_TRIED = 3
+"""How many refs of a view tell which session it may belong to, before all sessions are read."""
+
+
+def session_id_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
+    """The session id for a conversation, derived from its messages up to the user's first message.
+
+    The first message alone is not enough: programs begin all their conversations with the same
+    system message. A view begins with one of our notes, and belongs to the session it was made in.
+
+    Raises:
+        InvalidConversation: the messages are not in a format we know.
+    """
+    conversation = parse(messages)
+    begins = first_messages(conversation.raw)
+    name = PREFIX + ref_of(begins[0] if len(begins) == 1 else begins)
+    note = next((text for text in strings_in(begins) if text.startswith(COMPRESSED)), None)
+    if note is None or store.session(name).exists:
+        return name
+    line = max(note.splitlines(), key=len)  # programs that join texts leave lines as they are
+    for id in _likely_first(store, conversation.raw):
+        with suppress(StoreError):  # a damaged session must not hide the others
+            if id.startswith(PREFIX) and store.session(id).holds(line):
+                view = parse(state_of(store.session(id)).view).messages
+                if view and begin_with_view(conversation.messages, view):
+                    return id
+    return name
+
+
+def _likely_first(store: Store, view: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The ids of all sessions, but first those that archived what a view names.
+
+    A store of a team has too many sessions to read them all for one view.
+    """
+    tried: list[str] = []
+    for ref in list(dict.fromkeys(re.findall(REF, canonical(view))))[:REFS_TRIED]:
+        with suppress(UnknownRef):
+            if (log := store.locate(ref)) and log.id not in tried:
+                tried.append(log.id)
+                yield log.id
+    yield from (id for id in store.sessions() if id not in tried)

@@ -15,7 +15,7 @@ from context_compression.hooks.host_compaction import answer_after_compaction, a
 from context_compression.hooks.requests import session_of
 from context_compression.hosts.codex import transcript as rollouts
 from context_compression.hosts.codex.about import NAME, TITLE, sessions_folder
-from context_compression.session.tool_results import AnsweredCall, offload_result
+from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.reading import FileReading, Writers

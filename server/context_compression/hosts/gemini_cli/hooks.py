@@ -22,7 +22,7 @@ from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hosts.gemini_cli.about import NAME, TITLE
 from context_compression.hosts.gemini_cli.replacing import answer_with
-from context_compression.session.tool_results import AnsweredCall, offload_result
+from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name

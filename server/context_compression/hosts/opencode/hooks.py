@@ -31,7 +31,7 @@ from context_compression.hosts.opencode.about import NAME, database_file
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import SessionReading
 from context_compression.hosts.opencode.live import StoredMessage as Live
-from context_compression.session.tool_results import AnsweredCall, offload_result
+from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.portable_messages import arguments, as_user, url_of

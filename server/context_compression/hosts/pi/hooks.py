@@ -21,7 +21,7 @@ from context_compression.hosts.pi.about import NAME
 from context_compression.hosts.pi.context import Context
 from context_compression.hosts.pi.export import by_model, entries
 from context_compression.session import Session
-from context_compression.session.tool_results import AnsweredCall, offload_result
+from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace

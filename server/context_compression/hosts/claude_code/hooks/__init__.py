@@ -24,7 +24,7 @@ from context_compression.hosts.claude_code.hooks.compaction import afterwards, a
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
 from context_compression.hosts.claude_code.hooks.where import recent_messages, where
 from context_compression.session import Session
-from context_compression.session.tool_results import AnsweredCall, offload_result
+from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace

@@ -1,27 +1,26 @@
-"""`Archiver`: writes the originals of a compression to the session's log before its view counts."""
+"""Writes originals to disk before a view changes, and says what the notes in a view may promise."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from context_compression.compression.result import Kept, Result
 from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED, Text
-from context_compression.conversation.refs import REF, canonical
+from context_compression.conversation.messages import COMPRESSED, Text, named_strings
+from context_compression.conversation.refs import REF, Refs, canonical, digest_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
-from context_compression.evidence.ledger import entries, to_json
+from context_compression.evidence.ledger import entries, from_json, merge, to_json
 from context_compression.planning.archive import Archive
 from context_compression.progress import ARCHIVING, advance
-from context_compression.session.event_checks import base_of
-from context_compression.session.keeping import digest_under
-from context_compression.session.layouts import encode_layout
-from context_compression.session.log_events import timestamp
-from context_compression.session.receipts import archive_of
-from context_compression.session.replaying import state_of
-from context_compression.session.state import State
+from context_compression.session.events import base_of, encode_layout, timestamp
+from context_compression.session.state import State, state_of
 from context_compression.store import SessionLog, Store
+from context_compression.store.originals import original_of
 from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
 
@@ -292,3 +291,165 @@ def covered_previews(messages: Sequence[Mapping[str, Any]], result: Result) -> l
     shown = canonical([result.system, result.messages])
     named = dict.fromkeys(OFFLOADED.findall(compressed))
     return [ref for ref in named if f"{ref}.txt" not in shown]
+
+
+# What the notes in a view may promise: refs that can be restored, and files to read.
+
+
+BROUGHT_BACK = 0.25
+"""Share of an original from which it counts as restored: a reader of that much may need all of it.
+"""
+
+
+def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
+    """What the notes of this session may promise, and what a strategy can look up."""
+
+    def original(ref: str) -> str | None:
+        try:
+            value = original_of(state.refs[ref], log.read_original)
+        except (KeyError, StoreError):
+            return None
+        return value if isinstance(value, str) else None
+
+    folder = store.backend.folder
+
+    def counts(entry: Mapping[str, Any]) -> bool:  # entries of a killed compression do not count
+        number = entry.get("n", 0)
+        return isinstance(number, int) and number in state.numbers
+
+    return Archive(
+        restorable=True,
+        path=partial(offloaded_path, folder.name, log.id) if folder else None,
+        restored=restored_refs(state),
+        refs=state.refs,
+        previews=state.previews,
+        wholes=state.wholes,
+        original=original,
+        ref_of=refs_of_session(log, state),
+        ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
+        prompt=store.prompt,
+        settled=settled_in(state),
+        missing=missing_from(state),
+    )
+
+
+def settled_in(state: State) -> int:
+    """How many messages at the beginning of the view an earlier compression left there."""
+    return len(state.view) - state.behind if state.compressions else 0
+
+
+def missing_from(state: State) -> int:
+    """How many recorded messages are in no form in the view; our own notes do not count."""
+    recorded, shown = (
+        sum(not _is_our_note(message) for message in messages)
+        for messages in (state.recorded, state.view)
+    )
+    return max(0, recorded - shown)
+
+
+def _is_our_note(message: Mapping[str, Any]) -> bool:
+    """Whether a message, in any dialect, begins with a note of this package."""
+    if message.get("role") not in ("user", "system", "developer"):
+        return False
+    contents = (message.get(name) for name in ("content", "parts"))
+    strings = chain.from_iterable(named_strings(content, "text") for content in contents)
+    texts = (text for name, text in strings if name == "text")
+    return next(texts, "").startswith(COMPRESSED)
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A `Keeper` for a preview, or for a compression that is written later.
+
+    It makes the promises of a real archive, and writes nothing.
+    """
+
+    archive: Archive
+    store: Store
+
+    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
+        """Writes nothing; returns the warnings of the store."""
+        return Kept(warnings=self.store.doubts)
+
+
+def restored_refs(state: State) -> frozenset[str]:
+    """Refs whose original was largely restored; for a message, also the refs of its texts."""
+    restored = frozenset(ref for ref, share in state.shares.items() if share >= BROUGHT_BACK)
+    messages = {
+        (about.get("file"), about["message"])
+        for ref in restored
+        if (about := state.refs.get(ref)) and about["block"] is None
+    }
+    inside = {ref for ref, a in state.refs.items() if (a.get("file"), a["message"]) in messages}
+    return restored | inside
+
+
+def offloaded_path(folder: str, session: str, ref: str) -> str:
+    """The path of an offloaded text, from the folder that contains the store.
+
+    `offloaded_path(".compression", "a1", "c3f9…")` ->
+    `".compression/sessions/a1/offloaded/c3f9….txt"`
+    """
+    return f"{folder}/sessions/{session}/offloaded/{ref}.txt"
+
+
+# The refs of a session: their originals, and texts archived under new refs.
+
+
+def digest_under(log: SessionLog, state: State, ref: str) -> str | None:
+    """The SHA-256 of the original under a ref; `None` for an unknown ref; "" if it is damaged.
+
+    Older versions did not record the digest. For them it is computed from the original.
+    """
+    about = state.refs.get(ref)
+    if about is None:
+        return None
+    if isinstance(digest := about.get("sha256"), str):
+        return digest
+    try:
+        return digest_of(log.original(ref, [about]))
+    except StoreError:
+        return ""
+
+
+def refs_of_session(log: SessionLog, state: State) -> Refs:
+    """Creates refs that no other original of the session has."""
+    return Refs(partial(digest_under, log, state))
+
+
+class ArchivedTexts:
+    """Archives texts in a session. The caller must hold `SessionLog.archiving`."""
+
+    def __init__(self, log: SessionLog, state: State) -> None:
+        """Prepare to archive texts in a log whose current state is `state`."""
+        self._log, self._state = log, state
+        self.ref_of = refs_of_session(log, state)
+
+    def add(self, text: str, what: str, **more: Any) -> str:
+        """Archive a text, unless it can be restored already; returns its ref.
+
+        Args:
+            text: the text to archive.
+            what: a description of the text in a few words.
+            more: further keys of the event. If there are any, the event is always written.
+        """
+        ref = self.ref_of(text)
+        known = self._can_be_restored(ref)
+        if known and not more:
+            return ref
+        about = {"what": what, "text": text, "message": None, "block": None}
+        refs = {} if known else {ref: {**about, "sha256": self.ref_of.digest(ref)}}
+        self._log.write_offloaded(ref, text)
+        event: dict[str, Any] = {"type": "offload", "created_at": timestamp(), "refs": refs}
+        self._log.append({**event, "previews": [], **more})
+        return ref
+
+    def _can_be_restored(self, ref: str) -> bool:
+        """Whether an original is archived under a ref and can be read."""
+        if ref not in self._state.refs:
+            return False
+        try:
+            self._log.original(ref, [self._state.refs[ref]])
+        except StoreError:
+            return False
+        return True

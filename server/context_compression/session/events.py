@@ -1,20 +1,201 @@
-r"""Layouts of views, as the log has them: quotations from the view are written as positions.
+"""The events of a log: stamped, read, checked; and how a compression made its view."""
 
-A layout describes how a compression made a view from the view before it: `(start, stop)` for
-messages that stay, and each new message. New messages consist mostly of quotations from messages
-that left. In the log such a message is
-
-    {"quoting": [3, 9], "message": {"role": "user", "content": {"of": ["[bash] ls\n", [120, 58]]}}}
-
-where `[120, 58]` stands for 58 characters from character 120 on. They are taken from all texts in
-the messages 3 to 8 of the view of that time, joined by newlines.
-"""
-
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeGuard, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+from context_compression.conversation.formats import may_be_message
 from context_compression.conversation.messages import is_array, is_object, strings_in
+from context_compression.display.quantities import MOST
+
+if TYPE_CHECKING:
+    from context_compression.session.state import State
+
+
+def timestamp() -> str:
+    """The current time in UTC, ISO 8601 to the second: `2026-03-01T09:30:00Z`."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def is_timestamp(text: str) -> bool:
+    """Whether a text is an ISO 8601 time with an offset from UTC."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def age_of(event: Mapping[str, Any]) -> float:
+    """Seconds since an event; infinite if it has no valid time."""
+    try:
+        at = datetime.fromisoformat(event["created_at"])
+        return (datetime.now(UTC) - at).total_seconds()
+    except (KeyError, TypeError, ValueError):
+        return math.inf
+
+
+def undo_of(compression: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """The event that undoes a compression."""
+    covered = {key: compression[key] for key in ("n", "messages_in")}
+    return {"type": "undo", "created_at": now, **covered}
+
+
+def has_rewind(events: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether one of the events removes recorded messages."""
+    return any(event["type"] == "rewind" for event in events)
+
+
+def origin_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The origin of a conversation, as an event records it, without impossible values.
+
+    Returns:
+        `host`, `window`, `model` and `beside` (tokens outside the messages of each request), or an
+        empty mapping. `asked` is the size, with `beside`, that the user named to the host, if any.
+    """
+    match event.get("origin"):
+        case {"host": str(host), "window": window, "model": model, "beside": overhead} as origin:
+            asked = origin.get("asked")
+            return {
+                "host": host,
+                "window": window if _is_count(window) and window > 0 else None,
+                "model": model if isinstance(model, str) else None,
+                "beside": overhead if _is_count(overhead) else 0,
+                **({"asked": asked} if _is_count(asked) else {}),
+            }
+        case _:
+            return {}
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
+# Whether an event of a log makes sense: it is complete, and fits the events before it.
+#
+# A log may be damaged, or written by another program. An event that makes no sense is skipped.
+
+
+OPTIONS = frozenset(("target_tokens", "strategy", "pins", "focus", "force", "settings"))
+"""Options of a compression that a plan may contain."""
+
+
+def makes_sense(event: Mapping[str, Any], state: "State") -> bool:
+    """Whether an event has the fields of its type and fits the events before it.
+
+    Args:
+        event: the next event of a log. An unknown type always makes sense.
+        state: the state after the events before it.
+    """
+    match event:
+        case {"type": "message", "message": message}:
+            return may_be_message(message)
+        case {"type": "compression", "n": int(), "messages_in": int(covered), "layout": list(),
+              "tokens_before": int(), "tokens_after": int(), "compressed": list()}:  # fmt: skip
+            return _is_compression(event, state, covered)
+        case {"type": "compression" | "message"}:
+            return False
+        case {"type": "undo"}:
+            fits = bool(state.compressions) and isinstance(event.get("messages_in"), int)
+            return fits and event.get("n", _last_number(state)) == _last_number(state)
+        case {"type": "rewind"}:
+            to = event.get("to")
+            fits = isinstance(to, int) and 0 <= to <= len(state.recorded)
+            return fits and _nothing_is_missing(event, state, len(state.recorded))
+        case {"type": "restore"}:
+            complete = isinstance(event.get("ref"), str) and isinstance(event.get("tokens"), int)
+            share = event.get("share", 1)
+            return complete and isinstance(share, int | float) and 0 <= share < math.inf
+        case {"type": "offload"}:
+            return _are_refs(event)
+        case {"type": "shortened"}:
+            index, message = event.get("index"), event.get("message")
+            fits = isinstance(index, int) and 0 <= index < len(state.recorded)
+            return fits and may_be_message(message)
+        case {"type": "plan"}:
+            return _is_plan(event)
+        case {"type": "answer"}:
+            return isinstance(event.get("plan_id"), str) and isinstance(event.get("text"), str)
+        case _:
+            return isinstance(event.get("type"), str)
+
+
+def base_of(state: "State") -> dict[str, Any]:
+    """The fields in a compression's event that describe the state it is made in.
+
+    Positions in the event count messages. If an event before it was lost, a reader sees that from
+    these fields and does not apply the positions to other messages.
+    """
+    return {"over": _last_number(state), "of": len(state.view), "after": state.number}
+
+
+def _is_compression(event: Mapping[str, Any], state: "State", covered: int) -> bool:
+    system = event.get("system", {})
+    if not (is_object(system) and all(isinstance(text, str) for text in system.values())):
+        return False
+    if not (0 <= covered <= len(state.view) and is_valid_layout(event["layout"], covered)):
+        return False
+    last = _last_number(state)
+    over_this = event.get("over", last) == last
+    if not (over_this and _nothing_is_missing(event, state, len(state.view))):
+        return False
+    return _are_refs(event) and isinstance(event.get("originals", ""), str)
+
+
+def _last_number(state: "State") -> int:
+    """The number of the last compression that counts; 0 if there is none."""
+    return state.compressions[-1]["n"] if state.compressions else 0
+
+
+def _nothing_is_missing(event: Mapping[str, Any], state: "State", length: int) -> bool:
+    """Whether no event is missing since the state that this event was written in.
+
+    Another process may have recorded messages between the two.
+
+    Args:
+        event: contains how many messages (`of`) and events (`after`) there were.
+        state: before the event.
+        length: how many messages there are now.
+    """
+    of, after = event.get("of", length), event.get("after", state.number)
+    if not (isinstance(of, int) and isinstance(after, int)):
+        return False
+    return after <= state.number and of <= length <= of + state.number - after
+
+
+def _are_refs(event: Mapping[str, Any]) -> bool:
+    refs = event.get("refs", {})
+    return is_object(refs) and all(
+        is_object(about)
+        and isinstance(about.get("what"), str)
+        and all(isinstance(about.get(name, ""), int | None) for name in ("message", "block"))
+        for about in refs.values()
+    )
+
+
+def _is_plan(event: Mapping[str, Any]) -> bool:
+    match event:
+        case {"plan_id": str(), "created_at": str(at), "covered": str(), "messages_in": int(),
+              "options": options}:  # fmt: skip
+            known = is_timestamp(at) and is_object(options) and options.keys() <= OPTIONS
+            valid = known and is_object(options.get("settings", {}))
+            return valid and isinstance(options.get("focus", ""), str | None)
+        case _:
+            return False
+
+
+# Layouts of views, as the log has them: quotations from the view are written as positions.
+#
+# A layout describes how a compression made a view from the view before it: `(start, stop)` for
+# messages that stay, and each new message. New messages consist mostly of quotations from messages
+# that left. In the log such a message is
+#
+#   {"quoting": [3, 9], "message": {"role": "user", "content": {"of": ["[bash] ls\n", [120, 58]]}}}
+#
+# where `[120, 58]` stands for 58 characters from character 120 on. They are taken from all texts
+# in the messages 3 to 8 of the view of that time, joined by newlines.
+
 
 SHORTEST_TEXT = 160
 """Only texts of at least this many characters are searched for quotations."""

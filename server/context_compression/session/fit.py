@@ -1,45 +1,64 @@
-"""The history of a program that keeps it itself: followed by the record, and shown as its view.
+"""The history of a program, or the record, kept small before each request.
 
-The program passes all of it before each request. Mostly it has only grown since the last request.
-Then only the new messages are read and counted.
+A program that keeps its history itself passes all of it before each request. Mostly it has only
+grown since the last one. Then only the new messages are read and counted. The record follows it,
+and it is shown as the view of the record.
 """
 
-from collections.abc import Generator, Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.result import Result
+from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.conversation.cache_marks import marked_as
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.dialect import is_plain_text
-from context_compression.conversation.messages import Message
+from context_compression.conversation.messages import Message, is_object
+from context_compression.display.strings import in_words, one_line
 from context_compression.errors import InvalidConversation, StoreError
 from context_compression.listening import tell_usage
-from context_compression.session import lasting
-from context_compression.session.arrivals import shortened
-from context_compression.session.compressing import PlannedCompression
+from context_compression.session.arrivals import arrived, shortened
+from context_compression.session.compressing import Compressor, acquired
+from context_compression.session.events import has_rewind
 from context_compression.session.following import (
+    Followed,
+    Known,
+    Shared,
     end_replaced,
+    followed,
     message_events,
     new_events,
+    readable,
     shared_messages,
     shared_with_view,
+    with_unread,
 )
-from context_compression.session.grouping import Shared
-from context_compression.session.growing import Room
 from context_compression.session.in_memory import InMemory
-from context_compression.session.log_events import has_rewind
-from context_compression.session.outgoing import as_it_is
-from context_compression.session.pacing import Pace
-from context_compression.session.passed_on import PassedOn
-from context_compression.session.recorded import RecordedConversation
+from context_compression.session.outgoing import as_it_is, system_for
+from context_compression.session.pacing import (
+    Announcer,
+    Need,
+    Pace,
+    PlannedCompression,
+    Room,
+    after_refusal,
+    answering,
+    before_request,
+    lasting_options,
+)
 from context_compression.session.state import State
-from context_compression.session.triggers import answering, before_request
-from context_compression.session.unread import Followed, Known, followed, readable, with_unread
+from context_compression.store.log import FITTING_SECONDS
+from context_compression.summaries.error_texts import Error
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
-Following: TypeAlias = Generator[PlannedCompression | None, Result, None]
-"""Yields compressions, and `None` when none is needed any more; receives their results."""
+if TYPE_CHECKING:
+    from context_compression.session.background import Background
+    from context_compression.session.session import Session
+
+logger = logging.getLogger(__name__)
 ATTEMPTS = 3
 """How many compressions a request makes while other processes record in its conversation."""
 
@@ -101,18 +120,25 @@ class Counted:
 
 
 class Fitting:
-    """Follows the histories that a program passes to one session.
+    """Keeps one session small before each request; `prepare`, `fit` and `compress` are its doors.
 
     Attributes:
         memory: makes the requests while the store cannot be used.
         room: brings back what an earlier request gave up, and tells what exceeds the window.
         passed_on: tells the messages that stay as they came.
+        pace: keeps requests and compressions apart.
+        announce: tells the start and the end of each compression.
+        background: makes compressions beside the agent's work, if the session does that.
+        used: the upper bound of the tokens in use, as far as they were counted.
     """
 
-    def __init__(self, conversation: RecordedConversation, pace: Pace) -> None:
-        self.memory, self.room = InMemory(conversation), Room(conversation)
-        self.passed_on = PassedOn(conversation.id)
-        self._conversation, self._pace = conversation, pace
+    def __init__(self, session: "Session", announce: Announcer) -> None:
+        self.memory, self.room = InMemory(session), Room(session)
+        self.passed_on = PassedOn(session.id)
+        self.pace, self.announce = Pace(), announce
+        self.background: Background | None = None
+        self._session = session
+        self.used = 0
         self._format: Format | None = None
         self._counted: Counted | None = None
         self._followed = Followed()
@@ -123,36 +149,138 @@ class Fitting:
     @property
     def warnings(self) -> list[str]:
         """A sentence for each kind of message that stays as it came, and for each failure."""
-        return [*self.passed_on.warnings, *self.memory.warnings, *self.room.warnings]
+        background = self.background.warnings if self.background else []
+        own = (*self.passed_on.warnings, *self.memory.warnings, *self.room.warnings)
+        return [*own, *background]
 
-    def requests(self, history: Sequence[Any], focus: str | None = None) -> Following:
-        """Yields the compressions that a request needs, and receives their results.
+    def keep_small(self, history: Sequence[Any] | None = None, focus: str | None = None) -> None:
+        """Compress what the next request would send, if that is due.
 
-        A compression is planned anew if another process recorded something meanwhile.
+        Args:
+            history: all messages, as a program passes them, which the record follows; `None` if the
+                record is the history.
+            focus: the subject of the remaining work, in words.
+
+        Raises:
+            ContextCompressionError: the store or a compression failed, or other processes went on
+                recording all the time.
+        """
+        session = self._session
+        planned, self._result = self._planned(history, focus), None
+        if self.background:
+            need = Need(planned, self.used, partial(self._options_now, focus))
+            compressor = Compressor(session, self.pace, session.summarizer, self.announce)
+            self.background.run(compressor, need)
+        elif planned and history is None:
+            self._result = self.compressor.run(planned)
+        elif planned and history is not None:
+            self._compress(planned, history, focus)
+        self.room.tell(self._result.tokens_after if self._result else self._tokens)
+
+    def fitted(
+        self,
+        history: Sequence[Any],
+        *,
+        system: Any = None,
+        tools: Any = None,
+        focus: str | None = None,
+    ) -> Fitted:
+        """`Session.fit` with a report, and with its errors.
+
+        Args:
+            history: all messages, as the program passes them.
+            system: the system prompt, if it is given.
+            tools: the tool definitions, if they are given.
+            focus: as in `keep_small`.
+
+        Raises:
+            ContextCompressionError: as for `keep_small`.
+        """
+        if system is not None:
+            self._session.given_system = system
+        if tools is not None:
+            self._session.tools = tools
+        with acquired(self._session.log.fitting, FITTING_SECONDS):
+            self.keep_small(history, focus)
+            return self.shown_again() if self.background else self.shown()
+
+    def by_hand(self, planned: PlannedCompression) -> Result:
+        """The result of a compression that the caller asked for."""
+        with self.pace.compressing():
+            return self.compressor.run(planned)
+
+    def recovered(self, error: Error) -> list[dict[str, Any]] | None:
+        """What goes out instead of a refused request; see `Session.recover`."""
+        try:
+            planned = after_refusal(self._session, self.pace, error)
+            if planned is None:
+                return None
+            result = self.compressor.run(planned)
+        except StoreError as failed:
+            return self.memory.recovered(error, failed)
+        if not result.changed:
+            return None
+        return self.shown_again().messages if self._followed.history else self._session.view()
+
+    @property
+    def compressor(self) -> Compressor:
+        """Runs a compression for which the caller waits: what is prepared is cancelled."""
+        session = self._session
+        alone = self.background.alone if self.background else None
+        summarizer = alone(session.summarizer) if alone else session.summarizer
+        return Compressor(session, self.pace, summarizer, self.announce)
+
+    def recorded(self, read: Conversation) -> None:
+        """Note messages that the program records itself."""
+        self.passed_on.unknown_items(read.unknown_types)
+        tell_usage(self._session, read.raw)
+        if any(message.role == "assistant" for message in read.messages):
+            self.pace.answered()
+
+    def _planned(
+        self, history: Sequence[Any] | None, focus: str | None
+    ) -> PlannedCompression | None:
+        """The compression that is due, after the record follows the history and results came in."""
+        if history is not None:
+            return self.follow(history, focus)
+        session = self._session
+        self._state = self.room.state()
+        if events := arrived(session, self._state):
+            session.log.append(*events)
+            self._state = session.state()
+        usage = session.usage()
+        due = before_request(session, self.pace, usage)
+        self.used = usage.used_tokens.upper
+        return due and replace(due, options=self.options(focus))
+
+    def _compress(
+        self, planned: PlannedCompression, history: Sequence[Any], focus: str | None
+    ) -> None:
+        """Compress; planned anew if another process recorded something meanwhile.
 
         Raises:
             StoreError: other processes did so all the time, or the store cannot be used.
         """
-        planned, self._result = self.follow(history, focus), None
+        session, compressor, due = self._session, self.compressor, planned
+        if session.summarizer and in_event_loop():
+            compressor = replace(compressor, summarizer=None)
+            self.memory.warn("no model wrote a summary", ASK_IN_AN_EVENT_LOOP)
         for left in reversed(range(ATTEMPTS)):
-            if planned is None:
-                break
             try:
-                self._result = yield planned
+                self._result = compressor.run(due)
             except StoreError:
                 if not left:
                     raise
                 self.follow(history)
             else:  # a program may pass the view before it, which is nowhere recorded any more
-                now = self._conversation.state()
+                now = session.state()
                 if len(now.recorded) == len(self._state.recorded):
-                    self._state, planned = now, None
-                else:
-                    planned = self.follow(history, focus)
-        self.room.tell(self._result.tokens_after if self._result else self._tokens)
-        if planned:
-            raise StoreError(f"Other processes go on recording in {self._conversation.id}.")
-        yield None
+                    self._state = now
+                    return
+                if (again := self.follow(history, focus)) is None:
+                    return
+                due = again
+        raise StoreError(f"Other processes go on recording in {session.id}.")
 
     def follow(self, history: Sequence[Any], focus: str | None = None) -> PlannedCompression | None:
         """Update the record to a history; returns the compression that is due then.
@@ -161,7 +289,7 @@ class Fitting:
             history: all messages, as the program passes them.
             focus: the subject of the remaining work, in words.
         """
-        conversation = self._conversation
+        conversation = self._session
         before = conversation.state()
         step = self._continued(before, history) or self._changed(before, history)
         conversation.log.append(*step.events)
@@ -172,7 +300,7 @@ class Fitting:
         behind = state.recorded[len(before.recorded) if step.of_view else shared.known :]
         self._followed = followed(history, step.places, Known(shared, ours, behind))
         if new is None or any(message.role == "assistant" for message in new.messages):
-            self._pace.answered()
+            self.pace.answered()
         read = new.messages if new is not None else None
         if new and (events := shortened(conversation, state, new)):
             conversation.log.append(*events)
@@ -183,29 +311,24 @@ class Fitting:
 
     def options(self, focus: str | None) -> dict[str, Any]:
         """The options of a compression of the history."""
-        options = lasting.options(self._conversation, self._state)
-        return {**answering(self._conversation), **options, "focus": focus}
+        options = lasting_options(self._session, self._state)
+        return {**answering(self._session), **options, "focus": focus}
+
+    def _options_now(self, focus: str | None) -> dict[str, Any]:
+        """The same for a compression that begins later: another may have been written meanwhile."""
+        self._state = self._session.state()
+        return self.options(focus)
 
     def shown_again(self) -> Fitted:
         """`shown`, after a compression that `requests` did not plan."""
-        self._state = self._conversation.state()
+        self._state = self._session.state()
         return self.shown()
-
-    def sent_again(self) -> list[Any]:
-        """What goes out instead of a refused request; the view, if no history was followed."""
-        followed = self._followed.history
-        return self.shown_again().messages if followed else self._conversation.view()
 
     @property
     def _tokens(self) -> int:
         """The tokens of the request, counted only if they may exceed the window."""
-        over = self.used > self._conversation.settings.token_budget
-        return int(self._conversation.usage().used_tokens) if over else 0
-
-    @property
-    def used(self) -> int:
-        """The upper bound of the tokens in use, as far as they were counted."""
-        return self._counted.upper if self._counted else 0
+        over = self.used > self._session.settings.token_budget
+        return int(self._session.usage().used_tokens) if over else 0
 
     def shown(self) -> Fitted:
         """The view of the history; messages that did not change are the very objects passed."""
@@ -218,7 +341,7 @@ class Fitting:
             place if place is not None or origin is None else recorded[origin]
             for place, origin in zip(places, state.origins, strict=True)
         ]
-        sendable = as_it_is(view) if self._unread else self._conversation.sendable(view)
+        sendable = as_it_is(view) if self._unread else self._session.sendable(view)
         places, origins = sendable.indices_of(places), sendable.indices_of(origins)
         shown = [
             marked_as(message, None if origin is None else history[origin])
@@ -240,7 +363,7 @@ class Fitting:
 
     @property
     def _is_over_threshold(self) -> bool:
-        return self.used >= self._conversation.settings.threshold_tokens
+        return self.used >= self._session.settings.threshold_tokens
 
     def _continued(self, state: State, history: Sequence[Any]) -> Step | None:
         """The step to a history that adds messages, or replaces the last ones.
@@ -267,7 +390,7 @@ class Fitting:
         return Step(places, events, new, shared, of_view, gone)
 
     def _in_view(self, state: State, known: Sequence[Any]) -> Shared | None:
-        return shared_with_view(state.view, self._conversation.sendable(state.view), known)
+        return shared_with_view(state.view, self._session.sendable(state.view), known)
 
     def _changed(self, state: State, history: Sequence[Any]) -> Step:
         """The step to a history that was changed, or of which nothing is known yet."""
@@ -305,26 +428,26 @@ class Fitting:
             gone: how many messages at the end of its view are gone.
             read: the new messages of the view, if they are read already.
         """
-        conversation, settings = self._conversation, self._conversation.settings
+        conversation, settings = self._session, self._session.settings
         state = self._state
         if not settings.auto_compress:
             return None
-        beside = fingerprint((conversation.system_for(state), conversation.tools))
+        beside = fingerprint((system_for(conversation, state), conversation.tools))
         kept = len(before.view) - gone
         continues = state.view[:kept] == before.view[:kept] and not anchor_in(state.view[kept:])
         last = self._counted
         if last and continues and (last.view, last.beside) == (before.view, beside):
             counted = self._count_on(last, kept, read)
-            decides = counted and counted.upper < settings.threshold_tokens
-            if decides and settings.strategy != "window":
-                self._counted = counted
+            enough = counted and counted.upper < settings.threshold_tokens
+            if counted and enough and settings.strategy != "window":
+                self._counted, self.used = counted, counted.upper
                 return None
         usage, of = conversation.usage(), len(state.view)
         first = kept if continues else of
         upper = usage.used_tokens.upper
         first_upper = upper - self._upper(first, of) + 1  # both were rounded up
-        self._counted = Counted(upper, state.view, beside, first, first_upper)
-        return before_request(conversation, self._pace, usage)
+        self._counted, self.used = Counted(upper, state.view, beside, first, first_upper), upper
+        return before_request(conversation, self.pace, usage)
 
     def _count_on(self, last: Counted, kept: int, read: Sequence[Message] | None) -> Counted | None:
         """The count of the view, from that of its first `kept` messages or fewer.
@@ -347,4 +470,72 @@ class Fitting:
             read = read or parse(view[start:stop]).messages
         except InvalidConversation:  # they do not show their format alone
             read = parse(view).messages[start:stop]
-        return Counter(self._conversation.model, self._conversation.counter).total(read).upper
+        return Counter(self._session.model, self._session.counter).total(read).upper
+
+
+# `PassedOn`: the messages of a history that stay as they came, told kind by kind.
+
+
+MOST_TOLD = 8
+"""How many kinds are told at most; a program may name each event anew."""
+KIND_CHARS = 60
+
+
+class PassedOn:
+    """Tells each kind of message that we do not know once.
+
+    Attributes:
+        warnings: a sentence for each kind.
+    """
+
+    def __init__(self, session_id: str) -> None:
+        self.warnings: list[str] = []
+        self._session_id = session_id
+        self._kinds: set[str] = set()
+
+    def unread(self, message: Any, error: InvalidConversation, place: int, *, alone: bool) -> None:
+        """Tell that a message is passed through.
+
+        Args:
+            message: the message, as the program passed it.
+            error: why it cannot be read.
+            place: its index in the history.
+            alone: whether no message can be read. Then the error says what to pass instead; among
+                messages that can be read, an object of a library is just named.
+        """
+        kind = _kind_of(message)
+        why = str(error.at(place))
+        if not (alone or is_object(message)):
+            why = f"Message {place} is {kind}."
+        self._tell(
+            kind,
+            "a message is passed through as it came; it is not counted, and not compressed: "
+            f"{one_line(why)}",
+        )
+
+    def unknown_items(self, types: Iterable[str]) -> None:
+        """Tell the types of items that are not known: they are counted, and stay as they came."""
+        for kind in types:
+            named = in_words(kind, KIND_CHARS)
+            self._tell(
+                f"item {kind}",
+                f"items of the type {named!r} are not known here: they count, and always stay",
+            )
+
+    def _tell(self, kind: str, warning: str) -> None:
+        if kind in self._kinds or len(self.warnings) > MOST_TOLD:
+            return
+        self._kinds.add(kind)
+        if len(self.warnings) == MOST_TOLD:
+            warning = "messages of more kinds are not known here; they stay as they came, too"
+        self.warnings.append(warning)
+        logger.warning("session %s: %s", self._session_id, warning)
+
+
+def _kind_of(message: Any) -> str:
+    """What a message is, in words: by its role and its type, or as an object of a library."""
+    if not is_object(message):
+        return f"{type(message).__name__} of {type(message).__module__.partition('.')[0]}"
+    named = (f"{key} {in_words(str(message[key]), KIND_CHARS)}" for key in ("role", "type")
+             if isinstance(message.get(key), str))  # fmt: skip
+    return "a message with " + (" and ".join(named) or "neither role nor type")
