@@ -14,7 +14,7 @@ from opencode_database import SecondHost
 from transcripts import fixtures, rows_of, written
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.transcripts.shapes import Each, Known, Shape, strange_in
+from context_compression.transcripts.shapes import Each, Known, Shape, looking_for
 
 MARK, KIND = "MARK of a newer host", "kind-of-2031"
 NAMES = ("type", "role", "kind", "status")
@@ -170,9 +170,11 @@ CASES: list[tuple[Any, list[str]]] = [
 
 @pytest.mark.parametrize(("value", "strange"), CASES)
 def test_what_has_another_shape_is_named_by_its_place(value: Any, strange: list[str]):
-    found = [place or "row" for place in strange_in(value, SHAPE)]
+    found: list[str] = []
 
-    assert found == strange
+    looking_for(SHAPE)(value, found)
+
+    assert [place or "row" for place in found] == strange
 
 
 SAID = "Words of a newer host, which the model reads."

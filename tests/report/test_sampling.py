@@ -2,21 +2,23 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from transcripts import Row, written
+from transcripts import Row, recordings, written
 
 from context_compression import hosts
+from context_compression.conversation.formats import parse
 from context_compression.report import sampling
 from context_compression.report.building import report_of
+from context_compression.report.measured import measured, measured_roughly, summed
 from context_compression.report.model import Report
+from context_compression.report.rough import RESULTS, roughly
 from context_compression.report.text import text
 from context_compression.tokens import Counter
-from context_compression.tokens.sampled import Sampled
+from context_compression.transcripts.history import Stage
 from context_compression.workspace import Workspace
 
 WORDS = [
@@ -110,17 +112,15 @@ def test_the_same_session_gives_the_same_report(sampled: None, tmp_path: Path):
     assert reported(path) == reported(path)
 
 
-@given(
-    texts=st.lists(st.text(min_size=1, max_size=3_000), min_size=1, max_size=40),
-    share=st.floats(0.01, 1),
-)
-def test_a_text_counted_again_has_the_same_tokens(texts: Sequence[str], share: float):
-    counter = Counter().sampling(share)
-
-    first = [counter.text(each) for each in texts]
-
-    assert [counter.text(each) for each in texts] == first
-    assert all(count > 0 for count in first)
+def of_tools(texts: Sequence[str], tools: Sequence[str]) -> Stage:
+    """A session in which each text is the result of one of the tools, in turn."""
+    messages: list[dict[str, Any]] = []
+    for number, (said, tool) in enumerate(zip(texts, cycle(tools), strict=False)):
+        call = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": {"of": said[:50]}}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": said}
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append({"role": "user", "content": [result]})
+    return Stage(messages)
 
 
 class Words:
@@ -128,23 +128,38 @@ class Words:
 
     given = 0
 
-    def text(self, text: str) -> int:
+    def __call__(self, text: str) -> int:
         self.given += len(text)
         return len(text.split())
 
-    def json(self, value: Any) -> int:
-        raise AssertionError("JSON is counted as a text")
 
-    def ahead(self, texts: object) -> None:
-        raise AssertionError("nothing is counted ahead")
-
-
-def test_sums_of_a_sample_are_right_and_a_share_is_counted():
+def test_sums_of_a_sample_are_right_for_each_tool_and_a_share_is_counted():
     chance, words = random.Random(7), Words()
-    texts = [output(chance) for _ in range(2_000)]
-    sample = Sampled(words, 0.05)
+    digits = [" ".join(str(chance.randrange(10)) for _ in range(900)) for _ in range(1_500)]
+    texts = [*chain.from_iterable(zip((output(chance) for _ in digits), digits, strict=True))]
+    stage = of_tools(texts, ("Bash", "Numbers"))
+    counter = Counter(None, words)
 
-    tokens = sum(map(sample.text, texts))
+    rough = roughly([stage], None, counter).sampled(counter, 0.05)
 
-    assert tokens == pytest.approx(sum(len(each.split()) for each in texts), rel=0.1)
     assert words.given < 0.08 * sum(map(len, texts))
+    for tool, said in (("Bash", texts[::2]), ("Numbers", texts[1::2])):
+        parts = [part for each in rough.parts[0] for part in each if part[0] == (RESULTS, tool)]
+        counted = sum(len(each.split()) for each in said)
+        assert sum(map(rough.tokens, parts)) == pytest.approx(counted, rel=0.1)
+
+
+@pytest.mark.parametrize("name", [path.name for path in recordings()])
+def test_a_sample_that_is_all_has_the_sizes_that_are_counted(name: str):
+    [path] = [path for path in recordings() if path.name == name]
+    stages, counter = hosts.history(path).stages, Counter()
+
+    rough = roughly(stages, None, counter).sampled(counter, 1)
+
+    counted = measured(stages, [parse(stage.messages) for stage in stages], counter)
+    ours = measured_roughly(stages, None, counter, rough)
+    for one, exact in zip(ours, counted, strict=True):
+        assert [each.keys() for each in one.by_kind] == [each.keys() for each in exact.by_kind]
+        assert [*one.messages] == [*exact.messages]
+    together, all_of_them = (summed(k for s in of for k in s.by_kind) for of in (ours, counted))
+    assert together == pytest.approx(all_of_them, rel=0.02, abs=50)

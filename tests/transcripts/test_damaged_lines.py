@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -12,6 +13,7 @@ from transcripts import Row, fixtures, shown
 from context_compression import hosts
 from context_compression.errors import TranscriptError
 from context_compression.hosts.reading import WRITERS
+from context_compression.transcripts.lines import parse
 from context_compression.transcripts.reading import FileReading
 
 ROWS = fixtures("*.jsonl")
@@ -24,6 +26,32 @@ of_each_host = pytest.mark.parametrize(
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 NULS = b"\0" * 5_000
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters()), inner),
+)
+
+
+@given(value=JSON, wide=st.booleans(), cut=st.integers(0, 3))
+def test_a_line_is_read_as_json_loads_reads_it(value: Any, wide: bool, cut: int):
+    data = json.dumps(value, ensure_ascii=wide).encode("utf-8", "surrogatepass")
+    data = data[: len(data) - cut]
+    try:
+        expected = json.loads(data)
+    except ValueError:
+        expected = None
+
+    assert repr(parse(data)) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [rb'"\ud800"', b"[" * 300 + b"]" * 300, '{"a": "b"}'.encode("utf-16"), b"\xef\xbb\xbf[1]"],
+)
+def test_a_line_that_only_the_slower_reader_knows_is_read(data: bytes):
+    assert parse(data) == json.loads(data)
 
 
 def lines_of(fixture: Path) -> list[bytes]:

@@ -1,7 +1,7 @@
 """The loss report: how much evidence a compression kept in the view."""
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -172,7 +172,7 @@ def user_sentences(
             shown.update(said)
         if index in archived:
             kept.update(said)
-    quotations = Quotations(message for edit in view.edits for message in edit.becomes)
+    quotations = Quotations([message for edit in view.edits for message in edit.becomes])
     gone = {sentence for sentence in total - shown if sentence not in quotations}
     return UserSentences(
         total=len(total),
@@ -188,8 +188,8 @@ def user_sentences(
 class Quotations:
     """The texts of messages, in which quoted items are looked up; joined at the first look."""
 
-    def __init__(self, messages: Iterable[Message]) -> None:
-        self._messages = [*messages]
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
         self._searches = 0
 
     def __contains__(self, item: str) -> bool:

@@ -3,6 +3,7 @@
     building.py   `build_report`: the facts, from a history and our record of the session
     model.py      the facts of a report
     sampling.py   which part of a long session's texts is counted
+    rough.py      the sizes of a long session's messages, by the characters of their texts
     measured.py   the stages of a history, with the size of each message
     course.py     the context in each request, and the compactions among them
     consumers.py  what put tokens into the context: tools, files, what came again and again

@@ -1,20 +1,36 @@
 """`build_report`: the facts of one session's report, from its history and our record of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from context_compression import hosts
-from context_compression.conversation.formats import parse
+from context_compression.conversation.formats import Conversation, anthropic, parse
+from context_compression.conversation.formats.dialect import detect
 from context_compression.report.archived import archived, health_of, originals_of
-from context_compression.report.consumers import by_file, by_tool, repeated, uses_of
+from context_compression.report.consumers import (
+    Asked,
+    asked_in,
+    asked_roughly,
+    by_file,
+    by_tool,
+    in_proportion,
+    repeated,
+    uses_of,
+)
 from context_compression.report.costs import cost_of
 from context_compression.report.course import course_of
 from context_compression.report.evidence import evidence_of
-from context_compression.report.measured import MeasuredStage, measured, summed
+from context_compression.report.measured import (
+    MeasuredStage,
+    measured,
+    measured_roughly,
+    summed,
+)
 from context_compression.report.model import LISTED, Report
-from context_compression.report.sampling import share_of, warnings
+from context_compression.report.rough import Rough, of_anthropic, roughly
+from context_compression.report.sampling import CALLS, share_of, warnings
 from context_compression.session import Session
 from context_compression.session.status import history_of
 from context_compression.tokens import Anchor, Counter, anchor_in, anchored
@@ -86,43 +102,44 @@ def build_report(
         anchor: the tokens that the host's provider charged for the last request, if known.
         prices: for amounts in dollars.
     """
-    state, (stages, counter, share) = session.state(), _measured(history, session)
-    usage = _usage(stages[-1], session, counter, anchor)
+    state, counter = session.state(), Counter(session.model, session.counter)
+    read = _read(history, counter)
+    stages, share = read.stages, read.share
+    usage = _usage(stages[-1], read.live, session, counter, anchor)
     by_kind = adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind))
     course = course_of(stages, by_kind.get(BESIDE, 0), state.tally.outside)
-    uses = uses_of(stages, counter, history.project)
     originals = originals_of(session, state)
+    asked = [*read.asked(counter)]
+    looked_into = asked if originals.total or share == 1 else asked[:: 1 + len(asked) // CALLS]
+    uses, times = uses_of(looked_into, history.project), len(asked) / max(1, len(looked_into))
     titles = {use.call_id: use.again or ", ".join(use.files) for use in uses}
     live = stages[-1].stage.messages
     left = archived(session, state, originals, counter.text, live, titles)
-    times = [time for stage in history.stages for time in stage.times if time is not None]
+    moments = [time for stage in history.stages for time in stage.times if time is not None]
     return Report(
         session=history.session_id,
         host=history.host,
         project=history.project,
         title=history.title,
         model=history.model or session.model or "",
-        began=min(times, default=None),
-        ended=max(times, default=None),
-        messages=sum(len(stage.added) for stage in stages),
+        began=min(moments, default=None),
+        ended=max(moments, default=None),
+        messages=sum(len(stage.messages) - stage.carried for stage in history.stages),
         window=usage.total_budget,
         threshold=usage.threshold_tokens,
         used=int(usage.used_tokens),
         by_kind=by_kind,
         points=course.points,
         compactions=course.marks,
-        by_tool=by_tool(uses),
-        by_file=by_file(uses),
-        repeated=repeated(uses),
+        by_tool=by_tool(asked),
+        by_file=in_proportion(by_file(uses), times),
+        repeated=in_proportion(repeated(uses), times),
         archived=left[:LISTED],
         archived_total=len(left),
         archived_tokens=sum(entry.tokens for entry in left),
         archived_restored=sum(entry.restored > 0 for entry in left),
         cost=cost_of(
-            course.sent,
-            usage.total_budget,
-            input_price=prices.input,
-            output_price=prices.output,
+            course.sent, usage.total_budget, input_price=prices.input, output_price=prices.output
         ),
         evidence=evidence_of(stages, chain.from_iterable(originals.messages.values()), share),
         store=health_of(session, originals),
@@ -131,19 +148,54 @@ def build_report(
     )
 
 
-def _measured(history: History, session: Session) -> tuple[list[MeasuredStage], Counter, float]:
-    """The stages with their sizes, what counted them, and the share of texts that it counts."""
-    conversations = [parse(stage.messages) for stage in history.stages]
-    share = share_of(history.stages, conversations)
-    counter = Counter(session.model, session.counter)
+@dataclass(frozen=True)
+class Read:
+    """A history with its sizes.
+
+    Attributes:
+        stages: of the history.
+        live: the live messages, read.
+        share: of all texts, those that were counted.
+        rough: the parts of a long history.
+    """
+
+    stages: Sequence[MeasuredStage]
+    live: Conversation
+    share: float
+    rough: Rough | None = None
+
+    def asked(self, counter: Counter) -> Iterator[Asked]:
+        """All tool calls."""
+        return (
+            asked_roughly(self.stages, self.rough) if self.rough else asked_in(self.stages, counter)
+        )
+
+
+def _read(history: History, counter: Counter) -> Read:
+    """The stages with their sizes, by a sample if there are very many texts."""
+    stages = history.stages
+    by_raw = all(detect(stage.messages) is anthropic.FORMAT for stage in stages)
+    values = None if by_raw else [parse(stage.messages) for stage in stages]
+    rough = roughly(stages, values, counter)
+    share = share_of(rough.chars)
     if share < 1:
-        counter = counter.sampling(share)
-    return measured(history.stages, conversations, counter), counter, share
+        rough = rough.sampled(counter, share)
+        sized = measured_roughly(stages, values, counter, rough)
+        live = values[-1] if values else of_anthropic(stages[-1].messages)
+        return Read(sized, live, share, rough)
+    values = values or [parse(stage.messages) for stage in stages]
+    return Read(measured(stages, values, counter), values[-1], share)
 
 
-def _usage(live: MeasuredStage, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
+def _usage(
+    live: MeasuredStage,
+    conversation: Conversation,
+    session: Session,
+    counter: Counter,
+    anchor: Anchor | None,
+) -> Usage:
     """How full the context is now, as `Session.status` counts it; what is counted already, once."""
-    anchor = anchor or anchor_in(live.conversation)
+    anchor = anchor or anchor_in(conversation)
     usage = session.usage([])
     if anchor is None or anchor.messages > len(live.messages):
         used = counter.count(int(usage.used_tokens) + sum(live.sizes))

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import nsmallest
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import ToolCall, ToolResult, is_object
 from context_compression.display.strings import in_words
@@ -21,8 +22,10 @@ from context_compression.evidence.ledger.file_actions import (
 from context_compression.evidence.ledger.shell import of_command
 from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import Consumer, Repeated
+from context_compression.report.rough import CALLS, RESULTS, Part, Rough, id_in, value_of
 from context_compression.tokens import Counter
 
+One = TypeVar("One", Consumer, Repeated)
 Kind: TypeAlias = Literal["file", "command", "search"]
 MOST = 50
 """How many consumers of a kind a report lists."""
@@ -62,50 +65,83 @@ class Use:
         return self.call_tokens + self.result_tokens
 
 
-def uses_of(stages: Iterable[MeasuredStage], counter: Counter, project: str = "") -> list[Use]:
+class Asked(NamedTuple):
+    """A call of a tool and its result, either of which may be missing; each with its tokens.
+
+    They are values, or the raw blocks of a long session, of which few are looked into.
+    """
+
+    tool: str
+    call: Any
+    call_tokens: int
+    result: Any
+    result_tokens: int
+
+
+def asked_in(stages: Iterable[MeasuredStage], counter: Counter) -> Iterator[Asked]:
     """All tool calls of a session, in the order of their results; each once."""
-    return [*chain.from_iterable(_uses(stage, counter, project) for stage in stages)]
+    for stage in stages:
+        known = {call.id: call for message in stage.messages for call in message.calls}
+        open_calls: dict[str, ToolCall] = {}
+        for block in chain.from_iterable(message.blocks for message in stage.added):
+            if isinstance(block, ToolCall):
+                open_calls[block.id] = block
+            elif isinstance(block, ToolResult):
+                new = open_calls.pop(block.call_id, None)
+                call = new or known.get(block.call_id)
+                tool = call.name if call else block.name or "a tool"
+                size = counter.block(new) if new else 0
+                yield Asked(tool, call, size, block, counter.block(block))
+        for call in open_calls.values():
+            yield Asked(call.name, call, counter.block(call), None, 0)
 
 
-def _uses(stage: MeasuredStage, counter: Counter, project: str) -> Iterator[Use]:
-    open_calls: dict[str, ToolCall] = {}
-    for block in chain.from_iterable(message.blocks for message in stage.added):
-        if isinstance(block, ToolCall):
-            open_calls[block.id] = block
-        elif isinstance(block, ToolResult):
-            new = open_calls.pop(block.call_id, None)
-            yield _use(new, new or stage.calls.get(block.call_id), block, counter, project)
-    for call in open_calls.values():
-        yield _use(call, call, None, counter, project)
+def asked_roughly(stages: Iterable[MeasuredStage], rough: Rough) -> Iterator[Asked]:
+    """The same of a long session, by its parts."""
+    for stage, parts in zip(stages, rough.parts, strict=True):
+        known: dict[str, Part] = {}
+        open_calls: dict[str, Part] = {}
+        for place, part in ((place, part) for place, each in enumerate(parts) for part in each):
+            (kind, tool), _, _, block = part
+            if kind == CALLS:
+                known[id_in(block)] = part
+            if place < stage.stage.carried:
+                continue
+            if kind == CALLS:
+                open_calls[id_in(block)] = part
+            elif kind == RESULTS:
+                new = open_calls.pop(id_in(block), None)
+                call = new or known.get(id_in(block))
+                size = rough.tokens(new) if new else 0
+                yield Asked(tool or "a tool", call and call[3], size, block, rough.tokens(part))
+        for part in open_calls.values():
+            yield Asked(part[0][1], part[3], rough.tokens(part), None, 0)
 
 
-def _use(
-    counted: ToolCall | None,
-    call: ToolCall | None,
-    result: ToolResult | None,
-    counter: Counter,
-    project: str,
-) -> Use:
-    """A call with its result.
+def uses_of(asked: Iterable[Asked], project: str = "") -> list[Use]:
+    """What calls were about.
 
     Args:
-        counted: the call, if its tokens belong to this stage.
-        call: the call, if it is known.
-        result: its result, if there is one.
-        counter: counts the tokens.
+        asked: the calls.
         project: the folder in which paths are given without it.
     """
+    return [_use(each, project) for each in asked]
+
+
+def _use(asked: Asked, project: str) -> Use:
+    call, result = value_of(asked.call), value_of(asked.result)
+    call = call if isinstance(call, ToolCall) else None
     files = [_within(project, path) for path in files_of(call)] if call else []
     again, kind = _subject(call, files) if call else ("", "file")
     return Use(
         call_id=call.id if call else "",
-        tool=call.name if call else (result.name if result else "") or "a tool",
         files=files,
         again=again,
         kind=kind,
-        call_tokens=counter.block(counted) if counted else 0,
-        result_tokens=counter.block(result) if result else 0,
-        text=result.text if result else "",
+        tool=asked.tool,
+        call_tokens=asked.call_tokens,
+        result_tokens=asked.result_tokens,
+        text=result.text if isinstance(result, ToolResult) else "",
     )
 
 
@@ -138,9 +174,11 @@ def _within(project: str, path: str) -> str:
     return path.removeprefix(f"{project.rstrip('/')}/") if project else path
 
 
-def by_tool(uses: Iterable[Use]) -> list[Consumer]:
+def by_tool(asked: Iterable[Asked]) -> list[Consumer]:
     """The largest consumers by tool."""
-    return _largest((use.tool, use.tokens, use.result_tokens) for use in uses)
+    return _largest(
+        (each.tool, each.call_tokens + each.result_tokens, each.result_tokens) for each in asked
+    )
 
 
 def by_file(uses: Iterable[Use]) -> list[Consumer]:
@@ -153,13 +191,23 @@ def by_file(uses: Iterable[Use]) -> list[Consumer]:
 
 
 def _largest(parts: Iterable[tuple[str, int, int]]) -> list[Consumer]:
-    sums: dict[str, Consumer] = {}
+    sums: dict[str, list[int]] = {}
     for name, tokens, result in parts:
-        so_far = sums.get(name, Consumer(name, 0, 0, 0))
-        sums[name] = Consumer(
-            name, so_far.tokens + tokens, so_far.calls + 1, max(so_far.largest, result)
-        )
-    return sorted(sums.values(), key=lambda consumer: -consumer.tokens)[:MOST]
+        so_far = sums.get(name) or sums.setdefault(name, [0, 0, 0])
+        so_far[0] += tokens
+        so_far[1] += 1
+        so_far[2] = max(so_far[2], result)
+    largest = nsmallest(MOST, sums.items(), key=lambda each: -each[1][0])
+    return [Consumer(name, *numbers) for name, numbers in largest]
+
+
+def in_proportion(of_sample: Sequence[One], times: float) -> list[One]:
+    """Consumers of all calls, by those of a sample that is a part of them."""
+    names = ("tokens", "calls", "times", "again")
+    return [
+        replace(one, **{name: round(n * times) for name, n in vars(one).items() if name in names})
+        for one in of_sample
+    ]
 
 
 def repeated(uses: Iterable[Use]) -> list[Repeated]:

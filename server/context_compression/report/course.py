@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from context_compression.conversation.messages import as_object
+from context_compression.conversation.messages import as_object, is_by_model
 from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import CompactionMark, Point
 from context_compression.tokens.usage import BESIDE, adding_up_to
@@ -138,6 +138,9 @@ def _sent(
 
 def _left_out(stage: MeasuredStage, kept_out: Mapping[str, int]) -> Iterator[int]:
     """For each message of a stage: tokens that were kept out of it when it came."""
+    if not kept_out:
+        yield from [0] * len(stage.messages)
+        return
     for place, message in enumerate(stage.messages):
         came = place >= stage.stage.carried
         yield sum(kept_out.get(result.call_id, 0) for result in message.results) if came else 0
@@ -188,8 +191,8 @@ def _size_of_answer(request: Request, counted: int) -> int:
 
 def _answered(stage: MeasuredStage, place: int) -> int:
     """The end of the answer that begins at `place`."""
-    end = place
-    while end < len(stage.messages) and stage.messages[end].role == "assistant":
+    end, messages = place, stage.stage.messages
+    while end < len(messages) and is_by_model(messages[end]):
         end += 1
     return end
 

@@ -1,6 +1,6 @@
 """Where the evidence of a session is now: in the context, only in the archive, or in neither."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from context_compression.compression.loss import Quotations, add_facts, no_facts, sorted_out
 from context_compression.conversation.messages import Message
@@ -9,7 +9,7 @@ from context_compression.evidence.lexicon import Lexicon
 from context_compression.progress import COMPARING, counted
 from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import EvidenceClass
-from context_compression.report.sampling import sample
+from context_compression.report.sampling import sample, size_of
 
 
 def evidence_of(
@@ -24,16 +24,18 @@ def evidence_of(
     """
     lexicon = Lexicon()
     total, shown, kept = no_facts(), no_facts(), no_facts()
-    live = {id(message.source): message for message in stages[-1].messages}
-    added = (message for stage in stages for message in stage.added)
-    for message in counted(COMPARING, [*sample(added, share)]):
-        evidence = facts(message, lexicon)
+    live = {id(raw): place for place, raw in enumerate(stages[-1].stage.messages)}
+    added = [pick for stage in stages for pick in _picked(stage, share)]
+    for stage, place in counted(COMPARING, added):
+        evidence = facts(stage.messages[place], lexicon)
         add_facts(total, evidence)
-        if live.pop(id(message.source), None):  # what a compaction left is the same object
-            add_facts(shown, evidence)
-    for message in sample(live.values(), share):
-        add_facts(shown, facts(message, lexicon))
-    for message in sample(archived, share):
+        if live.pop(id(stage.stage.messages[place]), None) is not None:
+            add_facts(shown, evidence)  # what a compaction left is the same object
+    left = [*live.values()]
+    for place in sample(left, [stages[-1].sizes[place] for place in left], share):
+        add_facts(shown, facts(stages[-1].messages[place], lexicon))
+    originals = [*archived]
+    for message in sample(originals, [*map(size_of, originals)], share):
         add_facts(kept, facts(message, lexicon))
     add_facts(total, kept)  # a hook may have archived a result before it came into the context
     report = sorted_out(total, shown, kept, Quotations(stages[-1].messages))
@@ -41,3 +43,10 @@ def evidence_of(
         EvidenceClass(name, loss.total, loss.retained, loss.recoverable, loss.lost)
         for name, loss in report.items()
     ]
+
+
+def _picked(stage: MeasuredStage, share: float) -> Iterator[tuple[MeasuredStage, int]]:
+    """The messages that came in a stage and are searched, each with its place in the stage."""
+    places = range(stage.stage.carried, len(stage.messages))
+    for place in sample(places, stage.sizes[stage.stage.carried :], share):
+        yield stage, place

@@ -2,11 +2,12 @@
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from context_compression.conversation.formats import Conversation
-from context_compression.conversation.messages import Message, ToolCall
+from context_compression.conversation.messages import Message
+from context_compression.report.rough import Reading, Rough
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import breakdown
 from context_compression.transcripts.history import Stage
@@ -18,22 +19,15 @@ class MeasuredStage:
 
     Attributes:
         stage: as it was read.
-        conversation: its messages, parsed.
+        messages: its messages as values.
         by_kind: tokens of each message, by kind of content.
         sizes: tokens of each message.
-        calls: its tool calls, by their ids.
     """
 
     stage: Stage
-    conversation: Conversation
+    messages: Sequence[Message]
     by_kind: Sequence[Mapping[str, int]]
     sizes: Sequence[int]
-    calls: Mapping[str, ToolCall] = field(repr=False)
-
-    @property
-    def messages(self) -> Sequence[Message]:
-        """Its messages as values."""
-        return self.conversation.messages
 
     @property
     def added(self) -> Sequence[Message]:
@@ -68,13 +62,30 @@ def _measured(
     if ahead := counter.ahead(m for m in messages if id(m.source) not in known):
         ahead.finish()
     by_kind = [*_by_kind(stage.messages, messages, counter, known)]
-    return MeasuredStage(
-        stage=stage,
-        conversation=conversation,
-        by_kind=by_kind,
-        sizes=[sum(kinds.values()) for kinds in by_kind],
-        calls={call.id: call for message in messages for call in message.calls},
-    )
+    return MeasuredStage(stage, messages, by_kind, [sum(kinds.values()) for kinds in by_kind])
+
+
+def measured_roughly(
+    stages: Sequence[Stage],
+    conversations: Sequence[Conversation] | None,
+    counter: Counter,
+    rough: Rough,
+) -> list[MeasuredStage]:
+    """All stages of a long history, with sizes by the characters of the texts.
+
+    Args:
+        stages: of the history.
+        conversations: the messages of each stage as values, if they were read.
+        counter: knows what is around the blocks of a message.
+        rough: the parts of all messages.
+    """
+    made: list[MeasuredStage] = []
+    for place, (stage, parts) in enumerate(zip(stages, rough.parts, strict=True)):
+        by_kind = [rough.by_kind(each, counter.family.per_message) for each in parts]
+        sizes = [sum(kinds.values()) for kinds in by_kind]
+        read = conversations[place].messages if conversations else Reading(stage.messages)
+        made.append(MeasuredStage(stage, read, by_kind, sizes))
+    return made
 
 
 def _by_kind(

@@ -1,15 +1,17 @@
 """Which part of a long session's texts a report counts and compares; short ones as a whole."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
-from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import Message, texts_of
-from context_compression.transcripts.history import Stage
 
+T = TypeVar("T")
 WHOLE = 10_000_000
 """Characters up to which all texts are counted: some 2.5 million tokens, in seconds."""
-SAMPLE = 1_500_000
+SAMPLE = 600_000
 """About how many characters are counted of more."""
+CALLS = 6_000
+"""About how many calls of tools are looked into of a long session."""
 
 
 def size_of(message: Message) -> int:
@@ -17,26 +19,19 @@ def size_of(message: Message) -> int:
     return sum(len(text) for block in message.blocks for text in texts_of(block))
 
 
-def share_of(stages: Sequence[Stage], conversations: Sequence[Conversation]) -> float:
+def share_of(chars: int) -> float:
     """The share of a session's characters that are counted; 1 for all."""
-    added = (
-        message
-        for stage, conversation in zip(stages, conversations, strict=True)
-        for message in conversation.messages[stage.carried :]
-    )
-    chars = sum(map(size_of, added))
     return 1.0 if chars <= WHOLE else SAMPLE / chars
 
 
-def sample(messages: Iterable[Message], share: float) -> Iterator[Message]:
-    """Messages that are spread evenly over all of them and hold about a share of their texts."""
+def sample(things: Sequence[T], sizes: Sequence[int], share: float) -> Iterator[T]:
+    """Things that are spread evenly over all of them and have about a share of their sizes."""
     due = 0.0
-    for message in messages:
-        size = 0 if share == 1 else size_of(message)
+    for place, size in enumerate(sizes):
         due += size * share
         if share == 1 or due > 0:
             due -= size
-            yield message
+            yield things[place]
 
 
 def warnings(share: float) -> list[str]:

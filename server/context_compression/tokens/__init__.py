@@ -15,7 +15,6 @@ This package only counts. `compression` and `session` decide what follows from a
     anchors.py      counts corrected by the usage that a provider charged
     usage.py        how full a context window is, and whether a compression is due
     remembered.py   caches of base counts
-    sampled.py      counts by parts of some texts, for long sessions
     counting.py     counting in a thread, without the interpreter's lock
     estimate.py     an estimate from bytes, if the vocabulary cannot be loaded
 """

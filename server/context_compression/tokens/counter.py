@@ -7,7 +7,6 @@ sum of its messages, and an unchanged message keeps its count.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from itertools import chain
 from typing import Any, assert_never, cast
 
@@ -42,7 +41,6 @@ from context_compression.tokens.media import (
 )
 from context_compression.tokens.o200k import BASE, O200K
 from context_compression.tokens.remembered import Remembered, TextCounter
-from context_compression.tokens.sampled import Base, Sampled
 
 WITHOUT_TOKENIZER = 1.15
 """The factor on the upper bound without a tokenizer, because the estimate from bytes was off by
@@ -84,14 +82,8 @@ class Counter:
         """
         self._custom = counter is not None
         self.family = ANY if self._custom and model is None else family_of(model)
-        self._base: Base = BASE if counter is None else Remembered(_checked(counter))
+        self._base = BASE if counter is None else Remembered(_checked(counter))
         self._percent = 100 if self._custom else round(self.family.factor * 100)
-
-    def sampling(self, share: float) -> "Counter":
-        """A counter that counts only this share of the characters that it is given."""
-        sampling = copy(self)
-        sampling._base = Sampled(self._base, share)
-        return sampling
 
     @property
     def method(self) -> str:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from pydantic_core import from_json
+
 from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
 from context_compression.progress import READING, advance, is_reported
@@ -56,8 +58,6 @@ class Line(NamedTuple):
         return Line(self.data[start:stop], self.number, self.end - len(self.data) + stop)
 
 
-UTF8 = re.compile(rb"\{[^\0]")
-DECODE = json.JSONDecoder().decode
 NOTHING_READ = Line(b"", 0, 0)
 """Before the first line."""
 
@@ -166,8 +166,10 @@ class Lines:
 def parse(data: bytes) -> Any:
     """The JSON value in UTF-8 bytes; `None` if there is none."""
     try:
-        if UTF8.match(data):  # the same as `json.loads`, without detecting the encoding
-            return DECODE(data.decode("utf-8", "surrogatepass"))
+        return from_json(data, cache_strings="keys")  # twice as fast as `json.loads`
+    except ValueError:
+        pass  # it knows no half of a character, no deep nesting, and no other encoding
+    try:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None

@@ -7,9 +7,10 @@ read, and what has another shape is told by its name.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from context_compression.conversation.messages import is_array, is_object
@@ -91,19 +92,26 @@ class Shapes:
     rows: Mapping[str, Shape]
     seen: Seen
 
-    def strange(self, row: Mapping[str, Any]) -> Iterator[str]:
+    @cached_property
+    def _looks(self) -> Mapping[str, "Look"]:
+        return {kind: looking_for(shape) for kind, shape in self.rows.items()}
+
+    def strange(self, row: Mapping[str, Any]) -> list[str]:
         """The names of what in a row has none of the shapes: `data.content of user.message`."""
-        kind = row.get("type")
-        shape = self.rows.get(kind if isinstance(kind, str) else "")
-        if shape is not None:
-            for place in strange_in(row, shape):
-                yield f"{place} of {kind}" if isinstance(kind, str) else place
+        kind, found = row.get("type"), list[str]()
+        if look := self._looks.get(kind if isinstance(kind, str) else ""):
+            look(row, found)
+        return [f"{place} of {kind}" for place in found] if isinstance(kind, str) else found
+
+    @cached_property
+    def _known(self) -> AbstractSet[str]:
+        return frozenset(self.seen.fields.split())
 
     def unseen(self, row: Mapping[str, Any]) -> Iterator[str]:
         """The names of fields with words in a row that stand beside known ones and are unknown."""
         kind = row.get("type")
         shape = self.rows.get(kind if isinstance(kind, str) else "")
-        for place in {*_beside(row, shape, {*self.seen.fields.split()})}:
+        for place in {*_beside(row, shape, self._known)}:
             yield f"{place} of {kind}" if isinstance(kind, str) else place
 
     def warnings(self, places: Mapping[str, int]) -> list[str]:
@@ -125,16 +133,19 @@ class Strange:
 
     shapes: Shapes | None = None
     places: Counter[str] = field(default_factory=Counter[str])
+    version: str = ""
     is_newer: bool = False
 
     def look(self, row: Mapping[str, Any]) -> None:
         """Compare a row."""
         if not self.shapes:
             return
-        self.places.update(self.shapes.strange(row))
+        if found := self.shapes.strange(row):
+            self.places.update(found)
         seen = self.shapes.seen
-        if version := seen.version_of(row):
-            self.is_newer = seen.is_before(version)
+        version = seen.version_of(row)
+        if version and version != self.version:
+            self.version, self.is_newer = version, seen.is_before(version)
         if self.is_newer or not seen.version:
             self.places.update(self.shapes.unseen(row))
 
@@ -149,48 +160,104 @@ def strange_rows(host: object) -> Strange:
     return Strange(host.SHAPES if isinstance(host, Shaped) else None)
 
 
-def strange_in(value: Any, shape: Shape, place: str = "") -> Iterator[str]:
-    """The names of the places in a value that have another shape."""
-    if not value or shape is None:
-        return
+Look: TypeAlias = Callable[[Any, list[str]], None]
+"""Adds the names of the places in a value that have another shape to a list."""
+
+
+def looking_for(shape: Shape, place: str = "") -> Look:
+    """What looks for places of another shape in values, at a place that has a name.
+
+    A shape is taken apart once, because a file has many rows and its rows have few shapes.
+    """
+    if shape is None:
+        return lambda value, found: None
     if isinstance(shape, tuple):
-        fitting = next((one for one in shape if _is_kind(value, one)), None)
-        if fitting is None:
-            yield place
+        return _one_of([(_kind_of(one), looking_for(one, place)) for one in shape], place)
+    if isinstance(shape, list):
+        return _each(is_array, iter, looking_for(shape[0], place), place)
+    if isinstance(shape, Each):
+        return _each(is_object, _values, looking_for(shape.shape, f"{place}.*"), place)
+    if isinstance(shape, Maybe | Mapping):
+        return _by_key(shape, place)
+    names = shape.names if isinstance(shape, Known) else None
+
+    def look(value: Any, found: list[str]) -> None:
+        if value and not isinstance(value, str):
+            found.append(place)
+        elif value and names is not None and value not in names:
+            found.append(f"{place} {one_line(value, LONGEST_NAME)}".strip())
+
+    return look
+
+
+def _by_key(shape: "Maybe | Mapping[str, Shape]", place: str) -> Look:
+    """For an object by its keys."""
+    named = shape.shape if isinstance(shape, Maybe) else shape
+    under = f"{place}." if place else ""
+    parts = [(key, looking_for(one, under + key)) for key, one in named.items() if one is not None]
+    required = frozenset[str]() if isinstance(shape, Maybe) else frozenset(named)
+
+    def look(value: Any, found: list[str]) -> None:
+        if not value:
             return
-        shape = fitting
-    if not _is_kind(value, shape) or (
-        isinstance(shape, Mapping) and shape.keys().isdisjoint(value)
-    ):
-        yield place
-    elif isinstance(shape, Known):
-        if value not in shape.names:
-            yield f"{place} {one_line(value, LONGEST_NAME)}".strip()
-    elif isinstance(shape, Each):
-        for part in value.values():
-            yield from strange_in(part, shape.shape, f"{place}.*")
-    elif isinstance(shape, list):
-        for part in value:
-            yield from strange_in(part, shape[0], place)
-    elif isinstance(shape, Maybe | Mapping):
-        for key, inner in (shape.shape if isinstance(shape, Maybe) else shape).items():
+        if not is_object(value) or (required and required.isdisjoint(value)):
+            found.append(place)
+            return
+        for key, inside in parts:
             if part := value.get(key):
-                yield from strange_in(part, inner, f"{place}.{key}" if place else key)
+                inside(part, found)
+
+    return look
 
 
-def _is_kind(value: Any, shape: Shape) -> bool:
+def _each(
+    is_kind: Callable[[Any], bool], parts: Callable[[Any], Iterable[Any]], inside: Look, place: str
+) -> Look:
+    """For all parts of a list, or all values of an object."""
+
+    def look(value: Any, found: list[str]) -> None:
+        if value and not is_kind(value):
+            found.append(place)
+        elif value:
+            for part in parts(value):
+                inside(part, found)
+
+    return look
+
+
+def _one_of(shapes: Sequence[tuple[Callable[[Any], bool], Look]], place: str) -> Look:
+    """For one of several shapes: the first whose type a value has."""
+
+    def look(value: Any, found: list[str]) -> None:
+        for is_kind, inside in shapes if value else ():
+            if is_kind(value):
+                inside(value, found)
+                return
+        if value:
+            found.append(place)
+
+    return look
+
+
+def _kind_of(shape: Shape) -> Callable[[Any], bool]:
     """Whether a value is of the type that a shape begins with."""
     if shape is str or isinstance(shape, Known):
-        return isinstance(value, str)
-    if isinstance(shape, list):
-        return is_array(value)
-    return is_object(value)
+        return _is_text
+    return is_array if isinstance(shape, list) else is_object
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _values(value: Mapping[str, Any]) -> Iterable[Any]:
+    return value.values()
 
 
 def _beside(value: Any, shape: Shape, known: AbstractSet[str], place: str = "") -> Iterator[str]:
     """The names of fields with words in a value that neither its shape names nor `known`."""
     if isinstance(shape, tuple):
-        shape = next((one for one in shape if _is_kind(value, one)), None)
+        shape = next((one for one in shape if _kind_of(one)(value)), None)
     if isinstance(shape, list) and is_array(value):
         for part in value:
             yield from _beside(part, shape[0], known, place)

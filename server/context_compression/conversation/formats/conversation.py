@@ -27,7 +27,7 @@ class Conversation(Sequence[Mapping[str, Any]]):
     """
 
     raw: Sequence[Mapping[str, Any]]
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     format: Format
 
     @overload

@@ -7,7 +7,7 @@ from context_compression.conversation.messages import as_object
 from context_compression.hosts.opencode.about import SEEN, TITLE
 from context_compression.hosts.opencode.live import StoredMessage
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.shapes import Known, Maybe, Seen, Shape, Shapes, strange_in
+from context_compression.transcripts.shapes import Known, Maybe, Seen, Shape, Shapes, looking_for
 
 READ = {"tool", "reasoning"}
 """The types of parts whose inner values are read; others are carried along as they are."""
@@ -21,6 +21,7 @@ PART: Shape = {
     "state": {"status": STATUS, "attachments": [{"url": str, "mime": str}]},
 }
 """Of a part of a message, as far as it is no part of an unknown type."""
+LOOKS = {kind: looking_for(PART, kind) for kind in READ}
 WORDS = """
 command data description error files input output prompt source summary system
 text title todos
@@ -39,7 +40,8 @@ SHAPES = Shapes(
 
 def strange_parts(messages: Iterable[StoredMessage]) -> list[str]:
     """The warning about parts of messages whose shape is not known."""
-    parts = (part for message in messages for part in message.parts)
-    read = ((part, string(part, "type")) for part in parts)
-    places = (p for part, kind in read if kind in READ for p in strange_in(part, PART, kind))
+    places: list[str] = []
+    for part in (part for message in messages for part in message.parts):
+        if look := LOOKS.get(string(part, "type")):
+            look(part, places)
     return SHAPES.warnings(Counter(places))
