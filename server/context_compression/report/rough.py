@@ -13,7 +13,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, cast, overload
 
 from context_compression.conversation.authors import author_of, is_our_note
 from context_compression.conversation.formats import Conversation
@@ -131,7 +131,8 @@ def roughly(
 
 def of_anthropic(raw: Sequence[Mapping[str, Any]]) -> Conversation:
     """A conversation of Anthropic's dialect whose messages are read when they are asked for."""
-    return Conversation(raw, Reading(raw), FORMAT)
+    # it is used like the tuple that other conversations have
+    return Conversation(raw, cast("tuple[Message, ...]", Reading(raw)), FORMAT)
 
 
 def value_of(block: Any) -> Block | None:

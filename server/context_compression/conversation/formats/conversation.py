@@ -27,7 +27,7 @@ class Conversation(Sequence[Mapping[str, Any]]):
     """
 
     raw: Sequence[Mapping[str, Any]]
-    messages: Sequence[Message]
+    messages: tuple[Message, ...]
     format: Format
 
     @overload
