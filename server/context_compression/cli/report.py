@@ -86,11 +86,13 @@ def report(
     session of this folder. Nothing is changed.
     """
     from context_compression.report.building import Prices, report_of
+    from context_compression.tokens.o200k import base_count
 
     path = _checked(file, force) if file is not None else None
     conversations = options.conversations(*filter(None, [conversation]))
     conversations = replace(conversations, readings=Readings(whole=True))
     with working(READING, READING, COUNTING, COMPARING):
+        base_count("a")  # loads the vocabulary; the rows then take the memory that loading frees
         opened = _opened(conversations, conversation, model)
         if path:
             _refuse_to_lose(path, opened)

@@ -76,7 +76,10 @@ class Readings:
         Raises:
             TranscriptError: as `read`.
         """
-        return _with_replaced(self._looked(path)[1], path)
+        reading, transcript = self._looked(path)
+        if self._whole:
+            return replace(transcript, replaced=contexts_of(reading)[:-1])
+        return _with_replaced(transcript, path)
 
     def _looked(self, path: Path) -> tuple[Look, Transcript]:
         with self._lock:

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from context_compression import hosts
-from context_compression.conversation.formats import Conversation, anthropic, parse
+from context_compression.conversation.formats import anthropic, parse
 from context_compression.conversation.formats.dialect import detect
 from context_compression.report.archived import archived, health_of, originals_of
 from context_compression.report.consumers import (
@@ -29,7 +29,7 @@ from context_compression.report.measured import (
     summed,
 )
 from context_compression.report.model import LISTED, Report
-from context_compression.report.rough import Rough, of_anthropic, roughly
+from context_compression.report.rough import Rough, roughly
 from context_compression.report.sampling import CALLS, share_of, warnings
 from context_compression.session import Session
 from context_compression.session.status import history_of
@@ -105,7 +105,7 @@ def build_report(
     state, counter = session.state(), Counter(session.model, session.counter)
     read = _read(history, counter)
     stages, share = read.stages, read.share
-    usage = _usage(stages[-1], read.live, session, counter, anchor)
+    usage = _usage(stages[-1], session, counter, anchor)
     by_kind = adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind))
     course = course_of(stages, by_kind.get(BESIDE, 0), state.tally.outside)
     originals = originals_of(session, state)
@@ -143,7 +143,9 @@ def build_report(
         ),
         evidence=evidence_of(stages, chain.from_iterable(originals.messages.values()), share),
         store=health_of(session, originals),
-        warnings=[*dict.fromkeys((*warnings(share), *history.warnings, *state.warnings))],
+        warnings=[
+            *dict.fromkeys((*warnings(share, 1 / times), *history.warnings, *state.warnings))
+        ],
         sampled=share,
     )
 
@@ -154,13 +156,11 @@ class Read:
 
     Attributes:
         stages: of the history.
-        live: the live messages, read.
         share: of all texts, those that were counted.
         rough: the parts of a long history.
     """
 
     stages: Sequence[MeasuredStage]
-    live: Conversation
     share: float
     rough: Rough | None = None
 
@@ -181,21 +181,16 @@ def _read(history: History, counter: Counter) -> Read:
     if share < 1:
         rough = rough.sampled(counter, share)
         sized = measured_roughly(stages, values, counter, rough)
-        live = values[-1] if values else of_anthropic(stages[-1].messages)
-        return Read(sized, live, share, rough)
+        return Read(sized, share, rough)
     values = values or [parse(stage.messages) for stage in stages]
-    return Read(measured(stages, values, counter), values[-1], share)
+    return Read(measured(stages, values, counter), share)
 
 
-def _usage(
-    live: MeasuredStage,
-    conversation: Conversation,
-    session: Session,
-    counter: Counter,
-    anchor: Anchor | None,
-) -> Usage:
+def _usage(live: MeasuredStage, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:
     """How full the context is now, as `Session.status` counts it; what is counted already, once."""
-    anchor = anchor or anchor_in(conversation)
+    raw = live.stage.messages
+    if anchor is None and any("usage" in message for message in raw):
+        anchor = anchor_in(parse(raw))
     usage = session.usage([])
     if anchor is None or anchor.messages > len(live.messages):
         used = counter.count(int(usage.used_tokens) + sum(live.sizes))

@@ -13,6 +13,7 @@ from context_compression.evidence.facts import commands_of
 from context_compression.evidence.ledger.file_actions import (
     OF_GIT,
     QUESTIONS,
+    FileAction,
     by_name,
     file_of,
     folder_of,
@@ -131,8 +132,9 @@ def uses_of(asked: Iterable[Asked], project: str = "") -> list[Use]:
 def _use(asked: Asked, project: str) -> Use:
     call, result = value_of(asked.call), value_of(asked.result)
     call = call if isinstance(call, ToolCall) else None
-    files = [_within(project, path) for path in files_of(call)] if call else []
-    again, kind = _subject(call, files) if call else ("", "file")
+    actions = of_call(call) if call else []
+    files = [_within(project, path) for path in _files(call, actions)] if call else []
+    again, kind = _subject(call, actions, files) if call else ("", "file")
     return Use(
         call_id=call.id if call else "",
         files=files,
@@ -145,9 +147,9 @@ def _use(asked: Asked, project: str) -> Use:
     )
 
 
-def files_of(call: ToolCall) -> list[str]:
+def _files(call: ToolCall, of_arguments: Sequence[FileAction]) -> list[str]:
     """The files that a call reads, changes or searches, by its arguments and commands."""
-    actions = of_call(call)
+    actions = [*of_arguments]
     for command in commands_of(call):
         actions += of_command(command, folder_of(call))
     paths = [action.to or action.path for action in actions if action.deed not in OF_GIT]
@@ -156,7 +158,9 @@ def files_of(call: ToolCall) -> list[str]:
     return [*dict.fromkeys(path for path in paths if path and not path.endswith("/"))]
 
 
-def _subject(call: ToolCall, files: Sequence[str]) -> tuple[str, Kind]:
+def _subject(
+    call: ToolCall, actions: Sequence[FileAction], files: Sequence[str]
+) -> tuple[str, Kind]:
     """What a repetition of a call would repeat, and its kind."""
     if command := next(commands_of(call), ""):
         return in_words(command, LONGEST_NAME), "command"
@@ -165,7 +169,7 @@ def _subject(call: ToolCall, files: Sequence[str]) -> tuple[str, Kind]:
         words = " ".join(str(given[name]) for name in sorted(QUESTIONS & given.keys()))
         where = file_of(call)
         return in_words(f"{words} in {where}" if where else words, LONGEST_NAME), "search"
-    deeds = {action.deed for action in of_call(call)}
+    deeds = {action.deed for action in actions}
     return (files[0] if deeds == {"read"} and len(files) == 1 else ""), "file"
 
 

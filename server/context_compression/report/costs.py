@@ -33,7 +33,7 @@ def cost_of(
     with_us = without = 0.0
     before = full_before = impossible = 0
     for one in sent:
-        size = one.point.tokens
+        size = one.tokens
         full = size + one.removed
         paid = _recorded(one) if one.request.input_tokens is not None else None
         if paid is None:  # estimated: a compaction leaves nothing that the cache could hold

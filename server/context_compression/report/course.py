@@ -1,6 +1,5 @@
 """The context in each request of a session, and its compactions."""
 
-from collections import Counter as Tally
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -9,7 +8,7 @@ from typing import Any
 from context_compression.conversation.messages import as_object, is_by_model
 from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import CompactionMark, Point
-from context_compression.tokens.usage import BESIDE, adding_up_to
+from context_compression.tokens.usage import adding_up_to
 from context_compression.transcripts.history import Compaction, Request
 from context_compression.transcripts.stages import answers_among
 
@@ -24,17 +23,27 @@ class Sent:
 
     Attributes:
         request: as it was recorded, or as its answer shows it.
-        point: its context.
+        number: of the request, from 1.
+        tokens: of its context.
+        counted: tokens of its messages by kind of content, as we count them.
         first: whether it is the first after a compaction.
         removed: tokens that compactions and hooks kept out of its context.
         answer: tokens of the answer.
     """
 
     request: Request
-    point: Point
+    number: int
+    tokens: int
+    counted: Mapping[str, int]
     first: bool
     removed: int
     answer: int
+
+    @property
+    def point(self) -> Point:
+        """Its context."""
+        by_kind = adding_up_to(self.tokens, self.counted)
+        return Point(self.number, self.request.time, by_kind, self.request.input_tokens)
 
 
 @dataclass(frozen=True)
@@ -47,9 +56,9 @@ class Course:
     @property
     def points(self) -> list[Point]:
         """The context in each request; thinned out if there are more than `MOST_POINTS`."""
-        points = [sent.point for sent in self.sent]
         beside = {mark.after for mark in self.marks}
-        return thinned(points, {*beside, *(number + 1 for number in beside)})
+        kept = thinned(self.sent, {*beside, *(number + 1 for number in beside)})
+        return [sent.point for sent in kept]
 
 
 def course_of(
@@ -115,20 +124,25 @@ def _sent(
     left_out: Sequence[int],
 ) -> Iterator[Sent]:
     """The requests of a stage; each message is added to the sums once."""
-    sums: Tally[str] = Tally()
+    sums: dict[str, int] = {}
+    counted = 0
     place, first = 0, stage.stage.carried > 0
     for request in requests:
         number += 1
         for kinds in stage.by_kind[place : request.messages]:
-            sums.update(kinds)
+            for kind, tokens in kinds.items():
+                sums[kind] = sums.get(kind, 0) + tokens
+        counted += sum(stage.sizes[place : request.messages])
         removed += sum(left_out[place : request.messages])
         place = max(place, request.messages)
         charged = request.input_tokens
-        by_kind = adding_up_to(sums.total() + beside if charged is None else charged, sums)
-        beside = by_kind.get(BESIDE, 0)
+        size = counted + beside if charged is None else charged
+        beside = max(0, size - counted)
         yield Sent(
             request=request,
-            point=Point(number, request.time, by_kind, charged),
+            number=number,
+            tokens=size,
+            counted={**sums},
             first=first,
             removed=removed,
             answer=_size_of_answer(request, sum(stage.sizes[place : _answered(stage, place)])),
@@ -197,14 +211,14 @@ def _answered(stage: MeasuredStage, place: int) -> int:
     return end
 
 
-def thinned(points: Sequence[Point], numbers: set[int], most: int = MOST_POINTS) -> list[Point]:
-    """At most about `most` points: the largest of each span, the first, the last, and `numbers`."""
-    if len(points) <= most:
-        return list(points)
-    kept = {point.number for point in (points[0], points[-1])}
-    kept |= numbers & {point.number for point in points}
+def thinned(sent: Sequence[Sent], numbers: set[int], most: int = MOST_POINTS) -> list[Sent]:
+    """At most about `most` requests: the largest of each span, the first, the last, `numbers`."""
+    if len(sent) <= most:
+        return [*sent]
+    kept = {each.number for each in (sent[0], sent[-1])}
+    kept |= numbers & {each.number for each in sent}
     spans = max(1, most - len(kept))
     for span in range(spans):
-        start, stop = span * len(points) // spans, (span + 1) * len(points) // spans
-        kept.add(max(points[start:stop], key=lambda point: point.tokens).number)
-    return [point for point in points if point.number in kept]
+        start, stop = span * len(sent) // spans, (span + 1) * len(sent) // spans
+        kept.add(max(sent[start:stop], key=lambda each: each.tokens).number)
+    return [each for each in sent if each.number in kept]

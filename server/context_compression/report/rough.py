@@ -13,7 +13,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, TypeAlias, cast, overload
+from typing import Any, TypeAlias, overload
 
 from context_compression.conversation.authors import author_of, is_our_note
 from context_compression.conversation.formats import Conversation
@@ -129,12 +129,6 @@ def roughly(
     return Rough(parts, chars)
 
 
-def of_anthropic(raw: Sequence[Mapping[str, Any]]) -> Conversation:
-    """A conversation of Anthropic's dialect whose messages are read when they are asked for."""
-    # it is used like the tuple that other conversations have
-    return Conversation(raw, cast("tuple[Message, ...]", Reading(raw)), FORMAT)
-
-
 def value_of(block: Any) -> Block | None:
     """The block of a part as a value; `None` if there is none."""
     return read_block(block) if is_object(block) else block
@@ -161,7 +155,7 @@ def _raw_parts(message: Mapping[str, Any], tools: dict[str, str], counter: Count
                 is_object(given)
             ):
                 tools[id_] = name
-                parts.append(((CALLS, name), _chars(given), 0, block))
+                parts.append(((CALLS, name), _chars(block["input"]), 0, block))
             case _:
                 said = Message(role_of(message), ())
                 parts += _parts(said, (read_block(block),), tools, counter, block)

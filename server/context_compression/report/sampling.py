@@ -34,12 +34,20 @@ def sample(things: Sequence[T], sizes: Sequence[int], share: float) -> Iterator[
             yield things[place]
 
 
-def warnings(share: float) -> list[str]:
-    """What is said of a report whose counts are of a sample."""
+def warnings(share: float, calls: float = 1) -> list[str]:
+    """What is said of a report whose counts are of a sample.
+
+    Args:
+        share: of the texts, the part that was counted.
+        calls: of the calls of tools, the part that was looked into.
+    """
     if share == 1:
         return []
-    return [
+    said = (
         f"The session is long: tokens and evidence are counted in a sample of {share:.1%} of its "
         "texts, spread over all of it. Tokens are given for all texts, in proportion; pieces of "
         "evidence are those of the sample."
-    ]
+    )
+    if calls < 1:
+        said += f" Files and what came again are those of {calls:.0%} of the calls, in proportion."
+    return [said]

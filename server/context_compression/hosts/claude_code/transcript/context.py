@@ -135,7 +135,8 @@ class Context:
                 shown = self._shown.get(call)
                 if shown is not None:
                     self._note_cleared(block, owner)
-                spoken = with_speaker(block, _tool_of(call, owner), row)
+                tool = _tool_of(call, owner) if block.get("is_error") else ""
+                spoken = with_speaker(block, tool, row)
                 results.append(spoken if shown is None else {**block, "content": shown})
         self._note(owner.answer, row)
 

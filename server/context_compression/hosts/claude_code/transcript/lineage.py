@@ -43,7 +43,9 @@ class Lineage:
             if is_compaction(row):
                 self._kept[uuid] = self._move_kept(uuid, row)
         self.parents.update(_moved_results(rows, self.parents))
-        if self._kept or any(map(is_summary, rows.values())):
+        if self._begins_anew():
+            self.parents[next(iter(rows))] = ""
+        elif self._kept or any(map(is_summary, rows.values())):
             self._mend()
 
     def _move_kept(self, uuid: str, boundary: Row) -> list[str]:
@@ -63,6 +65,14 @@ class Lineage:
             self.parents.update(zip(kept, [anchor, *kept], strict=False))
             self._ends[anchor] = kept[-1]
         return kept
+
+    def _begins_anew(self) -> bool:
+        """Whether a compaction that kept nothing comes first, and all else follows a known row."""
+        first = next(iter(self._rows), "")
+        others = (row for uuid, row in self._rows.items() if uuid != first)
+        return self._kept == {first: []} and all(
+            string(row, "parentUuid") in self._rows for row in others
+        )
 
     def _mend(self) -> None:
         """Repair the parents of rows that name one from before a compaction by mistake."""
@@ -150,7 +160,9 @@ def _moved_results(
             callers[string(call, "id")] = uuid
         for result in blocks(row, "tool_result"):
             call = string(result, "tool_use_id")
+            if callers.get(call) in (None, parents[uuid]):
+                continue
             before = rows.get(parents[uuid], {})
             made = [string(block, "id") for block in blocks(before, "tool_use")]
-            if call in made and call in callers:
+            if call in made:
                 yield uuid, callers[call]

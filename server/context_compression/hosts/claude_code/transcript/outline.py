@@ -7,7 +7,7 @@ kept. The branch is searched among these first, and among all rows only if it le
 from collections.abc import Mapping
 from typing import Any
 
-from context_compression.conversation.messages import as_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.hosts.claude_code.transcript.branch import Branch, live_branch
 from context_compression.hosts.claude_code.transcript.compactions import (
     Compactions,
@@ -16,7 +16,6 @@ from context_compression.hosts.claude_code.transcript.compactions import (
 from context_compression.hosts.claude_code.transcript.lineage import kept_by
 from context_compression.hosts.claude_code.transcript.row import (
     Row,
-    blocks,
     is_compaction,
     message_id,
     prompt_tokens,
@@ -25,6 +24,7 @@ from context_compression.transcripts.history import Compaction
 from context_compression.transcripts.limits import LargestUse
 from context_compression.transcripts.lines import At, string
 
+IDS, WITH_IDS = ("type", "id", "tool_use_id"), ("tool_use", "tool_result")
 LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata", "isCompactSummary")
 
 
@@ -104,9 +104,11 @@ def _short(kind: str, row: Row) -> dict[str, Any]:
     short |= {"type": kind, "uuid": row["uuid"]}
     if kind in ("user", "assistant"):
         message: Mapping[str, Any] = as_object(row.get("message"))
+        content = message.get("content")
         ids = [
-            {key: block[key] for key in ("type", "id", "tool_use_id") if key in block}
-            for block in (*blocks(row, "tool_use"), *blocks(row, "tool_result"))
+            {key: block[key] for key in IDS if key in block}
+            for block in (content if is_array(content) else ())
+            if is_object(block) and block.get("type") in WITH_IDS
         ]
         short["message"] = {"id": string(message, "id"), "content": ids}
     return short

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from sys import intern
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
@@ -56,11 +55,11 @@ GENERATIONS = Generations(
 )
 REPEATED = "toolUseResult"
 """Holds a result once more."""
-UNREAD = (
+UNREAD = frozenset((
     REPEATED, "cwd", "gitBranch", "slug", "userType", "requestId", "entrypoint", "promptId",
     "sourceToolAssistantUUID", "thinkingMetadata", "todos", "permissionMode", "stop_reason",
     "stop_sequence", "stop_details", "context_management", "container",
-)  # fmt: skip
+))  # fmt: skip
 CHARGED = (*PROMPT_TOKENS, "output_tokens")
 """The parts of the usage of a request that are read."""
 OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
@@ -125,7 +124,7 @@ class ClaudeCodeReader:
 
     def before(self, row: dict[str, Any], path: Path, load: Load) -> Transcript | None:
         """The conversation before a compaction, or before old tool results are removed."""
-        compacts = begins_context({"type": string(row, "type"), "subtype": row.get("subtype")})
+        compacts = row.get("type") == "system" and begins_context(row)
         return self.transcript(path, load) if compacts else None
 
     def transcript(self, path: Path, load: Load) -> Transcript:
@@ -195,13 +194,10 @@ def _is_sound(row: Row) -> bool:
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    """The row without what nobody asks for, which takes more memory than short texts do.
-
-    Each row that is parsed has strings of its own for its keys; here all rows share them.
-    """
-    made = {intern(key): value for key, value in row.items() if key not in UNREAD}
+    """The row without what nobody asks for, which takes more memory than short texts do."""
+    made = {key: value for key, value in row.items() if key not in UNREAD}
     if is_object(message := row.get("message")):
-        kept = {intern(key): value for key, value in message.items() if key not in UNREAD}
+        kept = {key: value for key, value in message.items() if key not in UNREAD}
         if is_object(usage := message.get("usage")):
             kept["usage"] = {key: usage[key] for key in CHARGED if key in usage}
         made["message"] = kept
