@@ -140,7 +140,7 @@ def test_sums_of_a_sample_are_right_for_each_tool_and_a_share_is_counted():
     stage = of_tools(texts, ("Bash", "Numbers"))
     counter = Counter(None, words)
 
-    rough = roughly([stage], None, counter).sampled(counter, 0.05)
+    rough = roughly([stage], None, counter).sampled(0.05)
 
     assert words.given < 0.08 * sum(map(len, texts))
     for tool, said in (("Bash", texts[::2]), ("Numbers", texts[1::2])):
@@ -154,7 +154,7 @@ def test_a_sample_that_is_all_has_the_sizes_that_are_counted(name: str):
     [path] = [path for path in recordings() if path.name == name]
     stages, counter = hosts.history(path).stages, Counter()
 
-    rough = roughly(stages, None, counter).sampled(counter, 1)
+    rough = roughly(stages, None, counter).sampled(1)
 
     counted = measured(stages, [parse(stage.messages) for stage in stages], counter)
     ours = measured_roughly(stages, None, counter, rough)

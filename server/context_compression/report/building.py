@@ -1,6 +1,6 @@
 """`build_report`: the facts of one session's report, from its history and our record of it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -10,9 +10,7 @@ from context_compression.conversation.formats import anthropic, parse
 from context_compression.conversation.formats.dialect import detect
 from context_compression.report.archived import archived, health_of, originals_of
 from context_compression.report.consumers import (
-    Asked,
     asked_in,
-    asked_roughly,
     by_file,
     by_tool,
     in_proportion,
@@ -103,15 +101,14 @@ def build_report(
         prices: for amounts in dollars.
     """
     state, counter = session.state(), Counter(session.model, session.counter)
-    read = _read(history, counter)
-    stages, share = read.stages, read.share
+    stages, rough, share = _measured(history, counter)
     usage = _usage(stages[-1], session, counter, anchor)
     by_kind = adding_up_to(int(usage.used_tokens), summed(stages[-1].by_kind))
     course = course_of(stages, by_kind.get(BESIDE, 0), state.tally.outside)
     originals = originals_of(session, state)
-    asked = [*read.asked(counter)]
-    looked_into = asked if originals.total or share == 1 else asked[:: 1 + len(asked) // CALLS]
-    uses, times = uses_of(looked_into, history.project), len(asked) / max(1, len(looked_into))
+    asked = [*asked_in(history.stages, rough)]
+    most = CALLS if share < 1 and not originals.total else None
+    uses, times = uses_of(asked, history.project, most)
     titles = {use.call_id: use.again or ", ".join(use.files) for use in uses}
     live = stages[-1].stage.messages
     left = archived(session, state, originals, counter.text, live, titles)
@@ -150,40 +147,18 @@ def build_report(
     )
 
 
-@dataclass(frozen=True)
-class Read:
-    """A history with its sizes.
-
-    Attributes:
-        stages: of the history.
-        share: of all texts, those that were counted.
-        rough: the parts of a long history.
-    """
-
-    stages: Sequence[MeasuredStage]
-    share: float
-    rough: Rough | None = None
-
-    def asked(self, counter: Counter) -> Iterator[Asked]:
-        """All tool calls."""
-        return (
-            asked_roughly(self.stages, self.rough) if self.rough else asked_in(self.stages, counter)
-        )
-
-
-def _read(history: History, counter: Counter) -> Read:
-    """The stages with their sizes, by a sample if there are very many texts."""
+def _measured(history: History, counter: Counter) -> tuple[list[MeasuredStage], Rough, float]:
+    """The stages with their sizes, their parts, and the share of all texts that was counted."""
     stages = history.stages
     by_raw = all(detect(stage.messages) is anthropic.FORMAT for stage in stages)
     values = None if by_raw else [parse(stage.messages) for stage in stages]
     rough = roughly(stages, values, counter)
     share = share_of(rough.chars)
     if share < 1:
-        rough = rough.sampled(counter, share)
-        sized = measured_roughly(stages, values, counter, rough)
-        return Read(sized, share, rough)
+        rough = rough.sampled(share)
+        return measured_roughly(stages, values, counter, rough), rough, share
     values = values or [parse(stage.messages) for stage in stages]
-    return Read(measured(stages, values, counter), share)
+    return measured(stages, values, counter), rough, share
 
 
 def _usage(live: MeasuredStage, session: Session, counter: Counter, anchor: Anchor | None) -> Usage:

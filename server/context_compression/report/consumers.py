@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import ToolCall, ToolResult, is_object
@@ -21,10 +21,9 @@ from context_compression.evidence.ledger.file_actions import (
     searches,
 )
 from context_compression.evidence.ledger.shell import of_command
-from context_compression.report.measured import MeasuredStage
 from context_compression.report.model import Consumer, Repeated
 from context_compression.report.rough import CALLS, RESULTS, Part, Rough, id_in, value_of
-from context_compression.tokens import Counter
+from context_compression.transcripts.history import Stage
 
 One = TypeVar("One", Consumer, Repeated)
 Kind: TypeAlias = Literal["file", "command", "search"]
@@ -69,7 +68,7 @@ class Use:
 class Asked(NamedTuple):
     """A call of a tool and its result, either of which may be missing; each with its tokens.
 
-    They are values, or the raw blocks of a long session, of which few are looked into.
+    They are as the parts have them, because of a long session few are looked into.
     """
 
     tool: str
@@ -79,54 +78,38 @@ class Asked(NamedTuple):
     result_tokens: int
 
 
-def asked_in(stages: Iterable[MeasuredStage], counter: Counter) -> Iterator[Asked]:
+def asked_in(stages: Iterable[Stage], rough: Rough) -> Iterator[Asked]:
     """All tool calls of a session, in the order of their results; each once."""
-    for stage in stages:
-        known = {call.id: call for message in stage.messages for call in message.calls}
-        open_calls: dict[str, ToolCall] = {}
-        for block in chain.from_iterable(message.blocks for message in stage.added):
-            if isinstance(block, ToolCall):
-                open_calls[block.id] = block
-            elif isinstance(block, ToolResult):
-                new = open_calls.pop(block.call_id, None)
-                call = new or known.get(block.call_id)
-                tool = call.name if call else block.name or "a tool"
-                size = counter.block(new) if new else 0
-                yield Asked(tool, call, size, block, counter.block(block))
-        for call in open_calls.values():
-            yield Asked(call.name, call, counter.block(call), None, 0)
-
-
-def asked_roughly(stages: Iterable[MeasuredStage], rough: Rough) -> Iterator[Asked]:
-    """The same of a long session, by its parts."""
     for stage, parts in zip(stages, rough.parts, strict=True):
-        known: dict[str, Part] = {}
+        known = {id_in(part[3]): part for each in parts for part in each if part[0][0] == CALLS}
         open_calls: dict[str, Part] = {}
-        for place, part in ((place, part) for place, each in enumerate(parts) for part in each):
+        for part in chain.from_iterable(islice(parts, stage.carried, None)):
             (kind, tool), _, _, block = part
-            if kind == CALLS:
-                known[id_in(block)] = part
-            if place < stage.stage.carried:
-                continue
             if kind == CALLS:
                 open_calls[id_in(block)] = part
             elif kind == RESULTS:
                 new = open_calls.pop(id_in(block), None)
                 call = new or known.get(id_in(block))
                 size = rough.tokens(new) if new else 0
+                tool = call[0][1] if call else tool
                 yield Asked(tool or "a tool", call and call[3], size, block, rough.tokens(part))
         for part in open_calls.values():
             yield Asked(part[0][1], part[3], rough.tokens(part), None, 0)
 
 
-def uses_of(asked: Iterable[Asked], project: str = "") -> list[Use]:
-    """What calls were about.
+def uses_of(
+    asked: Sequence[Asked], project: str = "", most: int | None = None
+) -> tuple[list[Use], float]:
+    """What calls were about, and how many calls each use stands for.
 
     Args:
         asked: the calls.
         project: the folder in which paths are given without it.
+        most: about how many calls are looked into; all by default.
     """
-    return [_use(each, project) for each in asked]
+    looked_into = asked[:: 1 + len(asked) // most] if most else asked
+    times = len(asked) / len(looked_into) if asked else 1
+    return [_use(each, project) for each in looked_into], times
 
 
 def _use(asked: Asked, project: str) -> Use:

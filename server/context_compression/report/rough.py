@@ -79,22 +79,25 @@ class Rough:
 
     parts: Sequence[Sequence[Sequence[Part]]]
     chars: int
+    _counter: Counter
     _rates: Mapping[Group, float] = field(default_factory=dict[Group, float], repr=False)
 
-    def sampled(self, counter: Counter, share: float) -> "Rough":
+    def sampled(self, share: float) -> "Rough":
         """The same, with the tokens of a share of the texts that is spread over all of them."""
         parts = [*chain.from_iterable(chain.from_iterable(self.parts))]
         chars: Tally[Group] = Tally()
         for group, size, _, _ in parts:
             chars[group] += size
-        sample = _Sample(counter, share, chars)
+        sample = _Sample(self._counter, share, chars)
         for part in parts:
             sample.look(part)
         return replace(self, _rates=sample.rates)
 
     def tokens(self, part: Part) -> int:
-        """Tokens of a part, by its characters."""
-        group, chars, tokens, _ = part
+        """Tokens of a part: counted, or by its characters if they were counted in a sample."""
+        group, chars, tokens, block = part
+        if not self._rates:
+            return self._counter.block(value_of(block))
         return math.ceil(chars * self._rates[group]) if chars else tokens
 
     def by_kind(self, parts: Iterable[Part], structure: int) -> dict[str, int]:
@@ -126,10 +129,10 @@ def roughly(
         parts = [[_parts(m, m.blocks, tools, counter) for m in each.messages] for each in values]
     added = (islice(each, stage.carried, None) for stage, each in zip(stages, parts, strict=True))
     chars = sum(part[1] for message in chain.from_iterable(added) for part in message)
-    return Rough(parts, chars)
+    return Rough(parts, chars, counter)
 
 
-def value_of(block: Any) -> Block | None:
+def value_of(block: Any) -> Any:
     """The block of a part as a value; `None` if there is none."""
     return read_block(block) if is_object(block) else block
 
@@ -227,7 +230,6 @@ class _Sample:
     def _count(self, block: Any, chars: int, share: float) -> tuple[int, int]:
         """Tokens of a block, or of the middle of its texts, and how many characters those are."""
         value = value_of(block)
-        assert value is not None
         size = max(PART, int(chars * share))
         if chars <= 2 * size:
             return self._counter.block(value), chars

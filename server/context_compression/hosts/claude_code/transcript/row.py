@@ -59,11 +59,7 @@ def blocks(row: Row, kind: str) -> list[Mapping[str, Any]]:
     content = message.get("content") if is_object(message) else None
     if not content or not is_array(content):
         return []
-    return [
-        block
-        for block in content
-        if (type(block) is dict or is_object(block)) and block.get("type") == kind
-    ]
+    return [block for block in content if is_object(block) and block.get("type") == kind]
 
 
 def message_id(row: Row) -> str:
