@@ -37,7 +37,7 @@ from context_compression.transcripts.history import Stage
 
 PART = 1_000
 """Characters that are counted of a longer text in the sample at least."""
-LEAST = 100_000
+LEAST = 40_000
 """Characters that are counted in each group, if it has so many."""
 CALLS, RESULTS = KINDS[ToolCall], KINDS[ToolResult]
 
