@@ -463,8 +463,8 @@ def story(say: Recording) -> None:
     say.agent(
         "From `Session.restore` to the archive on disk.",
         read(f"{PACKAGE}/compression/accounting.py"),
-        read(f"{PACKAGE}/session/recorded.py"),
-        read(f"{PACKAGE}/session/archiver.py"),
+        read(f"{PACKAGE}/session/session.py"),
+        read(f"{PACKAGE}/session/archive.py"),
         read(f"{PACKAGE}/store/log.py"),
     )
     say.agent(
