@@ -130,5 +130,6 @@ class _Worker:
     async def _threads_to_end(self) -> None:
         """Waits for the threads of requests whose clients went away: nobody can stop a thread."""
         threads = current_default_thread_limiter()
-        while not self.bodies and (threads.borrowed_tokens or at_work()):  # noqa: ASYNC110  # no event tells it
+        # no event tells that a thread ended, so it is looked for
+        while not self.bodies and (threads.borrowed_tokens or at_work()):  # noqa: ASYNC110
             await anyio.sleep(LOOKS_SECONDS)
