@@ -5,8 +5,8 @@
 
 The first reads steps of Claude Code whose full text and charge are known (../shared/data, or
 CONTEXT_COMPRESSION_DATA). The second reads conversations from there, and the message catalogues of
-the system in all its languages. Copy the printed numbers into tokens/families.py and
-tokens/estimate.py.
+the system in all its languages. Copy the printed numbers into tokens/counter.py and
+tokens/o200k.py.
 """
 
 import gettext
@@ -29,7 +29,7 @@ from context_compression.conversation.messages import (
     strings_in,
 )
 from context_compression.tokens import Counter, base_count, family_of
-from context_compression.tokens.estimate import KINDS, estimate, kinds_in
+from context_compression.tokens.o200k import KINDS, estimate, kinds_in
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("CONTEXT_COMPRESSION_DATA", BESIDE)) / "conversations"

@@ -131,7 +131,7 @@ from itertools import groupby
 
 from context_compression.conversation.messages import ToolCall, ToolResult
 from context_compression.planning.plan import Plan
-from context_compression.conversation.rendering import Span
+from context_compression.conversation.labels import Span
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import Shortening, shorten_steps
 
@@ -462,7 +462,7 @@ def story(say: Recording) -> None:
     say.user("And how does one get the collapsed lines back? Show me the way from a ref to bytes.")
     say.agent(
         "From `Session.restore` to the archive on disk.",
-        read(f"{PACKAGE}/compression/accounting.py"),
+        read(f"{PACKAGE}/compression/outcome.py"),
         read(f"{PACKAGE}/session/session.py"),
         read(f"{PACKAGE}/session/archive.py"),
         read(f"{PACKAGE}/store/log.py"),
@@ -502,7 +502,7 @@ def story(say: Recording) -> None:
     )
     say.agent(
         "I read how pieces are cut and weighed.",
-        read(f"{PACKAGE}/planning/pieces/pool.py"),
+        read(f"{PACKAGE}/planning/pieces.py"),
         read(f"{PACKAGE}/strategies/extract.py"),
     )
     say.agent(

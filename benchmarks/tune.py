@@ -28,9 +28,9 @@ from outcome import OURS, Outcome, Row, q
 from quality import Place, Task, label, tokens_of
 from texts import Reader
 
-from context_compression.conversation import rendering
+from context_compression.conversation import labels as rendering
 from context_compression.planning import measured as planning
-from context_compression.planning.pieces import weights as word_weights
+from context_compression.planning import pieces as word_weights
 from context_compression.strategies import measured as strategies
 
 Weights: TypeAlias = Mapping[str, float]

@@ -26,8 +26,8 @@ from context_compression.conversation.formats import parse
 from context_compression.hosts import history
 from context_compression.report.building import build_report
 from context_compression.report.html import page
+from context_compression.report.markup import KINDS, by_class
 from context_compression.report.model import Report
-from context_compression.report.page.kinds import KINDS, by_class
 from context_compression.session import Session
 from context_compression.session.status import history_of
 from context_compression.tokens import Counter
@@ -156,7 +156,7 @@ def _legend(parts: Sequence[int]) -> str:
 
 def _style() -> str:
     """The page's colours, light and dark."""
-    text = files("context_compression.report.page").joinpath("page.css").read_text("utf-8")
+    text = files("context_compression.report.html").joinpath("page.css").read_text("utf-8")
     light, dark = (
         "".join(f".{kind} {{ fill: {_colour(kind, part)} }} " for kind in KINDS)
         for part in text.split("prefers-color-scheme: dark", 1)

@@ -13,9 +13,9 @@ from pytest_examples import EvalExample, find_examples
 
 import context_compression
 from context_compression import Session, Store, errors
-from context_compression.doctor.checks import OTHERS
 from context_compression.hosts.configurations import HOSTS
 from context_compression.hosts.current import HOSTS as LIVE
+from context_compression.hosts.doctor.checks import OTHERS
 from context_compression.hosts.exporting import EXPORTERS
 from context_compression.testing import ScriptedSummarizer, conversation
 

@@ -35,7 +35,7 @@ A message says what was wrong, what is allowed and what to do next, because a mo
 import re
 from collections.abc import Mapping, Sequence
 
-from context_compression.display.strings import one_line
+from context_compression.strings import one_line
 
 LONGEST_CANDIDATE = 1_000  # characters; a candidate may be a path
 LISTED_PARTS = 4  # of the minimum size, in a message

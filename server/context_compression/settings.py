@@ -16,12 +16,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from context_compression.display import quantities
-from context_compression.display.lists import Limits, Words
-from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
-from context_compression.display.strings import one_line
+from context_compression import plurals as quantities
 from context_compression.errors import InvalidSettings
+from context_compression.plurals import (
+    PART,
+    WHOLE,
+    Limits,
+    NotNegative,
+    Positive,
+    Share,
+    Words,
+)
 from context_compression.setting_names import ALIASES, own_name, snake_case, with_own_names
+from context_compression.strings import one_line
 
 if TYPE_CHECKING:
     from context_compression.workspace.loading import Place

@@ -14,8 +14,7 @@ from context_compression import compress, count_tokens
 from context_compression.conversation.formats import parse
 from context_compression.conversation.labels import label_of, no_speaker, without_labels
 from context_compression.conversation.messages import COMPRESSED
-from context_compression.display.fences import fence_for, sealed
-from context_compression.display.lookalikes import folded
+from context_compression.strings import fence_for, folded, sealed
 from context_compression.summaries.serialization import serialize
 from context_compression.testing import Run, tool_step
 

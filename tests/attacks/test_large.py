@@ -23,8 +23,8 @@ from context_compression import hosts
 from context_compression.conversation.formats import ROLES, foreign, parse
 from context_compression.errors import TranscriptError
 from context_compression.session import Session
-from context_compression.transcripts import unpacking
-from context_compression.transcripts.lines import parse as read_line
+from context_compression.transcripts import opening as unpacking
+from context_compression.transcripts.lines import parsed_json as parsed_json
 
 pytestmark = pytest.mark.anyio
 SAID = b'{"role": "user", "content": "a"}\n'
@@ -248,7 +248,7 @@ def test_a_line_is_read_as_json_reads_it(data: bytes, encoding: str):
             wanted = json.loads(line)
         except (ValueError, RecursionError):
             wanted = None
-        assert repr(read_line(line)) == repr(wanted)
+        assert repr(parsed_json(line)) == repr(wanted)
 
 
 @pytest.mark.parametrize(
@@ -266,4 +266,4 @@ def test_odd_json_is_read_as_json_reads_it(line: str):
     except (ValueError, RecursionError):
         wanted = None
 
-    assert repr(read_line(line.encode("utf-8", "surrogatepass"))) == repr(wanted)
+    assert repr(parsed_json(line.encode("utf-8", "surrogatepass"))) == repr(wanted)

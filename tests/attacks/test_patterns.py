@@ -36,7 +36,7 @@ FLAGS = ["", "", "(?b)", "(?e)", "(?i)", "(?if)", "(?r)", "(?s)", "(?V1)", "(?w)
 CHILD = """
 import resource, sys, time
 from context_compression.errors import StoreError
-from context_compression.store.search import patterns
+from context_compression.store.search import query as patterns
 patterns.SECONDS = 0.1
 resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
 for pattern in eval(sys.stdin.read()):

@@ -207,7 +207,7 @@ def test_no_secret_of_a_transcript_reaches_the_model(
 ) -> None:
     from anthropic import AsyncAnthropic
 
-    from context_compression.summaries.llms.anthropic import AnthropicSummarizer
+    from context_compression.summaries.anthropic import AnthropicSummarizer
 
     messages, secrets = seeded(Random(seed))
     steps = " ".join(

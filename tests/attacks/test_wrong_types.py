@@ -18,17 +18,17 @@ from context_compression import Session
 from context_compression.cli import json_output, text_output
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import ref_of
-from context_compression.doctor.doctor import examine
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
 from context_compression.hosts.configurations import HOSTS
+from context_compression.hosts.doctor.doctor import examine
+from context_compression.hosts.setup import installing
+from context_compression.hosts.setup.host import Host
+from context_compression.hosts.setup.machine import Machine, Server
 from context_compression.mcp_server.tools.summary import page as page_of_summaries
 from context_compression.session.by_caller import SummaryAssignment
 from context_compression.settings import Settings
-from context_compression.setup import installing
-from context_compression.setup.host import Host
-from context_compression.setup.machine import Machine, Server
 from context_compression.store import Store
 from context_compression.testing import ScriptedSummarizer
 from context_compression.workspace import Opened

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_compression import Session, progress
-from context_compression.cli.meter import Meter
-from context_compression.display.cells import cells
+from context_compression.cli.terminal import Meter
 from context_compression.hosts import read
 from context_compression.progress import READING, SELECTING, STAGES, SUMMARIZING
+from context_compression.strings import cells
 
 from .conftest import Desk, conversation
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_compression.cli.console import print_page
 from context_compression.cli.page import Block, Fact, Gauge, Line, Table, as_text, laid_out
-from context_compression.display.cells import cells, without_end, without_middle, wrapped
+from context_compression.cli.terminal import print_page
+from context_compression.strings import cells, without_end, without_middle, wrapped
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = (

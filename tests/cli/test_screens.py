@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from inline_snapshot import external_file
 
-from context_compression.display.cells import cells
+from context_compression.strings import cells
 
 from .conftest import conversation
 

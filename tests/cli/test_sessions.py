@@ -21,13 +21,13 @@ from transcripts import FIXTURES, recordings
 from context_compression import Session
 from context_compression.cli import main
 from context_compression.cli.terminal import write_json
-from context_compression.doors.conversations import Conversations
-from context_compression.doors.listing import LONGEST_READ, list_sessions
 from context_compression.hosts import Transcript, read
+from context_compression.hosts.conversations import Conversations
+from context_compression.hosts.listing import LONGEST_READ, list_sessions
 from context_compression.hosts.reading import glance
 from context_compression.hosts.sessions import HOSTS
 from context_compression.shell.last_listing import listing_file
-from context_compression.transcripts.ends import Ends, how_often
+from context_compression.transcripts.reading import Ends, how_often
 from context_compression.workspace import Workspace
 
 from .conftest import conversation
@@ -226,7 +226,7 @@ def test_only_the_listed_sessions_are_read(home: Path, run: Run, monkeypatch: py
         seen.append(path)
         return read(path, max_bytes=max_bytes)
 
-    monkeypatch.setattr("context_compression.doors.listing.read", reading)
+    monkeypatch.setattr("context_compression.hosts.listing.read", reading)
     workspace = Workspace.here(cwd=home / "work" / "app", home=home)
 
     listing = list_sessions(Conversations(workspace), limit=4)
@@ -553,7 +553,7 @@ def test_a_session_that_fails_unexpectedly_hides_no_other(
             raise TypeError("odd")
         return glance(path)
 
-    monkeypatch.setattr("context_compression.doors.listing.glance", fail)
+    monkeypatch.setattr("context_compression.hosts.listing.glance", fail)
 
     assert [bool(each["problem"]) for each in listed(run)] == [False, True, *[False] * 4]
 

@@ -24,17 +24,16 @@ from context_compression import (
     count_tokens,
     usage,
 )
-from context_compression.compression.prepared import SURELY_LONG
-from context_compression.compression.request import CompressionRequest
+from context_compression.compression.prepared import SURELY_LONG, CompressionRequest
 from context_compression.compression.run import compress as compress_only
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, Message, strings_in
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
-from context_compression.planning.archive import Archive
+from context_compression.planning.plan import Archive
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
-from context_compression.tokens.counting import Counting
+from context_compression.tokens.remembered import Counting
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 TOOLS: Messages = [{"name": "Bash", "description": "Runs a command. " * 40, "input_schema": {}}]

@@ -12,8 +12,8 @@ from transcripts import FIXTURES
 
 from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse
-from context_compression.doors.conversations import Conversations
-from context_compression.doors.listing import list_sessions
+from context_compression.hosts.conversations import Conversations
+from context_compression.hosts.listing import list_sessions
 from context_compression.workspace import Workspace
 
 NOTES = {

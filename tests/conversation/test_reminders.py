@@ -6,9 +6,13 @@ import pytest
 
 from context_compression import compress, count_tokens
 from context_compression.conversation.authors import user_words
-from context_compression.conversation.authors.politeness import is_only_polite
-from context_compression.conversation.authors.reminders import repeated_reminders, with_reminders
-from context_compression.conversation.authors.task import general_spans, task_spans
+from context_compression.conversation.authors.speech import (
+    general_spans,
+    is_only_polite,
+    repeated_reminders,
+    task_spans,
+    with_reminders,
+)
 from context_compression.conversation.messages import Message, Text, ToolResult, assistant, user
 from context_compression.testing import REQUESTS, Run, tool_step
 from context_compression.testing import conversation as talk_with_tools

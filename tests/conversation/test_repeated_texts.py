@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from context_compression.conversation.authors import user_words
-from context_compression.conversation.authors.reminders import repeated_reminders, with_reminders
+from context_compression.conversation.authors.speech import repeated_reminders, with_reminders
 from context_compression.conversation.messages import Message, Text
 
 TASK = "Mend the importer."

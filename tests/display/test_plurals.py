@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_compression.display.plurals import how_many, in_range, texts_and_messages
+from context_compression.plurals import how_many, in_range, texts_and_messages
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.display.fences import LABEL, fenced
-from context_compression.display.strings import harmless, in_words, one_line
+from context_compression.strings import LABEL, fenced, harmless, in_words, one_line
 
 
 @given(st.text(st.sampled_from("`~\r\n\u2028\x85 a"), max_size=40))

@@ -3,7 +3,7 @@
 from postgres import Server
 
 from context_compression import Store
-from context_compression.doctor.checks import check_database, check_variables
+from context_compression.hosts.doctor.checks import check_database, check_variables
 from context_compression.store.location import PLACE
 
 

@@ -13,9 +13,6 @@ import pytest
 
 import context_compression
 from context_compression import Session
-from context_compression.doctor import doctor
-from context_compression.doctor.checks import VARIABLES, Finding
-from context_compression.doctor.doctor import check_server, examine, passed_environment
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.install_plugin import (
     FOLDER,
@@ -25,9 +22,12 @@ from context_compression.hosts.claude_code.install_plugin import (
     PLUGIN,
 )
 from context_compression.hosts.configurations import BY_NAME
-from context_compression.setup import installing
-from context_compression.setup.host import Host
-from context_compression.setup.machine import Machine, Server
+from context_compression.hosts.doctor import doctor
+from context_compression.hosts.doctor.checks import VARIABLES, Finding
+from context_compression.hosts.doctor.doctor import check_server, examine, passed_environment
+from context_compression.hosts.setup import installing
+from context_compression.hosts.setup.host import Host
+from context_compression.hosts.setup.machine import Machine, Server
 from context_compression.store import Store
 
 Machines = Callable[..., Machine]
@@ -254,7 +254,7 @@ def test_the_key_and_the_package_of_the_api_in_use_are_looked_for(
 
     without = of(examine(gemini, wanting, real_server), "key")
     found = of(examine(gemini, having, real_server), "key")
-    monkeypatch.setattr("context_compression.doctor.checks.find_spec", no_package)
+    monkeypatch.setattr("context_compression.hosts.doctor.checks.find_spec", no_package)
     missing = of(examine(gemini, having, real_server), "key")
 
     assert without.ok is False
@@ -443,7 +443,7 @@ def test_a_server_that_several_hosts_have_is_started_once(
         started.append(command)
         raise SetupError("it is tired")
 
-    monkeypatch.setattr("context_compression.doctor.trial.try_out", fails)
+    monkeypatch.setattr("context_compression.hosts.doctor.trial.try_out", fails)
     found = doctor.examine_all(hosts, machine, here)
 
     assert ["does not start: it is tired" in str(of(each, "server")) for each in found] == [

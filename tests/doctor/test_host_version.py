@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from context_compression.doctor import host_version
-from context_compression.doctor.host_version import check_version
-from context_compression.doctor.side_by_side import side_by_side
 from context_compression.hosts.configurations import BY_NAME
-from context_compression.setup.finding import Finding
-from context_compression.setup.machine import Machine
+from context_compression.hosts.doctor import checks as host_version
+from context_compression.hosts.doctor.checks import check_version
+from context_compression.hosts.doctor.doctor import side_by_side
+from context_compression.hosts.setup.host import Finding
+from context_compression.hosts.setup.machine import Machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the programs are scripts")
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from context_compression.evidence.asides import MOST_ASIDES
-from context_compression.evidence.constraints import constraints_of_user
+from context_compression.evidence.constraints import MOST_ASIDES, constraints_of_user
 
 NOTES = [
     f"Note {n} of part {n % 3}: the loader in src/load_{n}.py reads column {3 * n} of table {n}."

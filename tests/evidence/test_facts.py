@@ -21,7 +21,7 @@ from context_compression.evidence.facts import (
     is_talk,
     lines_with,
 )
-from context_compression.evidence.lexicon import Lexicon
+from context_compression.evidence.words import Lexicon
 from context_compression.testing import Run, tool_step
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from context_compression import compress
 from context_compression.conversation.messages import ToolCall
-from context_compression.evidence.host_cuts import cut_by_host
+from context_compression.evidence.files import cut_by_host
 from context_compression.session import Session
 from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.store import Store

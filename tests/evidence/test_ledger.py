@@ -31,10 +31,9 @@ from context_compression.evidence.ledger import (
     render,
     to_json,
 )
-from context_compression.evidence.ledger.entry import Kind
-from context_compression.evidence.ledger.file_actions import clean
-from context_compression.evidence.ledger.shell import of_command, only_looks
-from context_compression.planning.archive import Archive
+from context_compression.evidence.ledger.actions import clean, of_command, only_looks
+from context_compression.evidence.ledger.entries import Kind
+from context_compression.planning.plan import Archive
 from context_compression.planning.selection import clip, receipt
 
 

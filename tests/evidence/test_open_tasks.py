@@ -13,9 +13,9 @@ from context_compression.conversation.messages import (
     ToolResult,
     strings_in,
 )
+from context_compression.evidence.files import Outdated
 from context_compression.evidence.ledger.tasks import MOST_OPEN
 from context_compression.evidence.open_tasks import MOST_HEADINGS, Due
-from context_compression.evidence.outdated import Outdated
 from context_compression.planning.cuts import Cutter
 from context_compression.planning.pieces import DUE, Pool, Source
 from context_compression.strategies.quoting import call_texts

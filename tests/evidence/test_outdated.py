@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from context_compression import compress, count_tokens
 from context_compression.conversation.messages import Message, Text, ToolCall, ToolResult
-from context_compression.evidence.file_history import MOST_CHANGES
-from context_compression.evidence.outdated import Outdated
-from context_compression.evidence.replaced_lines import unnumbered
+from context_compression.evidence.files import MOST_CHANGES, Outdated, unnumbered
 from context_compression.testing import Run, tool_step
 
 OLD = "def retry(times):\n    limit = MAX_RETRIES_OLD\n    return limit\n"

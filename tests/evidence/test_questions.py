@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from context_compression.conversation.messages import ToolCall
-from context_compression.evidence.questions import kind_of, question_of
+from context_compression.evidence.open_tasks import kind_of, question_of
 
 CASES: list[tuple[str, str, Any]] = [
     ("text", "read_file", {"path": "a.py"}),

@@ -12,7 +12,7 @@ from context_compression.evidence.rule_words import (
     is_known_language,
     scripts_in,
 )
-from context_compression.evidence.rule_words.index import NOTHING_MORE, USES
+from context_compression.evidence.rule_words.matching import NOTHING_MORE, USES
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.evidence.lexicon import Lexicon, is_prose
-from context_compression.evidence.numbering import PROSE_KINDS, Numbering
-from context_compression.evidence.words import KINDS, kind_of, trimmed
+from context_compression.evidence.words import (
+    KINDS,
+    PROSE_KINDS,
+    Lexicon,
+    Numbering,
+    is_prose,
+    kind_of,
+    trimmed,
+)
 
 
 @pytest.mark.parametrize(

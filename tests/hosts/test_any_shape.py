@@ -17,8 +17,7 @@ from opencode_database import Host, SecondHost, message_id, user
 from transcripts import FIXTURES, fixtures, rows_of, written
 
 from context_compression import hosts
-from context_compression.hosts.opencode.database import sessions_where, title_of
-from context_compression.hosts.opencode.opened import looking
+from context_compression.hosts.opencode.database import looking, sessions_where, title_of
 
 MARK = "no word of a fixture"
 FILES = fixtures()

@@ -7,8 +7,8 @@ import pytest
 
 from context_compression.errors import SetupError
 from context_compression.hosts.configurations import BY_NAME, HOSTS
-from context_compression.setup.host import Host, command_of, environ_of
-from context_compression.setup.machine import Machine, Server, is_temporary, this_server
+from context_compression.hosts.setup.host import Host, command_of, environ_of
+from context_compression.hosts.setup.machine import Machine, Server, is_temporary, this_server
 
 HOME = Path("/home/me")
 ROAMING = "/home/me/AppData/Roaming"

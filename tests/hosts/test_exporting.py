@@ -17,7 +17,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Image, Message, Opaque, Text, ToolResult
 from context_compression.errors import ExportError
 from context_compression.hosts.exporting import EXPORTERS, Exported, NewSession, export
-from context_compression.transcripts.portable_messages import as_user, portable
+from context_compression.transcripts.exporter import as_user, portable
 
 Messages = list[dict[str, Any]]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"

@@ -13,7 +13,7 @@ from transcripts import data_folder as folder
 
 from context_compression import hosts
 from context_compression.conversation import formats
-from context_compression.transcripts.history import Compaction, History, Request, Stage
+from context_compression.transcripts.transcript import Compaction, History, Request, Stage
 
 ABSENT = [pytest.param(None, id="none")]  # the fixture `data_folder` then says why it skips
 RECORDED = [pytest.param(path, id=path.name.split(".")[0]) for path in recordings()] or ABSENT

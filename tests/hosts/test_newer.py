@@ -14,7 +14,7 @@ from opencode_database import SecondHost
 from transcripts import fixtures, rows_of, written
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.transcripts.shapes import Each, Known, Shape, looking_for
+from context_compression.transcripts.transcript import Each, Known, Shape, looking_for
 
 MARK, KIND = "MARK of a newer host", "kind-of-2031"
 NAMES = ("type", "role", "kind", "status")

@@ -17,9 +17,8 @@ from transcripts import recordings, rows_of
 from context_compression import compress, hosts
 from context_compression.conversation import formats
 from context_compression.conversation.validity import problems
-from context_compression.hosts.claude_code.transcript.branch import live_branch
-from context_compression.hosts.claude_code.transcript.context import CLEARED
-from context_compression.hosts.claude_code.transcript.outline import Outline
+from context_compression.hosts.claude_code.transcript.context import CLEARED, Outline
+from context_compression.hosts.claude_code.transcript.rows import live_branch
 from context_compression.hosts.codex.transcript import CodexReader
 from context_compression.transcripts.lines import At
 

@@ -10,12 +10,11 @@ from transcripts import FIXTURES, rows_of, written
 
 from context_compression import Settings, hosts
 from context_compression.cli import main
-from context_compression.compression.prepared import PreparedConversation
-from context_compression.compression.request import CompressionRequest
+from context_compression.compression.prepared import CompressionRequest, PreparedConversation
 from context_compression.conversation.authors import BY_USER, words_of_user
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolResult
-from context_compression.strategies.filling.standing import standing_rules
+from context_compression.strategies.rules import standing_rules
 
 RULE = "Never touch the shared MySQL."
 CLAUDE_CODE = (

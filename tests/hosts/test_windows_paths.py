@@ -16,12 +16,12 @@ from transcripts import FIXTURES, rows_of, written
 
 from context_compression import hosts
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.doors.conversations import Conversations
-from context_compression.doors.listing import list_sessions
 from context_compression.hosts.claude_code.about import project_folder_name
-from context_compression.hosts.pi.about import sessions_folder
+from context_compression.hosts.conversations import Conversations
+from context_compression.hosts.listing import list_sessions
+from context_compression.hosts.pi.transcript import sessions_folder
 from context_compression.hosts.sessions import HOSTS
-from context_compression.transcripts.same_folder import is_same_folder
+from context_compression.transcripts.sessions import is_same_folder
 from context_compression.workspace import Workspace
 
 PATHS = [

@@ -36,7 +36,7 @@ from context_compression.loops import anthropic as anthropic_loop
 from context_compression.loops import openai as openai_loop
 from context_compression.session.by_caller import SummaryAssignment
 from context_compression.session.pacing import Event
-from context_compression.summaries.llms.openai import OpenAISummarizer
+from context_compression.summaries.chat_completions import OpenAISummarizer
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import (
     ScriptedSummarizer,

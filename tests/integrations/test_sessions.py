@@ -17,8 +17,8 @@ from context_compression.integrations.sessions import (
     Sessions,
     session_name,
 )
+from context_compression.store.files import FILE_NAME
 from context_compression.store.location import FOLDER, PLACE, TENANT
-from context_compression.store.names import FILE_NAME
 from context_compression.testing import said_by_user
 
 

@@ -19,7 +19,7 @@ from mcp_door import (
 
 from context_compression import Session, count_tokens
 from context_compression.cli import json_output
-from context_compression.doors.conversations import Conversations
+from context_compression.hosts.conversations import Conversations
 from context_compression.testing import conversation, summary_about
 from context_compression.workspace import Workspace
 

@@ -19,8 +19,8 @@ from mcp_door import ask, everything_in, workspace_in
 
 from context_compression import Session
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server import call, serve_http
-from context_compression.mcp_server.request_timeout import RequestTimeout
+from context_compression.mcp_server import calls as call
+from context_compression.mcp_server import serve_http
 from context_compression.mcp_server.serving import (
     TOKEN as VARIABLE,
 )
@@ -31,10 +31,9 @@ from context_compression.mcp_server.serving import (
     servers_of,
 )
 from context_compression.mcp_server.web import gate
-from context_compression.mcp_server.web.health import Health
-from context_compression.mcp_server.web.limits import MEGABYTE, Limits
-from context_compression.mcp_server.web.names import allowed_names
-from context_compression.mcp_server.web.tenant_tokens import SingleToken
+from context_compression.mcp_server.web.gate import MEGABYTE, Limits, allowed_names
+from context_compression.mcp_server.web.running import Health, RequestTimeout
+from context_compression.mcp_server.web.tenants import SingleToken
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 

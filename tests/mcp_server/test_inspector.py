@@ -11,8 +11,7 @@ from real_hosts import Package
 from served import served
 
 from context_compression.mcp_server import create_server
-from context_compression.mcp_server.panel import URI
-from context_compression.mcp_server.prompts import prompts_for
+from context_compression.mcp_server.resources import PANEL_URI, prompts_for
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.workspace import Workspace
 
@@ -65,4 +64,4 @@ async def test_the_inspector_finds_the_panel_if_it_says_that_it_shows_panels(
 
     found = [json.loads(line) for line in ended.stdout.splitlines()]
     [panel] = [each for each in found if each["hasApp"]]
-    assert (panel["toolName"], panel["resourceUri"]) == ("context_status", URI)
+    assert (panel["toolName"], panel["resourceUri"]) == ("context_status", PANEL_URI)

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.web.limits import Admission, Exceeded, Limits
+from context_compression.mcp_server.web.gate import Admission, Exceeded, Limits
 
 
 class Clock:

@@ -17,7 +17,7 @@ from mcp_door import write_messages
 from playwright.async_api import expect
 
 from context_compression.mcp_server import create_server
-from context_compression.mcp_server.panel import URI
+from context_compression.mcp_server.resources import PANEL_URI
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -42,16 +42,16 @@ async def test_only_a_client_that_shows_panels_finds_one_beside_context_status(
             listed[name] = [tool.model_dump(mode="json", by_alias=True) for tool in tools]
 
     assert listed["other"] == listed["none"]
-    assert URI not in json.dumps(listed["none"])
+    assert PANEL_URI not in json.dumps(listed["none"])
     with_panel = {each["name"]: each.pop("_meta") for each in listed["shows"]}
     without = {each["name"]: each.pop("_meta") for each in listed["none"]}
     assert listed["shows"] == listed["none"]
-    added = {"ui": {"resourceUri": URI}, "ui/resourceUri": URI}
+    added = {"ui": {"resourceUri": PANEL_URI}, "ui/resourceUri": PANEL_URI}
     assert with_panel == without | {"context_status": added}
 
 
 async def test_the_page_is_self_contained_and_asks_for_no_network(client: Client) -> None:
-    [page] = (await client.read_resource(URI)).contents
+    [page] = (await client.read_resource(PANEL_URI)).contents
 
     assert isinstance(page, TextResourceContents)
     assert page.mime_type == APP_MIME_TYPE
@@ -59,7 +59,9 @@ async def test_the_page_is_self_contained_and_asks_for_no_network(client: Client
     assert "http://" not in page.text and "https://" not in page.text
     assert "innerHTML" not in page.text and "<link" not in page.text and "src=" not in page.text
     assert len(page.text) < 20_000
-    assert str(URI) not in [str(each.uri) for each in (await client.list_resources()).resources]
+    assert str(PANEL_URI) not in [
+        str(each.uri) for each in (await client.list_resources()).resources
+    ]
 
 
 @pytest.fixture

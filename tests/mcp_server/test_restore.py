@@ -8,8 +8,8 @@ from mcp import Client
 from mcp_door import Answer, ask, everything_in, refusal, write_messages
 
 from context_compression import Session
-from context_compression.display.fences import LABEL, fenced
 from context_compression.session.restoring import PAGE
+from context_compression.strings import LABEL, fenced
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.workspace import Workspace
 

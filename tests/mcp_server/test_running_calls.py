@@ -10,7 +10,7 @@ from mcp import Client
 from mcp_door import ask, connected, everything_in, workspace_in, write_messages
 
 from context_compression import Session
-from context_compression.mcp_server import call
+from context_compression.mcp_server import calls as call
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 

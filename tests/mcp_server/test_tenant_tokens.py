@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.web.tenant_tokens import TenantTokens
+from context_compression.mcp_server.web.tenants import TenantTokens
 
 ANN, BOB, NEW = b"token-of-ann-1234567", b"token-of-bob-1234567", b"token-of-ann-another"
 

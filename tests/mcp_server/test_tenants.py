@@ -22,7 +22,7 @@ from replicas import token_of, write_tokens
 from context_compression.cli import main
 from context_compression.errors import InvalidSettings, StoreError
 from context_compression.mcp_server import create_server, serve_http
-from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.calls import Call
 from context_compression.mcp_server.serving import (
     HttpOptions,
     Limits,
@@ -31,9 +31,9 @@ from context_compression.mcp_server.serving import (
     servers_of,
 )
 from context_compression.mcp_server.web import tenants as module
-from context_compression.mcp_server.web.health import Health
-from context_compression.mcp_server.web.names import allowed_names
-from context_compression.mcp_server.web.tenant_tokens import TenantTokens
+from context_compression.mcp_server.web.gate import allowed_names
+from context_compression.mcp_server.web.running import Health
+from context_compression.mcp_server.web.tenants import TenantTokens
 from context_compression.store import Store
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
@@ -415,7 +415,7 @@ async def test_health_needs_no_token_and_says_nothing_else(tmp_path: Path) -> No
 async def test_a_store_that_cannot_be_reached_is_said_and_the_operator_is_told_why_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("context_compression.mcp_server.web.health.VALID_SECONDS", 0.0)
+    monkeypatch.setattr("context_compression.mcp_server.web.running.VALID_SECONDS", 0.0)
 
     def away() -> None:
         raise StoreError("The database at db is away.")
@@ -433,8 +433,8 @@ async def test_a_store_that_cannot_be_reached_is_said_and_the_operator_is_told_w
 async def test_a_store_that_hangs_is_told_and_asked_by_one_thread_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("context_compression.mcp_server.web.health.SECONDS", 0.05)
-    monkeypatch.setattr("context_compression.mcp_server.web.health.VALID_SECONDS", 0.0)
+    monkeypatch.setattr("context_compression.mcp_server.web.running.SECONDS", 0.05)
+    monkeypatch.setattr("context_compression.mcp_server.web.running.VALID_SECONDS", 0.0)
     asked, go_on = list[int](), threading.Event()
 
     def hang() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp_door import answer_of, ask, connected, refusal, workspace_in
 
-from context_compression.mcp_server.arguments import validated
+from context_compression.mcp_server.calls import validated
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.config import ConfigArguments
 from context_compression.settings import GUARDED, NAMES, Settings

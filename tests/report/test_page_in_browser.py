@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page
 from sample_reports import FIRST_REF, SECOND_REF, empty_report, long_report, points, sample_report
 
 from context_compression.report.html import page
+from context_compression.report.markup import KINDS
 from context_compression.report.model import Report
-from context_compression.report.page.kinds import KINDS
 
 Mode = Literal["light", "dark"]
 MODES: tuple[Mode, ...] = ("light", "dark")

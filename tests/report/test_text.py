@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 from sample_reports import sample_report
 
-from context_compression.report.chart import chart
 from context_compression.report.model import CompactionMark, Point
-from context_compression.report.text import duration, text, times
-from context_compression.transcripts.history import Compaction
+from context_compression.report.text import chart, duration, text, times
+from context_compression.transcripts.transcript import Compaction
 
 
 def points(*sizes: int) -> list[Point]:

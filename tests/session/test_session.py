@@ -502,7 +502,7 @@ def test_what_is_no_pattern_is_refused(archived: tuple[Session, str], pattern: s
 def test_a_pattern_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_compression.store.search.patterns.SECONDS", 0.1)
+    monkeypatch.setattr("context_compression.store.search.query.SECONDS", 0.1)
     session = Session(tmp_path, "s")
     ref = session.offload("\n".join(["a" * 60 + "!"] * 50))
 

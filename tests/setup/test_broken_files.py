@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from context_compression.cli import main
-from context_compression.hosts.claude_code.status_line_setting import StatusLine
+from context_compression.hosts.claude_code.install_plugin import StatusLine
 from context_compression.hosts.configurations import HOSTS
-from context_compression.setup.additions import ConfigurationEntry
-from context_compression.setup.host import Host
-from context_compression.setup.machine import PROGRAM, Machine, Server
+from context_compression.hosts.setup.host import ConfigurationEntry, Host
+from context_compression.hosts.setup.machine import PROGRAM, Machine, Server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there")
 CONTENT: Mapping[str, bytes] = {

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.setup import jsonc, toml, yaml
+from context_compression.hosts.setup import jsonc, toml, yaml
 
 NAME = "context-compression"
 ENTRY: dict[str, Any] = {

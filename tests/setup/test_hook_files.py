@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression.hosts.configurations import BY_NAME
-from context_compression.setup.additions import Hooks, is_our_group
-from context_compression.setup.host import Host
-from context_compression.setup.installing import install, uninstall
-from context_compression.setup.machine import Machine, Server
+from context_compression.hosts.setup.host import Hooks, Host, is_our_group
+from context_compression.hosts.setup.installing import install, uninstall
+from context_compression.hosts.setup.machine import Machine, Server
 
 SERVER = Server("/opt/a b/context-compression", ("--store", "/s"))
 THEIRS: dict[str, Any] = {"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}

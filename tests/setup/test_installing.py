@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from context_compression.errors import SetupError
 from context_compression.hosts.configurations import BY_NAME, HOSTS
-from context_compression.setup import installing, jsonc, toml, yaml
-from context_compression.setup.additions import Script
-from context_compression.setup.host import Host
-from context_compression.setup.installing import Done
-from context_compression.setup.machine import Machine, Server
+from context_compression.hosts.setup import installing, jsonc, toml, yaml
+from context_compression.hosts.setup.host import Host, Script
+from context_compression.hosts.setup.installing import Done
+from context_compression.hosts.setup.machine import Machine, Server
 
 SERVER = Server("/opt/bin/context-compression")
 MOVED = Server("/new/bin/context-compression")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from context_compression.errors import ServerUnavailable
-from context_compression.setup import mcp_package
-from context_compression.setup.mcp_package import unavailable
+from context_compression.hosts.setup import machine as mcp_package
+from context_compression.hosts.setup.machine import unavailable
 
 OLD = "1.30.0"
 

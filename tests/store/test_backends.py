@@ -18,7 +18,7 @@ from context_compression.conversation.messages import strings_in
 from context_compression.store import Backend
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.objects import objects_at
-from context_compression.store.postgres import contents
+from context_compression.store.postgres import rows as contents
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation

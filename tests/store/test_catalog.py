@@ -10,9 +10,9 @@ import pytest
 from written import squeeze
 
 from context_compression import Session, Store
-from context_compression.store import catalog
+from context_compression.store import file_backend as catalog
 from context_compression.store.json_lines import LineFile
-from context_compression.store.ref_list import NAME
+from context_compression.store.refs import NAME
 from context_compression.testing import conversation
 
 UNKNOWN = "0123456789ab"
@@ -216,7 +216,7 @@ def test_a_disk_that_refuses_the_list_keeps_nothing_from_being_found(
         raise OSError("no space left")
 
     ref_list(store).unlink()
-    monkeypatch.setattr("context_compression.store.ref_list._append", refuse)
+    monkeypatch.setattr("context_compression.store.refs._append", refuse)
     ref = Session(store, "talk-2").offload("another okapi")
 
     found = Store(store.folder).locate(ref)

@@ -13,7 +13,8 @@ import pytest
 
 from context_compression import Session
 from context_compression.errors import StoreError
-from context_compression.store import Store, session_folder
+from context_compression.store import Store
+from context_compression.store import session_files as session_folder
 from context_compression.store.root_folder import holding
 from context_compression.testing import said_by_user
 

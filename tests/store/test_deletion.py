@@ -15,8 +15,8 @@ from postgres import Server
 from context_compression import Store
 from context_compression.errors import ObjectsLeft, StoreUnwritable
 from context_compression.store.objects import objects_at
-from context_compression.store.originals import file_name
 from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store.session_files import file_name
 
 NOON = "2026-11-21T12:00:00Z"
 NAME = file_name(NOON, 1)

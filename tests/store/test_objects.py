@@ -28,8 +28,8 @@ from context_compression.errors import (
     StoreUnwritable,
 )
 from context_compression.store.objects import Objects, bucket, objects_at
-from context_compression.store.originals import file_name
 from context_compression.store.places import backend_at
+from context_compression.store.session_files import file_name
 
 NOON = "2026-11-21T12:00:00Z"
 TEXT = b"a large tool result\n" * 1_000

@@ -25,11 +25,11 @@ from context_compression.errors import (
     UnknownRef,
 )
 from context_compression.store.objects import objects_at
-from context_compression.store.originals import file_name
-from context_compression.store.postgres import contents
+from context_compression.store.postgres import rows as contents
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.rows import Rows
 from context_compression.store.sealing import Seal
+from context_compression.store.session_files import file_name
 from context_compression.testing import conversation
 
 SMALL = {"token_budget": 6_000, "keep_recent_tokens": 500, "offload_min_tokens": 100}

@@ -17,7 +17,8 @@ from postgres import ROLE, Server
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError, StoreUnreachable
-from context_compression.store.postgres import connections, database, pools
+from context_compression.store.postgres import connections, database
+from context_compression.store.postgres import connections as pools
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.threads import before_writing
 

@@ -12,8 +12,8 @@ import pytest
 from postgres import DATABASE, ROLE, Server
 
 from context_compression import Store
-from context_compression.doctor.checks import check_database
 from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnwritable
+from context_compression.hosts.doctor.checks import check_database
 from context_compression.store.postgres import schema
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.connections import TenantConnection

@@ -11,7 +11,8 @@ from written import squeeze
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError
-from context_compression.store.postgres import scope, texts
+from context_compression.store.postgres import matching as scope
+from context_compression.store.postgres import texts
 from context_compression.store.postgres.backend import PostgresBackend
 
 PADDING = " So it is." * 99

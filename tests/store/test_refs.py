@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from context_compression import Session, Store
 from context_compression.store.files import to_json
 from context_compression.store.log import SessionLog
-from context_compression.store.originals import message_at
-from context_compression.store.ref_entries import entries, following, latest
+from context_compression.store.refs import entries, following, latest
+from context_compression.store.session_files import message_at
 from context_compression.testing import conversation
 
 VALUES = st.recursive(

@@ -717,7 +717,7 @@ def test_a_pattern_that_cannot_be_is_refused(store: Store, pattern: str) -> None
 def test_a_pattern_that_takes_too_long_is_refused(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_compression.store.search.patterns.SECONDS", 0.1)
+    monkeypatch.setattr("context_compression.store.search.query.SECONDS", 0.1)
     offloaded(store, "a" * 60 + "!")
 
     with pytest.raises(StoreError, match="takes too long"):
@@ -727,7 +727,7 @@ def test_a_pattern_that_takes_too_long_is_refused(
 def test_the_time_of_a_pattern_is_that_of_all_texts_together(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_compression.store.search.patterns.SECONDS", 0)
+    monkeypatch.setattr("context_compression.store.search.query.SECONDS", 0)
     offloaded(store, "a giraffe")
 
     with pytest.raises(StoreError, match="takes too long"):

@@ -16,8 +16,8 @@ from full_disk import a_disk_that_takes
 from written import squeeze
 
 from context_compression import Session, Store
-from context_compression.store.catalog import Catalog
-from context_compression.store.search import index_file
+from context_compression.store.file_backend import Catalog
+from context_compression.store.search import index as index_file
 from context_compression.testing import conversation
 
 INDEX = "search.sqlite"
@@ -285,7 +285,7 @@ def test_a_full_disk_makes_the_search_slower_not_poorer(store: Store, size: int)
 def test_in_a_folder_that_cannot_be_written_is_searched_all_the_same(indexed: bool) -> None:
     code = """
 import os
-from context_compression.store.search import index_file, lookup  # while we may read the library
+from context_compression.store.search import index as index_file, lookup  # before setuid
 if os.geteuid() == 0:
     os.setuid(65_534)  # root may write everywhere
 found = store.search("okapi")

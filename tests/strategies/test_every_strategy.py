@@ -21,7 +21,7 @@ from context_compression import BudgetTooSmall, Result, Session, compress, count
 from context_compression.compression.prepared import as_a_harness_wrote
 from context_compression.conversation import validity
 from context_compression.conversation.authors import user_words
-from context_compression.conversation.authors.politeness import is_only_polite
+from context_compression.conversation.authors.speech import is_only_polite
 from context_compression.conversation.formats import parse
 from context_compression.conversation.formats.plain import without_halves
 from context_compression.conversation.messages import Thinking

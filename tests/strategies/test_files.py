@@ -12,7 +12,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.labels import without_labels
 from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
-from context_compression.strategies.files import files_of, folder_of_most, named_in
+from context_compression.strategies.last_lines import files_of, folder_of_most, named_in
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
 

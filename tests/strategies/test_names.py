@@ -12,9 +12,9 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.labels import without_labels
 from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
-from context_compression.strategies.filling.competing import end_of_note
+from context_compression.strategies.competing import end_of_note
+from context_compression.strategies.last_lines import NAMES_LABEL, line, names_of
 from context_compression.strategies.measured import MOST_NAMES
-from context_compression.strategies.names import LABEL, line, names_of
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
 
@@ -115,25 +115,28 @@ def told(*given: str, view: str = "", room: float = PLENTY) -> str:
 
 
 def test_names_that_the_view_shows_are_left_out() -> None:
-    assert told("parse_header", "parse_body", view="def parse_header():") == f"{LABEL} parse_body"
+    assert (
+        told("parse_header", "parse_body", view="def parse_header():")
+        == f"{NAMES_LABEL} parse_body"
+    )
 
 
 def test_of_a_name_and_its_part_the_first_is_told() -> None:
-    assert told("http.parse_body", "parse_body") == f"{LABEL} http.parse_body"
-    assert told("parse_body", "http.parse_body") == f"{LABEL} parse_body"
+    assert told("http.parse_body", "parse_body") == f"{NAMES_LABEL} http.parse_body"
+    assert told("parse_body", "http.parse_body") == f"{NAMES_LABEL} parse_body"
 
 
 def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
-    room = len(LABEL) + len(", first_one")
+    room = len(NAMES_LABEL) + len(", first_one")
 
-    assert told("first_one", "other_one", room=room) == f"{LABEL} first_one"
-    assert told("first_one", "other_one", room=len(LABEL)) == ""
+    assert told("first_one", "other_one", room=room) == f"{NAMES_LABEL} first_one"
+    assert told("first_one", "other_one", room=len(NAMES_LABEL)) == ""
 
 
 def test_no_quoted_line_looks_like_the_line_of_names() -> None:
-    quoted = f"{LABEL} a_b, c_d\n[More or less] is no label"
+    quoted = f"{NAMES_LABEL} a_b, c_d\n[More or less] is no label"
 
-    assert without_labels(quoted) == f"\\{LABEL} a_b, c_d\n[More or less] is no label"
+    assert without_labels(quoted) == f"\\{NAMES_LABEL} a_b, c_d\n[More or less] is no label"
 
 
 def long_session(steps: int, *, first: int = 0, lines: int = 20) -> Messages:
@@ -174,7 +177,7 @@ def test_where_more_is_shown_or_less_is_lost_there_is_no_such_line(
 
 
 def test_names_of_an_earlier_line_are_told_again() -> None:
-    note = f"{EXCERPTS}:\n[User] Go on.\n{LABEL} settle_all, parse_header"
+    note = f"{EXCERPTS}:\n[User] Go on.\n{NAMES_LABEL} settle_all, parse_header"
 
     used = names(said(note, "user"), said("I call settle_all now."))
 
@@ -203,7 +206,7 @@ def test_beside_a_script_without_blanks_a_name_is_found() -> None:
 
 
 def test_a_name_within_another_word_of_the_view_is_not_shown_by_that() -> None:
-    assert told("read_all", view="thread_all, read_allowed") == f"{LABEL} read_all"
+    assert told("read_all", view="thread_all, read_allowed") == f"{NAMES_LABEL} read_all"
     assert told("read_all", view="call read_all().") == ""
 
 
@@ -223,12 +226,15 @@ def test_lines_of_several_notes_take_no_more_than_one_may(tmp_path: Path) -> Non
 
 
 def test_of_an_earlier_note_the_line_is_not_quoted() -> None:
-    text = f"{EXCERPTS}:\n[User] Go on.\n[Files] read: a.py\n{LABEL} settle_all"
+    text = f"{EXCERPTS}:\n[User] Go on.\n[Files] read: a.py\n{NAMES_LABEL} settle_all"
 
     assert end_of_note(text) == text.index("\n[Files]")
     assert end_of_note(text.replace("\n[Files] read: a.py", "")) == len(
         f"{EXCERPTS}:\n[User] Go on."
     )
     assert end_of_note(f"{EXCERPTS}:\n[User] Go on.") is None
-    assert end_of_note(f"said of the user:\n{LABEL} settle_all") is None
-    assert end_of_note(f"{EXCERPTS}:\n[User] So:\n{LABEL} a_b\nLook.\n[Assistant] I look.") is None
+    assert end_of_note(f"said of the user:\n{NAMES_LABEL} settle_all") is None
+    assert (
+        end_of_note(f"{EXCERPTS}:\n[User] So:\n{NAMES_LABEL} a_b\nLook.\n[Assistant] I look.")
+        is None
+    )

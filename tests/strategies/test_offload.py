@@ -12,7 +12,7 @@ from provider import result_ids
 from context_compression import Session, Settings, compress, count_tokens
 from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
-from context_compression.planning.archive import Archive
+from context_compression.planning.plan import Archive
 from context_compression.planning.selection import receipt_of
 from context_compression.testing import PIXEL, Run, tool_step
 

@@ -9,11 +9,11 @@ import pytest
 from context_compression import Settings
 from context_compression.conversation.authors import EXCERPTS
 from context_compression.conversation.formats import parse
-from context_compression.conversation.labels import label_quotes
+from context_compression.conversation.labels import label_quotes, render
 from context_compression.conversation.refs import ref_of
-from context_compression.conversation.rendering import render
 from context_compression.planning.plan import Plan
-from context_compression.strategies.quoting import Quoting, note
+from context_compression.strategies.notes import note
+from context_compression.strategies.quoting import Quoting
 from context_compression.strategies.tool_results import Slots
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.summaries.llms.failures import Provider, detail, explained
-from context_compression.summaries.overflow import is_foreign_thinking, is_overflow, window_named
+from context_compression.summaries.errors import (
+    Provider,
+    detail,
+    explained,
+    is_foreign_thinking,
+    is_overflow,
+    window_named,
+)
 
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
 OF_API = Provider("KEY", "Client", "Set summary_model.")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context_compression.summaries.overflow import (
+from context_compression.summaries.errors import (
     is_foreign_thinking,
     is_overflow,
     silent_overflow,

@@ -35,7 +35,7 @@ from shared_backends import (
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import StoreDamaged, StoreError, UnknownRef
 from context_compression.store import SessionLog
-from context_compression.store.originals import file_name
+from context_compression.store.session_files import file_name
 
 __all__ = ["CONTRACT", "Check", "Make", "name_of"]
 

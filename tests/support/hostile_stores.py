@@ -21,7 +21,7 @@ from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.session import SummaryAssignment
 from context_compression.session.events import timestamp
 from context_compression.store import Store
-from context_compression.store.checksums import object_in_line, with_checksum
+from context_compression.store.json_lines import object_in_line, with_checksum
 from context_compression.testing import ScriptedSummarizer, conversation
 from context_compression.workspace import Workspace
 

@@ -47,14 +47,14 @@ BOUNDED = {
     ("hooks/named_size.py", "ENGLISH"): 300,
     ("hooks/named_size.py", "WHOLE"): 300,
     ("hooks/named_size.py", "CLAUSE"): 300,
-    ("store/search/patterns.py", "FUZZY"): 1_000,
-    ("store/search/patterns.py", "LITERALLY"): 1_000,
+    ("store/search/query.py", "FUZZY"): 1_000,
+    ("store/search/query.py", "LITERALLY"): 1_000,
 }
 """Patterns that meet only a text that was cut before, and its characters."""
 ONCE = {
-    ("setup/jsonc.py", "BEHIND"),
-    ("setup/jsonc.py", "COMMENTS"),
-    ("setup/jsonc_parser.py", "SPACE"),
+    ("hosts/setup/jsonc.py", "BEHIND"),
+    ("hosts/setup/jsonc.py", "COMMENTS"),
+    ("hosts/setup/jsonc.py", "SPACE"),
 }
 """Patterns that are matched only behind what was read; where they fail, the reading ends."""
 SHORT = 0.05

@@ -62,7 +62,8 @@ def _child(screen: dict[str, Any], streams: dict[int, int]) -> None:
     sys.stdout, sys.stderr = (os.fdopen(stream, "w", encoding="utf-8") for stream in (1, 2))
     code = 70
     try:
-        from context_compression.cli import main, meter
+        from context_compression.cli import main
+        from context_compression.cli import terminal as meter
 
         meter.QUIET_SECONDS = screen.get("quiet_seconds", 60)
 

@@ -10,12 +10,9 @@ from mcp.server import MCPServer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_compression.mcp_server.serving import http_config
-from context_compression.mcp_server.web.gate import Gate
-from context_compression.mcp_server.web.health import Health
-from context_compression.mcp_server.web.limits import MEGABYTE
-from context_compression.mcp_server.web.names import allowed_names
-from context_compression.mcp_server.web.tenant_tokens import SingleToken
-from context_compression.mcp_server.web.tenants import TenantServers
+from context_compression.mcp_server.web.gate import MEGABYTE, Gate, allowed_names
+from context_compression.mcp_server.web.running import Health
+from context_compression.mcp_server.web.tenants import SingleToken, TenantServers
 
 TOKEN = "a-token-for-tests"
 

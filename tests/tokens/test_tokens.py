@@ -52,9 +52,8 @@ from context_compression.tokens import (
     o200k,
     window_of,
 )
-from context_compression.tokens.counting import WORTH_A_THREAD
-from context_compression.tokens.estimate import estimate
-from context_compression.tokens.remembered import Recent, Remembered
+from context_compression.tokens.o200k import estimate
+from context_compression.tokens.remembered import WORTH_A_THREAD, Recent, Remembered
 
 TOKENIZER = Path(__file__).parents[2] / "data" / "tokenizer"
 SHIPPED = (files("context_compression.tokens") / "data" / "o200k.bin").read_bytes()

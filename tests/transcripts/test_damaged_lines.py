@@ -13,7 +13,7 @@ from transcripts import Row, fixtures, shown
 from context_compression import hosts
 from context_compression.errors import TranscriptError
 from context_compression.hosts.reading import WRITERS
-from context_compression.transcripts.lines import parse
+from context_compression.transcripts.lines import parsed_json
 from context_compression.transcripts.reading import FileReading
 
 ROWS = fixtures("*.jsonl")
@@ -43,7 +43,7 @@ def test_a_line_is_read_as_json_loads_reads_it(value: Any, wide: bool, cut: int)
     except ValueError:
         expected = None
 
-    assert repr(parse(data)) == repr(expected)
+    assert repr(parsed_json(data)) == repr(expected)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_line_is_read_as_json_loads_reads_it(value: Any, wide: bool, cut: int)
     [rb'"\ud800"', b"[" * 300 + b"]" * 300, '{"a": "b"}'.encode("utf-16"), b"\xef\xbb\xbf[1]"],
 )
 def test_a_line_that_only_the_slower_reader_knows_is_read(data: bytes):
-    assert parse(data) == json.loads(data)
+    assert parsed_json(data) == json.loads(data)
 
 
 def lines_of(fixture: Path) -> list[bytes]:

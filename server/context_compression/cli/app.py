@@ -13,11 +13,11 @@ import click
 from context_compression.cli.commands import OnDemand
 from context_compression.cli.help import did_you_mean, help_width, in_groups, visible
 from context_compression.cli.terminal import is_at_terminal, say, speak_utf8
-from context_compression.display.strings import harmless, one_line
 from context_compression.errors import ContextCompressionError
+from context_compression.strings import harmless, one_line
 
 if TYPE_CHECKING:
-    from context_compression.doors.conversations import Conversations
+    from context_compression.hosts.conversations import Conversations
     from context_compression.workspace import Opened, Workspace
 
 INTERRUPTED = 130
@@ -124,7 +124,7 @@ class Options:
 
     def conversations(self, *given: str) -> "Conversations":
         """The conversations that this run can open."""
-        from context_compression.doors.conversations import Conversations
+        from context_compression.hosts.conversations import Conversations
 
         return Conversations(self.workspace(*given))
 

@@ -14,9 +14,9 @@ from context_compression.cli.help import examples
 from context_compression.cli.json_output import Record
 from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
-from context_compression.display.plurals import how_many
-from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError, ObjectsLeft, StoreError
+from context_compression.hosts.conversations import CURRENT, Conversations
+from context_compression.plurals import how_many
 from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
 from context_compression.shell import completing

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from context_compression.display.quantities import WRITTEN, whole_number
+from context_compression.plurals import WRITTEN, whole_number
 from context_compression.settings import setting_name
 
 

@@ -2,32 +2,244 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, TypeVar, get_args
 
 import click
 
-from context_compression.cli import json_output, summary_by_user, text_output
-from context_compression.cli.app import Options, Refused, as_json
-from context_compression.cli.compression_options import RequestedCompression, compression_options
-from context_compression.cli.console import is_terminal
+from context_compression.cli import json_output, text_output
+from context_compression.cli.app import Options, Refused, as_json, warn
+from context_compression.cli.arguments import Tokens, change_in, pin
 from context_compression.cli.help import examples
-from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.json_output import Record
 from context_compression.cli.page import Page
-from context_compression.cli.terminal import say, working, write, write_json
-from context_compression.compression.forecast import Forecast
+from context_compression.cli.sessions import CONVERSATION
+from context_compression.cli.terminal import is_terminal, say, working, write, write_json
+from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
-from context_compression.conversation.cache_marks import without_speakers
-from context_compression.display.plurals import how_many
+from context_compression.conversation.own_notes import without_speakers
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
-from context_compression.progress import READING, STAGES
-from context_compression.session import Session, SummaryAssignment
+from context_compression.hosts.conversations import Conversations
+from context_compression.plurals import how_many
+from context_compression.progress import COMPRESSING, READING, STAGES
+from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
+from context_compression.settings import Settings, StrategyName
+from context_compression.shell import completing
 from context_compression.store.files import to_json
-from context_compression.workspace import Opened
+from context_compression.summaries.summarizer import Summarizer
+from context_compression.tokens import Counter
+from context_compression.workspace import Opened, Workspace
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+OPTIONS = (
+    click.option(
+        "--target-tokens", type=Tokens(), metavar="N",
+        help="Tokens to compress the conversation to, as 50000 or 50k. Default: half of the "
+        "budget, or half of the conversation if that is less.",
+    ),
+    click.option(
+        "--strategy", metavar="|".join(get_args(StrategyName)),
+        help="How to compress. Default: the strategy in the settings, auto unless changed.",
+    ),
+    click.option(
+        "--pin", "pins", multiple=True, metavar="INDEX|TEXT",
+        help="Keep a message in full: by its index, or by a text in it. Repeatable.",
+    ),
+    click.option("--focus", help="What the remaining work is about."),
+    click.option(
+        "--model",
+        metavar="MODEL",
+        help="The conversation's model, for token counts and window size.",
+    ),
+    click.option("--summary-model", metavar="MODEL", help="Model that writes a summary."),
+    click.option(
+        "--set", "changes", multiple=True, metavar="NAME=VALUE",
+        shell_complete=completing.settings_with_values,
+        help="A setting for this run only. Repeatable.",
+    ),
+)  # fmt: skip
+
+
+def compression_options(command: Command) -> Command:
+    """Decorates a command with the options of a compression."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class RequestedCompression:
+    """The conversation to compress, with all options.
+
+    Attributes:
+        workspace: the workspace of this run.
+        opened: the conversation.
+        settings: all settings, including those of this run.
+        changes: the settings of this run only, by name.
+        options: the options of `Session.compress`.
+    """
+
+    workspace: Workspace
+    opened: Opened
+    settings: Settings
+    changes: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        options: Options,
+        conversation: str,
+        *,
+        changes: Sequence[str],
+        summary_model: str | None,
+        model: str | None,
+        pins: Sequence[str],
+        **more: Any,
+    ) -> "RequestedCompression":
+        """Opens the conversation, prints its warnings and parses the options."""
+        # no time limit for a summary, because a person can wait
+        workspace = replace(options.workspace(conversation), summary_seconds=None)
+        changed = dict(map(change_in, changes))
+        if summary_model:
+            changed["summary_model"] = summary_model
+        settings = workspace.settings(changed)
+        conversations = Conversations(workspace)
+        opened = conversations.open(conversation, settings=settings, model=model)
+        conversations.refuse_own_session(opened.session.id)
+        warn(opened)
+        return cls(workspace, opened, settings, changed, {"pins": list(map(pin, pins)), **more})
+
+    def run(self, *, dry_run: bool = False) -> tuple[Result, Forecast | None]:
+        """Compresses the session, or the transcript in the current state of its file.
+
+        Returns:
+            The result, and in a dry run the forecast of a summary, if a model would write one.
+        """
+        summarizer = self._summarizer()
+        session = self.opened.session
+        messages = self.opened.shown
+        options: dict[str, Any] = {**self.options, "force": True}
+        with working(COMPRESSING, *STAGES):
+            if not dry_run:
+                session.summarizer = summarizer
+                return session.compress(messages=messages, **options), None
+            if summarizer is None:
+                return session.preview(messages, **options), None
+            return forecast_summary(
+                session.preview,
+                session.state().view if messages is None else messages,
+                options,
+                counter=Counter(session.model, session.counter),
+                most=session.settings.summary_tokens,
+            )
+
+    def _summarizer(self) -> Summarizer | None:
+        """The model that writes a summary; prints why a model that was named is not called."""
+        strategy = self.options["strategy"] or self.settings.strategy
+        if strategy not in ("auto", "summarize"):
+            return None
+        if warning := self.workspace.why_no_model(self.settings, self.changes):
+            say(f"warning: {warning}")
+        summarizer = self.workspace.summarizer(self.settings, self.changes)
+        if summarizer is None and self.options["strategy"] == "summarize":
+            raise Refused(
+                "--strategy summarize needs a model, and none is named. Name one with "
+                "--summary-model, and its key in ANTHROPIC_API_KEY, or with --summarizer openai in "
+                "OPENAI_API_KEY; write the summary yourself with --summarizer caller; or use "
+                "--strategy extract, which needs no summary."
+            )
+        return summarizer
+
+
+def is_requested(requested: RequestedCompression) -> bool:
+    """Whether the user chose to write the summary, and the strategy may use one."""
+    strategy = requested.options["strategy"] or requested.settings.strategy
+    return requested.settings.summarizer == "caller" and strategy in ("auto", "summarize")
+
+
+def preview(requested: RequestedCompression) -> tuple[Result, Forecast | None]:
+    """The result of a dry run, and a forecast of the summary; nothing is kept."""
+    session, transcript = requested.opened.session, requested.opened.transcript
+    return forecast_summary(
+        session.preview,
+        transcript.messages if transcript else session.state().view,
+        {**requested.options, "force": True},
+        counter=Counter(session.model, session.counter),
+        most=session.settings.summary_tokens,
+        by_caller=True,
+    )
+
+
+def request_summary(requested: RequestedCompression) -> SummaryAssignment | Result:
+    """The summary to write; or the result, if no summary is due."""
+    session, transcript = requested.opened.session, requested.opened.transcript
+    messages = transcript.messages if transcript else None
+    with working("planning the summary"):
+        return session.ask(
+            messages=messages, force=True, settings=dict(requested.changes), **requested.options
+        )
+
+
+def apply_summary(
+    requested: RequestedCompression, plan_id: str, summary: str
+) -> SummaryAssignment | Result:
+    """The result of a compression with the summary; or the next part to write.
+
+    Raises:
+        PlanError: the plan is unknown or has expired, or the messages it covers have changed.
+        SummaryError: the summary cannot be used; the plan stays open.
+    """
+    session, transcript = requested.opened.session, requested.opened.transcript
+    with working("applying the summary"):
+        if transcript and plan_id in session.state().plans:
+            session.follow(transcript.messages)
+        return session.answer(plan_id, summary)
+
+
+def as_record(session: str, assignment: SummaryAssignment) -> Record:
+    """The assignment for a program."""
+    return {
+        "session": session,
+        "changed": False,
+        "plan_id": assignment.plan_id,
+        "part": assignment.part,
+        "instructions": assignment.instructions,
+        "prompt": assignment.prompt,
+    }
+
+
+def next_command(conversation: str, assignment: SummaryAssignment, output: Path | None) -> str:
+    """What the user does next, with the command that takes the summary."""
+    part = f"part {assignment.part} of the summary" if assignment.part > 1 else "the summary"
+    source = f"{output} holds the messages to summarize.\n" if output else ""
+    return (
+        f"\nNothing is compressed yet. Write {part} by the instructions above. Then run, within "
+        f"{PLAN_SECONDS // 60} minutes:\n{source}"
+        f"context-compression compress {quote(conversation)} --plan-id {assignment.plan_id} "
+        "--summary FILE  (or - for stdin)"
+    )
+
+
+def read_summary(path: str) -> str:
+    """The summary in a file; `-` is stdin.
+
+    Raises:
+        UsageError: the file cannot be read as UTF-8.
+    """
+    try:
+        with click.open_file(path, "rb") as file:
+            return file.read().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise click.UsageError(f"The summary in {path} cannot be read: {reason}.") from error
+
 
 NOT_PRINTED = (
     "A terminal shows only this report. The conversation goes to a file with `--output FILE`, or "
@@ -202,12 +414,12 @@ def _compressed(
 ) -> tuple[Result | SummaryAssignment, Forecast | None]:
     """The result, or the summary that the user must write first."""
     if plan_id is not None and summary is not None:
-        text = summary_by_user.read_summary(summary)
-        return summary_by_user.apply_summary(requested, plan_id, text), None
-    if summary_by_user.is_requested(requested):
+        text = read_summary(summary)
+        return apply_summary(requested, plan_id, text), None
+    if is_requested(requested):
         if dry_run:
-            return summary_by_user.preview(requested)
-        return summary_by_user.request_summary(requested), None
+            return preview(requested)
+        return request_summary(requested), None
     return requested.run(dry_run=dry_run)
 
 
@@ -222,10 +434,10 @@ def _print_assignment(
     if output:
         _write(output, assignment.prompt.encode("utf-8", "surrogatepass") + b"\n")
     if as_json:
-        write_json(summary_by_user.as_record(session, assignment))
+        write_json(as_record(session, assignment))
     else:
         write(assignment.instructions.encode("utf-8", "surrogatepass") + b"\n")
-        say(summary_by_user.next_command(conversation, assignment, output))
+        say(next_command(conversation, assignment, output))
 
 
 def _write(output: Path, data: bytes) -> None:

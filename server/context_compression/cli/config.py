@@ -10,7 +10,6 @@ from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import change_in
 from context_compression.cli.help import examples
 from context_compression.cli.terminal import say, show, write_json
-from context_compression.display.strings import one_line
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -20,6 +19,7 @@ from context_compression.settings import (
     variables,
 )
 from context_compression.shell import completing
+from context_compression.strings import one_line
 from context_compression.workspace import Workspace
 
 
@@ -43,7 +43,7 @@ from context_compression.workspace import Workspace
 @click.pass_obj
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
     """Show settings, or change those that the store keeps: `config keep_recent=5`."""
-    from context_compression.doctor.checks import check_variables
+    from context_compression.hosts.doctor.checks import check_variables
 
     workspace = options.workspace()
     changes = dict(change_in(name) for name in names if "=" in name)

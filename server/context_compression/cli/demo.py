@@ -4,10 +4,8 @@ import sys
 
 import click
 
-from context_compression.cli.console import is_coloured, is_terminal, size
 from context_compression.cli.help import examples
-from context_compression.cli.meter import above_the_bar
-from context_compression.cli.terminal import working
+from context_compression.cli.terminal import above_the_bar, is_coloured, is_terminal, size, working
 from context_compression.progress import SHOWING
 
 

@@ -27,7 +27,7 @@ from context_compression.store.location import PLACE, TENANT
 from context_compression.store.places import is_database
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
-    from context_compression.setup.finding import Finding
+    from context_compression.hosts.setup.host import Finding
 
 HERE = "This installation"
 MARKS = {True: "✓", False: "✗", None: "·"}
@@ -53,9 +53,9 @@ def doctor(
 
     The exit code is 1 if there is a problem.
     """
-    from context_compression.doctor import doctor
     from context_compression.hosts.configurations import HOSTS
-    from context_compression.setup.finding import Finding
+    from context_compression.hosts.doctor import doctor
+    from context_compression.hosts.setup.host import Finding
 
     machine, server = here(options)
     hosts = hosts_named(names) or [

@@ -8,15 +8,15 @@ import click
 
 from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.compression_options import RequestedCompression, compression_options
+from context_compression.cli.compress import RequestedCompression, compression_options
 from context_compression.cli.help import examples
-from context_compression.cli.numbers import CONVERSATION
 from context_compression.cli.page import Line
+from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import say, show, write_json
 from context_compression.conversation.system_prompt import summary_in
-from context_compression.display.plurals import how_many
 from context_compression.hosts.exporting import EXPORTERS, NewSession
 from context_compression.hosts.exporting import export as write_session
+from context_compression.plurals import how_many
 
 
 @click.command(

@@ -6,7 +6,7 @@ from typing import TextIO
 
 import click
 
-from context_compression.cli.console import DEFAULT_SIZE, is_terminal, size
+from context_compression.cli.terminal import DEFAULT_SIZE, is_terminal, size
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Look at a conversation": ("status", "sessions", "report", "summaries"),

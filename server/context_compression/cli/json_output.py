@@ -14,7 +14,7 @@ from context_compression.hosts.compaction_words import due_words
 from context_compression.session import Session, Status
 from context_compression.store import Store
 from context_compression.tokens import Counter
-from context_compression.transcripts.history import Compaction
+from context_compression.transcripts.transcript import Compaction
 from context_compression.workspace import Opened
 
 Record = dict[str, Any]

@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from context_compression.display.cells import cells, padded, without_end, without_middle, wrapped
-from context_compression.display.strings import harmless, one_line
+from context_compression.strings import (
+    cells,
+    harmless,
+    one_line,
+    padded,
+    without_end,
+    without_middle,
+    wrapped,
+)
 
 Style: TypeAlias = Literal["", "strong", "quiet", "good", "bad", "warning", "command"]
 Span: TypeAlias = tuple[str, Style]

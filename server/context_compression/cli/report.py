@@ -13,13 +13,9 @@ import click
 
 from context_compression.cli.app import Options, Refused, as_json, place
 from context_compression.cli.arguments import FiniteRange
-from context_compression.cli.console import is_terminal, size
 from context_compression.cli.help import examples
-from context_compression.cli.numbers import CONVERSATION
-from context_compression.cli.terminal import say, show, working, write_json
-from context_compression.display.strings import one_line
-from context_compression.doors.conversations import CURRENT, Conversations
-from context_compression.doors.listing import list_sessions
+from context_compression.cli.sessions import CONVERSATION
+from context_compression.cli.terminal import is_terminal, say, show, size, working, write_json
 from context_compression.errors import (
     ContextCompressionError,
     ConversationNotFound,
@@ -27,9 +23,12 @@ from context_compression.errors import (
     TranscriptError,
 )
 from context_compression.hosts import Readings
+from context_compression.hosts.conversations import CURRENT, Conversations
+from context_compression.hosts.listing import list_sessions
 from context_compression.progress import COMPARING, COUNTING, READING
 from context_compression.store.files import replace_file
-from context_compression.transcripts.access import opened_once
+from context_compression.strings import one_line
+from context_compression.transcripts.opening import opened_once
 from context_compression.workspace import Opened
 
 if TYPE_CHECKING:

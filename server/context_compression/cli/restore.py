@@ -11,18 +11,25 @@ from click.core import ParameterSource
 
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
-from context_compression.cli.console import is_terminal, size
 from context_compression.cli.help import examples
 from context_compression.cli.page import Block, Fact, Line, Page
-from context_compression.cli.terminal import say, show, working, write, write_json
-from context_compression.display.plurals import how_many, out_of, texts_and_messages
-from context_compression.display.strings import one_line
+from context_compression.cli.terminal import (
+    is_terminal,
+    say,
+    show,
+    size,
+    working,
+    write,
+    write_json,
+)
 from context_compression.errors import UnknownRef
+from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import NO_LINE, Session
 from context_compression.shell import completing
 from context_compression.store import Hit, SearchResult, Store
+from context_compression.store.refs import bare_ref, too_short_note
 from context_compression.store.search.query import Query
-from context_compression.store.short_refs import bare_ref, too_short_note
+from context_compression.strings import one_line
 
 NO_MATCH = 1
 """The exit code if no line of the original matches the pattern, as in grep."""

@@ -181,7 +181,7 @@ def _is_given(name: str) -> bool:
 def _read(given: dict[str, Any]) -> Any:
     """The options of `serve --http` as `serve_http` takes them."""
     from context_compression.mcp_server.serving import HttpOptions
-    from context_compression.mcp_server.web.limits import Limits
+    from context_compression.mcp_server.web.gate import Limits
 
     limits = {name: given.pop(name) for name in OF_TENANTS}
     chosen = {name: value for name, value in limits.items() if value is not None}

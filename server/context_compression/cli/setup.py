@@ -12,19 +12,17 @@ from context_compression.cli.app import Options
 from context_compression.cli.help import did_you_mean, examples
 from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import say, show, write
-from context_compression.display.strings import harmless
-from context_compression.doctor.commands import without_addresses
 from context_compression.errors import SetupError
+from context_compression.hosts.doctor.commands import without_addresses
 from context_compression.shell import completing
 from context_compression.store.places import is_database
+from context_compression.strings import harmless
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
-    from context_compression.hosts.claude_code.install_plugin import Plugin
-    from context_compression.hosts.claude_code.status_line_setting import StatusLine
-    from context_compression.setup.additions import Addition, ConfigurationEntry
-    from context_compression.setup.host import Host
-    from context_compression.setup.installing import Done
-    from context_compression.setup.machine import Machine, Server
+    from context_compression.hosts.claude_code.install_plugin import Plugin, StatusLine
+    from context_compression.hosts.setup.host import Addition, ConfigurationEntry, Host
+    from context_compression.hosts.setup.installing import Done
+    from context_compression.hosts.setup.machine import Machine, Server
 
 PROGRAM = "context-compression"
 PROBLEM = 1
@@ -67,7 +65,7 @@ def install(
     Each file is read before the first one is changed: a HOST gets all that belongs to it, or
     nothing.
     """
-    from context_compression.setup.mcp_package import unavailable
+    from context_compression.hosts.setup.machine import unavailable
 
     if options.store and is_database(options.store):
         raise click.UsageError(
@@ -125,10 +123,13 @@ def _planned(host: "Host", machine: "Machine", server: "Server", wanted: Wanted)
     Raises:
         SetupError: one of its files cannot be read or parsed.
     """
-    from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
-    from context_compression.hosts.claude_code.install_plugin import Plugin
-    from context_compression.hosts.claude_code.status_line_setting import StatusLine, user_has_own
-    from context_compression.setup import installing
+    from context_compression.hosts.claude_code.host import CLAUDE_CODE
+    from context_compression.hosts.claude_code.install_plugin import (
+        Plugin,
+        StatusLine,
+        user_has_own,
+    )
+    from context_compression.hosts.setup import installing
 
     in_project, of_claude = wanted.in_project, host is CLAUDE_CODE
     entry = host.server_entry(machine, server, in_project=in_project, hooks=wanted.hooks)
@@ -156,8 +157,8 @@ def _planned(host: "Host", machine: "Machine", server: "Server", wanted: Wanted)
 
 def _install(planned: Installation, machine: "Machine", server: "Server", *, dry_run: bool) -> None:
     """Carries out an installation, and says what was done. After an error nothing is left of it."""
-    from context_compression.setup import installing
-    from context_compression.setup.machine import TO_STAY, is_temporary
+    from context_compression.hosts.setup import installing
+    from context_compression.hosts.setup.machine import TO_STAY, is_temporary
 
     host, plugin, home = planned.host, planned.plugin, machine.home
     done = [plugin.install(server, dry_run=dry_run)] if plugin else []
@@ -200,7 +201,7 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
 
     What cannot be removed is named, and the exit code is 1; the rest is removed.
     """
-    from context_compression.setup.machine import Machine
+    from context_compression.hosts.setup.machine import Machine
 
     if not names:
         raise click.UsageError("Name a host. `context-compression install` lists the hosts.")
@@ -222,11 +223,14 @@ def _uninstall(
     host: "Host", machine: "Machine", in_project: bool, dry_run: bool
 ) -> "list[SetupError]":
     """Removes from a host what can be removed, and says so; returns why the rest is left."""
-    from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
-    from context_compression.hosts.claude_code.install_plugin import Plugin, entry_of_plugin
-    from context_compression.hosts.claude_code.status_line_setting import StatusLine
-    from context_compression.setup import installing
-    from context_compression.setup.machine import Server
+    from context_compression.hosts.claude_code.host import CLAUDE_CODE
+    from context_compression.hosts.claude_code.install_plugin import (
+        Plugin,
+        StatusLine,
+        entry_of_plugin,
+    )
+    from context_compression.hosts.setup import installing
+    from context_compression.hosts.setup.machine import Server
 
     of_user, left = host is CLAUDE_CODE and not in_project, list[SetupError]()
     entry = host.server_entry(machine, Server(""), in_project=in_project)
@@ -254,7 +258,7 @@ def _uninstall(
 
 def here(options: Options) -> "tuple[Machine, Server]":
     """This machine, and the command that starts this installation with the given options."""
-    from context_compression.setup.machine import Machine, this_server
+    from context_compression.hosts.setup.machine import Machine, this_server
 
     machine = Machine.here()
     folder = options.store if options.store and not is_database(options.store) else None
@@ -324,7 +328,7 @@ def _overview(machine: "Machine") -> Page:
 
 def has_server(host: "Host", machine: "Machine", in_project: bool) -> bool:
     """Whether a host has the server; an unreadable configuration counts as yes."""
-    from context_compression.doctor import doctor
+    from context_compression.hosts.doctor import doctor
 
     if in_project and not host.project:
         return False

@@ -8,12 +8,12 @@ import click
 from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json, warn
 from context_compression.cli.help import examples
-from context_compression.cli.numbers import CONVERSATION
+from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import say, show, working, write_json
-from context_compression.display.strings import one_line
-from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
+from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.progress import COUNTING, READING
+from context_compression.strings import one_line
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 

@@ -6,9 +6,8 @@ import click
 
 from context_compression.cli import text_output
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.console import is_terminal
 from context_compression.cli.help import examples
-from context_compression.cli.terminal import show, write_json
+from context_compression.cli.terminal import is_terminal, show, write_json
 from context_compression.shell import completing
 
 SHOWN_ON_SCREEN = 600

@@ -9,12 +9,11 @@ from context_compression.cli.json_output import Record
 from context_compression.cli.page import Block, Fact, Gauge, Line, Page, Style, Table
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.result import Result
-from context_compression.display.fences import fenced
-from context_compression.display.plurals import how_many
-from context_compression.display.strings import one_line
 from context_compression.hosts.compaction_words import due_words, in_words, next_request
+from context_compression.plurals import how_many
 from context_compression.session import Status
 from context_compression.settings import Settings
+from context_compression.strings import fenced, one_line
 from context_compression.workspace import Opened
 from context_compression.workspace.own_sessions import KEPT_IN
 

@@ -15,18 +15,15 @@ The path of one call, `compress(messages)`:
 
 The modules of this package:
 
-    request.py      `CompressionRequest`
-    run.py          `compress` and `acompress`
-    steps.py        the strategies, in their order
-    own_strategy.py a strategy that the caller passes
-    prepared.py     `PreparedConversation`: read, repaired and counted
-    target.py       the target, whether a compression is due, and the plan for it
-    what_stays.py   rules and a ref in each view that meets its target
-    outcome.py      the result of edits
-    continued.py    the result of a view that a session continues
-    accounting.py   which messages were kept, edited or dropped, and their refs
-    result.py       `Result`
-    loss.py         the loss report: which evidence is still in the view
-    forecast.py     the cost of a summary, and whether it pays
-    thinking.py     a compression that drops only the model's thinking
+    prepared.py   one call of `compress` as a value, and its conversation: read, repaired, counted
+                  and planned
+    run.py        `compress` and `acompress`, which drive the steps of one compression to its
+                  `Result`
+    steps.py      the steps of one compression: strategies, in their order, until the target is met
+    target.py     the target of one compression, whether one is due, and what it can reach
+    outcome.py    `Outcome`, and the `Result` of the edits that strategies proposed or of a view
+                  that goes on
+    result.py     `Result`: the view that a compression made, and the report on it
+    loss.py       the loss report: which evidence is still in the view
+    forecast.py   the cost of a summary, and whether it pays
 """

@@ -8,21 +8,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from context_compression.compression.explanation import Evidence, Explanation, Kept, Part
-from context_compression.compression.result import Ref
+from context_compression.compression.result import Evidence, Explanation, Part, Ref, Shown
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.messages import Message, texts_of
-from context_compression.display.strings import in_words
 from context_compression.evidence.constraints import constraints_in, is_rule
-from context_compression.planning.archive import Archive
 from context_compression.planning.cuts import Cutter
 from context_compression.planning.edits import Edit, View
-from context_compression.planning.plan import Plan
+from context_compression.planning.plan import Archive, Plan
 from context_compression.planning.selection import shortened
-from context_compression.strategies.filling.weighing import WeighedPart, Weighing, is_in
+from context_compression.strategies.extract import is_record
 from context_compression.strategies.forms import Form
-from context_compression.strategies.must_keep import is_record
+from context_compression.strategies.weighing import WeighedPart, Weighing, is_in
 from context_compression.strategies.window import importance
+from context_compression.strings import in_words
 
 SHOWN_CHARS = 60
 """The most characters of a quoted part."""
@@ -30,7 +28,7 @@ BEST_EVIDENCE, BEST_PARTS = 3, 3
 """How much evidence, and how many parts that are left out, an explanation names."""
 WEIGHING = ("extract", "offload")
 """The strategies that choose parts by their evidence."""
-FORMS: Mapping[str, Kept] = {
+FORMS: Mapping[str, Shown] = {
     "preview": "preview", "clipped": "clipped", "skeleton": "one line", "shortened": "shortened",
     "quoted": "quoted",
 }  # fmt: skip
@@ -40,7 +38,7 @@ NAMED_FORMS: Mapping[str, Form] = {
     "shortened": Form.LEAST,
 }  # fmt: skip
 """The forms by their name in a reason."""
-BY_STRATEGY: Mapping[str, Kept] = {"offload": "preview", "truncate": "clipped"}
+BY_STRATEGY: Mapping[str, Shown] = {"offload": "preview", "truncate": "clipped"}
 """What is shown of a message that a strategy shortened, if the reason names no form."""
 
 
@@ -174,13 +172,13 @@ class Explainer:
         """All texts that the view shows in the place of a message: its form, or the notes."""
         return _text(self._in_view[place]) if place in self._in_view else self._new
 
-    def _quoted(self, place: int) -> Kept:
+    def _quoted(self, place: int) -> Shown:
         """Whether a note quotes a message as a whole, for strategies that weigh no parts."""
         texts = (text.strip() for block in self._plan.messages[place].blocks
                  for text in texts_of(block))  # fmt: skip
         return _quoted(any(text and is_in(text, self._shown_for(place)) for text in texts))
 
-    def _kept(self, place: int, reason: str, in_note: Kept) -> Kept:
+    def _kept(self, place: int, reason: str, in_note: Shown) -> Shown:
         """What the view shows of a message that changed.
 
         Args:
@@ -272,7 +270,7 @@ def _name_of_form(reason: str) -> str:
     return reason.partition(": ")[2].partition(" ")[0]
 
 
-def _quoted(is_shown: bool) -> Kept:
+def _quoted(is_shown: bool) -> Shown:
     return "quoted" if is_shown else "nothing"
 
 

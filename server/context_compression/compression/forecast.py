@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
-from context_compression.display.plurals import how_many
-from context_compression.summaries.llms.prices import OUTPUT, READ, WRITE
+from context_compression.plurals import how_many
+from context_compression.summaries.attempts import OUTPUT, READ, WRITE
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import Messages

@@ -1,4 +1,8 @@
-"""`compress`, which drives the steps of one compression to its `Result`.
+"""`compress` and `acompress`, which drive the steps of one compression to its `Result`.
+
+One drops every message, one only the model's thinking.
+
+`compress`, which drives the steps of one compression to its `Result`.
 
 The steps (`steps.py`) are a generator. It yields a `SummaryRequest` when it needs a summary, and
 receives the text. Only this module calls a model: in the event loop of the caller if it works in a
@@ -11,15 +15,25 @@ from threading import current_thread, main_thread
 from typing import Any, TypeAlias
 
 from context_compression import progress
-from context_compression.compression.request import CompressionRequest
-from context_compression.compression.result import Result
+from context_compression.compression.outcome import Outcome, applied, changed
+from context_compression.compression.prepared import CompressionRequest, PreparedConversation
+from context_compression.compression.result import Result, Step
 from context_compression.compression.steps import Steps, start
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.listening import ModelCall, heard
-from context_compression.summaries.asking import asked, failure_of, reply_of
-from context_compression.summaries.overflow import is_overflow, window_named
-from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
+from context_compression.planning.edits import Edit, View
+from context_compression.strategies import thinking
+from context_compression.summaries.errors import is_overflow, window_named
+from context_compression.summaries.summarizer import (
+    Summarizer,
+    SummaryReply,
+    SummaryRequest,
+    asked,
+    failure_of,
+    reply_of,
+)
 from context_compression.threads import whom_to_ask
+from context_compression.tokens.usage import for_model
 
 ASK_IN_AN_EVENT_LOOP = (
     "In an event loop a model is asked through acompress, aprepare and afit, not through "
@@ -102,7 +116,7 @@ async def _in_time(summarizer: Summarizer, request: SummaryRequest) -> Any:
     """The answer, if the settings say how long it may take in this time."""
     if request.seconds is None:
         return await asked(summarizer, request)
-    from context_compression.summaries.llms.deadline import InTime  # it imports an event loop
+    from context_compression.summaries.attempts import InTime  # it imports an event loop
 
     return await InTime(summarizer).summarize(request)
 
@@ -116,3 +130,37 @@ def _with_window(failed: SummaryError, error: BaseException | None = None) -> Su
     if failed.too_long and not failed.window:
         failed.window, failed.used = window_named(error or failed) or (0, 0)
     return failed
+
+
+NAME = "archive"
+
+
+def with_all_dropped(request: CompressionRequest) -> Result:
+    """A result without any message; the store of the request keeps all of them.
+
+    Pins and the newest messages are no exception: a host that shortens its history spares nothing.
+
+    Raises:
+        StoreError: the store could not keep the originals.
+    """
+    settings = for_model(request.settings, request.model)
+    prepared = PreparedConversation(request, settings, NAME)
+    edit = Edit(0, len(prepared.planned.messages), (), "its host may drop it")
+    outcome = Outcome((edit,), NAME, ())
+    result = changed(prepared, outcome, View((), (), (edit,)), prepared.fixed_tokens)
+    if request.store:
+        request.store.keep(prepared.conversation.raw, result)
+    return result
+
+
+def without_thinking(request: CompressionRequest) -> Result:
+    """The conversation without any thinking, whatever its size and the strategy of the request.
+
+    Raises:
+        ContextCompressionError: see `library.functions.compress`.
+    """
+    settings = for_model(request.settings, request.model)
+    prepared = PreparedConversation(request, settings, thinking.NAME)
+    edits = thinking.edits(prepared.plan)
+    step = Step(thinking.NAME, prepared.fixed_tokens + prepared.view(edits)[1])
+    return applied(prepared, Outcome(edits, thinking.NAME, (step,)))

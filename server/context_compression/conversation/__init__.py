@@ -4,15 +4,24 @@ This package holds values and the rules of providers. It does not count tokens (
 what to compress (`planning`). It does not read files (`transcripts`). Of hosts (`hosts`) it knows
 only the wording of their notes.
 
-    messages.py         `Message` and its blocks, as values
-    arguments.py        the texts in the arguments of calls, and other texts in their place
-    formats/            the dialects: each is read from dicts and written back as dicts
-    provider_rules.py   the rules in which providers differ
-    validity/           the rules of providers, and the repair of conversations that break them
-    authors/            who wrote a text: the user, a host, or this package
-    labels.py           labels in notes that quote messages
-    rendering.py        shortened texts, with marks for what is missing
-    positions.py        positions in JSON and diffs, shown in the marks of gaps
-    system_prompt.py    summaries in the system prompt
-    refs.py             refs: short names of archived originals, from their SHA-256
+    messages.py           `Message` and its blocks, as values
+    arguments.py          the texts in the arguments of calls, and other texts in their place
+    formats/parts.py      what the readers of dialects share: roles, shapes, ids, arguments of
+                          calls, opaque blocks
+    formats/reading.py    `parse`, which recognises the dialect of dicts, checks them, and makes a
+                          `Conversation`
+    formats/foreign.py    formats that this package recognises but does not read; it refuses them by
+                          name
+    provider_rules.py     the rules in which providers differ
+    validity/pairing.py   `Pairing`: pairs each tool call with exactly one result, turn by turn;
+                          late ones are moved
+    validity/repairs.py   repairs of messages: empty texts, wrong roles, lone reasoning, item ids,
+                          neighbouring roles
+    authors/speech.py     the user's words in messages, notes of hosts and of this package, and the
+                          author of a text
+    authors/answers.py    the user's words in tool results: answers to questions, and reasons of
+                          rejected calls
+    labels.py             labels of quotes, marks of gaps, and positions in structured texts
+    system_prompt.py      summaries in the system prompt
+    refs.py               refs: short names of archived originals, from their SHA-256
 """

@@ -1,20 +1,20 @@
-"""Labels, which name the author of each quote in a note of this package: `[User]`, `[Result of …]`.
+"""Labels of quotes, marks of gaps, and positions in structured texts.
+
+Labels, which name the author of each quote in a note of this package: `[User]`, `[Result of …]`.
 
 A quoted text must not contain anything that looks like a label, or it could pose as the user's.
+
+Positions in structured text: a path in JSON (`$.issues.2.body`), the changed file in a diff.
+
+The mark of a gap in a shortened text shows the position at which the text continues.
 """
 
 import re
 from bisect import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeAlias
 
-from context_compression.display.lookalikes import (
-    BLANK,
-    BRACKETS,
-    BREAKS,
-    folded,
-    is_plain,
-    unhidden,
-)
+from context_compression.strings import BLANK, BRACKETS, BREAKS, folded, is_plain, unhidden
 
 SPEAKERS = {
     "user", "assistant", "system", "developer", "tool", "host", "human", "earliernote",
@@ -139,3 +139,237 @@ def no_speaker(name: str) -> str:
     A name that does not read like a label is returned unchanged.
     """
     return f"call {name}" if _is_label(f"[{name}]", 0, LABEL) else name
+
+
+JSON = re.compile(r'\s*+[{\[]\s*+["{\[]')
+"""The beginning of a text that may be JSON with paths in it."""
+STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+SCALAR = rf"(?:{STRING}|-?\d[\d.eE+-]*+|true|false|null|NaN|-?Infinity)"
+TOKEN = re.compile(
+    rf"\s*+(?:({STRING})\s*+:(?:\s*+({SCALAR})(?:\s*+,)?+)?+|([{{[])|([}}\]])|(,)|{SCALAR})",
+    re.DOTALL,
+)
+"""A bracket, a comma, an element or a member. A member that holds an object or array ends before
+that value."""
+NAME, VALUE, OPENS, CLOSES, COMMA = range(1, 6)
+"""The groups of `TOKEN`."""
+PLAIN, QUOTED = re.compile(r"[\w$-]+"), re.compile(r"[\w.@/$ -]+")
+"""Names that are shown unchanged, and names that are shown in quotes. Any other name might end the
+mark, so it is shown as `…`."""
+MOST_PARTS = 4
+"""How many names and indices of a path are shown at most: the last ones."""
+MOST_CHARS = 40
+"""How many characters of a path or file name are shown at most."""
+SECTION = re.compile(
+    r"^(?:diff --git \S+ b/([\w.@/+-]+)\r?$|diff --(?:cc|combined) ([\w.@/+-]+)\r?$|(diff -)"
+    r"|commit [0-9a-f]{7,64}\b|From [0-9a-f]{40} )",
+    re.MULTILINE,
+)
+"""The beginning of a section in a diff or a log with diffs: the changes of a file, or a commit."""
+LINE_STARTS = (
+    " ", "+", "-", "@", "\\",
+    "index ", "new ", "old ", "deleted ", "similarity ", "rename ", "copy ",
+)  # fmt: skip
+"""The beginnings of lines within the changes of a file."""
+LOOK_BACK = 2_000
+"""How many characters back the beginning of a line is searched. No line of code is that long."""
+
+
+class Positions(Protocol):
+    """Finds the part of a text that a place is in; places are passed in ascending order.
+
+    A place is an index of a character. The text is read once, up to the last place passed.
+    """
+
+    def inside(self, place: int) -> Hashable:
+        """A key for the part of the text that a place is in; `None` if it is in no known part.
+
+        Places in the same part of the text have equal keys.
+        """
+        ...
+
+    @property
+    def name(self) -> str:
+        """The name of the part that the last place passed is in."""
+        ...
+
+
+def positions_in(text: str) -> Positions | None:
+    """The positions in a text that may be JSON or a diff; `None` for any other text."""
+    if JSON.match(text):
+        return JsonPaths(text)
+    return DiffFiles(text) if "diff -" in text else None
+
+
+class JsonPaths:
+    """The paths in a text of one JSON value, or of several one after another."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._token = TOKEN.match(text)
+        self._path: list[str | int | None] = []
+        """For each open value: the index of the current element, or the name of the member."""
+        self._values: list[int] = []
+        """The numbers of the open values."""
+        self._opened = 0
+        self._last: list[str | int | None] = []
+        """The end of the path to the last place passed."""
+
+    def inside(self, place: int) -> Hashable:
+        """The value at a place with its element or member; `None` outside, or if it is not JSON."""
+        text, path, values, token = self._text, self._path, self._values, self._token
+        while token and (end := token.end()) <= place:
+            kind, element = token.lastindex, path[-1] if path else None
+            in_array = isinstance(element, int)
+            if kind == OPENS:
+                path.append(0 if text[end - 1] == "[" else None)
+                values.append(self._opened)
+                self._opened += 1
+            elif (
+                not path
+                or (kind is None and not in_array)
+                or (kind in (NAME, VALUE) and in_array)
+                or (kind == CLOSES and in_array != (text[end - 1] == "]"))
+            ):
+                token = None  # JSON has no such token here
+                break
+            elif kind == CLOSES:
+                path.pop()
+                values.pop()
+            elif kind == COMMA:
+                path[-1] = element + 1 if isinstance(element, int) else None
+            elif kind == NAME:
+                path[-1] = token[NAME][1:-1]
+            token = TOKEN.match(text, end)
+        self._token = token
+        if not token:
+            return None
+        inner = path[-1] if path and token.lastindex != CLOSES else None
+        if 0 <= token.start(VALUE) <= place:
+            inner = token[NAME][1:-1]
+        self._last = [*path[-MOST_PARTS - 2 : -1], inner]
+        return (values[-1], inner) if values else None
+
+    @property
+    def name(self) -> str:
+        """The path to the last place passed: `$.issues.2.body`; `$` is the complete value."""
+        parts = [_named(part) for part in self._last if part is not None]
+        kept = parts[-MOST_PARTS:]
+        while len(kept) > 1 and len(".".join(kept)) > MOST_CHARS:
+            del kept[0]
+        return ".".join(["$", *["…"] * (len(kept) < len(parts)), *kept])
+
+
+def _named(part: str | int) -> str:
+    if isinstance(part, int) or (PLAIN.fullmatch(part) and len(part) <= MOST_CHARS):
+        return str(part)
+    return f'"{part}"' if QUOTED.fullmatch(part) and len(part) <= MOST_CHARS else "…"
+
+
+class DiffFiles:
+    """The files whose changes are in a text, as `git diff` and `git log -p` write them."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._sections = SECTION.finditer(text)
+        self._section: re.Match[str] | None = None
+        self._next = next(self._sections, None)
+
+    def inside(self, place: int) -> Hashable:
+        """The start of the file's changes that a place is in; `None` outside of changes."""
+        while self._next and self._next.start() < place:
+            self._section, self._next = self._next, next(self._sections, None)
+        if not self._section or not self._section.lastindex:
+            return None
+        begin, earliest = self._section.start(), max(0, place - LOOK_BACK)
+        line = self._text.rfind("\n", earliest, place) + 1
+        if line == 0 < earliest:  # the line is too long to be part of a change
+            return None
+        is_change = line == begin or self._text.startswith(LINE_STARTS, line)
+        return begin if is_change else None
+
+    @property
+    def name(self) -> str:
+        """The path of the changed file; only the end of a long path."""
+        file = self._section and (self._section[1] or self._section[2])
+        if not file:
+            return "another file"
+        end = file[1 - MOST_CHARS :]
+        return file if len(file) <= MOST_CHARS else f"…{end[max(0, end.find('/')) :]}"
+
+
+Span: TypeAlias = tuple[int, int]
+"""Characters `start` to `stop` of a text, `stop` exclusive."""
+NEWLINE = "\n"
+LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})(?:[→\t:]|\| ?)")
+"""The beginning of a line that a tool numbered."""
+GAP_CHARS = 60
+"""A gap of up to this many characters is shown in full: a mark would be hardly shorter."""
+PLACE_CHARS = 120
+"""The mark of a gap of more characters than this may show where the text continues."""
+GAP_TOKENS, EXPLICIT_GAP_TOKENS, JSON_GAP_TOKENS = 2, 9, 12
+"""About how many tokens the mark of a gap takes: `…`, an explicit mark, and in JSON a path."""
+
+
+def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = False) -> str:
+    """The chosen spans of a text in order, with a mark for each gap.
+
+    A gap of up to `GAP_CHARS` characters is shown in full. The first mark says how much is missing
+    and shows the ref; a mark without a ref is `…`. In JSON and diffs, the mark of a longer gap
+    shows where the text continues, unless that is in the part where it broke off.
+
+    Args:
+        text: the full text.
+        spans: the parts to show; they may overlap and be in any order.
+        ref: the ref of the full text, which the first mark shows.
+        explicit: whether every mark states that lines are left out of the view, because a reader
+            could take `…` for content, as in a file that a call wrote.
+    """
+    shown: list[str] = []
+    position = 0
+    positions = positions_in(text)
+    for start, stop in (*sorted(spans), (len(text), len(text))):
+        start = max(start, position)
+        between = text[position:start]
+        if not between.strip("\n") or len(between) <= GAP_CHARS:
+            shown.append(between)
+        else:
+            goes_on = ""
+            if positions and len(between) > PLACE_CHARS and start < len(text):
+                broke_off, inside = positions.inside(position), positions.inside(start)
+                goes_on = "" if inside in (None, broke_off) else positions.name
+            mark = "…"
+            if ref or goes_on or explicit:
+                begins = NEWLINE if position else ""  # belongs to the line before
+                mark = gap(between.removeprefix(begins), ref, goes_on, explicit=explicit)
+                ref = ""
+            shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
+        shown.append(text[start:stop])
+        position = max(position, stop)
+    return "".join(shown)
+
+
+def marked_with(rendered: str, ref: str) -> bool:
+    """Whether the mark of a gap in a rendered text shows the ref."""
+    return bool(ref) and f"; ref {ref}]" in rendered
+
+
+def gap(missing: str, ref: str = "", goes_on: str = "", *, explicit: bool = False) -> str:
+    """The mark of a gap: `[… 12 lines]`, or `[… 90 characters]` within a line.
+
+    It also shows the position at which the text continues and the ref, if they are given:
+    `[… 9 lines up to $.issues.2; ref …]`, `[… 9 lines up to a.py]`. An explicit mark states that
+    the text is left out of the view: `[… 9 lines left out of this view; ref …]`.
+    """
+    missing = missing.removesuffix(NEWLINE)
+    lines = missing.count(NEWLINE) + 1
+    what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
+    what += " left out of this view" if explicit else ""
+    return f"[… {what}{' up to ' + goes_on if goes_on else ''}{'; ref ' + ref if ref else ''}]"
+
+
+def gap_tokens(text: str, *, explicit: bool = False) -> int:
+    """About how many tokens the mark of a gap in a text takes; see `render`."""
+    if explicit:
+        return EXPLICIT_GAP_TOKENS
+    return JSON_GAP_TOKENS if JSON.match(text) else GAP_TOKENS

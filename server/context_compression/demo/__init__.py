@@ -8,7 +8,7 @@
 Not here: anything that the server itself needs.
 """
 
-from context_compression.setup.mcp_package import unavailable
+from context_compression.hosts.setup.machine import unavailable
 
 if error := unavailable():
     raise error

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from context_compression.display.cells import without_end
 from context_compression.progress import SHOWING, advance
+from context_compression.strings import without_end
 
 WIDTH = 96
 STEPS = 8

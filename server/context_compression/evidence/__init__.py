@@ -6,19 +6,25 @@ open tasks, and the user's requests and constraints. Outdated content is not evi
 
 This package only finds evidence. `planning` and `strategies` choose which evidence a view keeps.
 
-    words.py            evidence words: how a word is classified
-    lexicon.py          the evidence words of texts, and whether a text is prose
-    numbering.py        numbers for the evidence words of a conversation
-    facts.py            facts by class: commands, errors, decisions, constraints, requests
-    constraints.py      the user's standing constraints
-    rule_words/         the words with which languages state rules
-    asides.py           sentences that stand apart in pasted texts
-    open_tasks.py       open tasks in calls and checklists, and the headings of the last plan
-    outdated.py         outdated parts: replaced lines of files, older lists of tasks
-    file_history.py     the changes of files by the calls
-    replaced_lines.py   the lines of a text that later changes replaced
-    ledger/             the evidence of everything compressed so far
-    host_cuts.py        what a host left out of a tool result
-    redaction/          secrets, replaced before a text is sent to a model
-    grounding.py        items of a summary that do not occur in its source
+    words.py                 words that are evidence by themselves, found in texts and numbered for
+                             a conversation
+    facts.py                 facts by class: commands, errors, decisions, constraints, requests
+    constraints.py           the user's standing constraints: sentences with `must`, `never`,
+                             `always` and their like
+    rule_words/language.py   `Language`: the words with which one language states standing rules,
+                             and its script
+    rule_words/matching.py   the rule words of all languages in the sentences of one text
+    rule_words/european.py   rule words of the languages of Europe
+    rule_words/asian.py      rule words of the languages of Asia and Africa
+    open_tasks.py            what is open: tasks, questions of tool calls, and what was last
+    files.py                 the changes of files by the calls of a conversation, and what they made
+                             outdated
+    ledger/entries.py        entries of the ledger: read from messages, merged, and the part that a
+                             view shows
+    ledger/actions.py        actions on files by tool calls, shell commands and git
+    ledger/changes.py        Changes: the texts that tool calls write into files, and which were
+                             taken back later
+    ledger/tasks.py          tasks in calls and checklists, and the outcomes in the output of tools
+    redaction/               secrets, replaced before a text is sent to a model
+    grounding.py             items of a summary that do not occur in its source
 """

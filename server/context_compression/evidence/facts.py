@@ -19,8 +19,8 @@ from context_compression.conversation.messages import (
     texts_of,
 )
 from context_compression.evidence.constraints import LONGEST_LINE, constraints_in, sentences
-from context_compression.evidence.lexicon import Lexicon, is_prose
 from context_compression.evidence.redaction import beginning
+from context_compression.evidence.words import Lexicon, is_prose
 
 Class: TypeAlias = Literal[
     "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests"

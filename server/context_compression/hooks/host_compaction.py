@@ -5,22 +5,21 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from context_compression.compression.dropping import with_all_dropped
+from context_compression.compression.run import with_all_dropped
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import digest_of
-from context_compression.display.fences import fenced
-from context_compression.display.plurals import exact_number, how_many, short_number
-from context_compression.display.strings import one_line
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import render
+from context_compression.plurals import exact_number, how_many, short_number
 from context_compression.session import Session
 from context_compression.session.archive import archive_of
 from context_compression.session.compressing import request_that_archives
 from context_compression.session.events import origin_of, timestamp, undo_of
 from context_compression.session.following import new_events
 from context_compression.session.state import State
-from context_compression.store.originals import original_of
+from context_compression.store.session_files import original_of
+from context_compression.strings import fenced, one_line
 from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace

@@ -8,7 +8,7 @@ end of a short clause: `behalte 30k`, `保留30k`. A number inside a sentence is
 import re
 from dataclasses import dataclass
 
-from context_compression.display.quantities import MOST
+from context_compression.plurals import MOST
 
 NUMBER = r"(?P<number>\d{1,3}(?:[,.'_\u00a0\u202f ]\d{3})+|\d+(?:[.,]\d+)?)"
 TOKENS = r"(?:tokens?|tok|toks|jetons?|токен\w*|トークン|토큰|令牌|词元)"

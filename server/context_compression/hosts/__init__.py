@@ -30,7 +30,7 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
 """
 
 from context_compression.hosts.reading import MAX_BYTES, Readings, history, read
-from context_compression.transcripts.access import Access
+from context_compression.transcripts.opening import Access
 from context_compression.transcripts.transcript import Transcript
 
 __all__ = ["MAX_BYTES", "Access", "Readings", "Transcript", "history", "read"]

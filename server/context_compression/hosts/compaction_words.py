@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from context_compression.display.plurals import short_number, times
 from context_compression.hosts.titles import TITLES
-from context_compression.transcripts.candidates import age
-from context_compression.transcripts.history import Compaction
+from context_compression.plurals import short_number, times
+from context_compression.transcripts.sessions import age
+from context_compression.transcripts.transcript import Compaction
 
 
 def in_words(compactions: Sequence[Compaction], now: float) -> str:

@@ -1,13 +1,13 @@
 """The hosts that our server can be installed in."""
 
-from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
+from context_compression.hosts.claude_code.host import CLAUDE_CODE
 from context_compression.hosts.claude_desktop.configuration import CLAUDE_DESKTOP
-from context_compression.hosts.codex.configuration import CODEX
+from context_compression.hosts.codex.host import CODEX
 from context_compression.hosts.cursor.configuration import CURSOR
-from context_compression.hosts.gemini_cli.configuration import GEMINI_CLI
+from context_compression.hosts.gemini_cli.host import GEMINI_CLI
 from context_compression.hosts.goose.configuration import GOOSE
-from context_compression.hosts.opencode.configuration import OPENCODE
-from context_compression.hosts.pi.configuration import PI
+from context_compression.hosts.opencode.host import OPENCODE
+from context_compression.hosts.pi.host import PI
 from context_compression.hosts.vscode.configuration import VSCODE
 from context_compression.hosts.zed.configuration import ZED
 

@@ -7,14 +7,18 @@ the environment variables that a host sets for each program it starts.
 from pathlib import Path
 
 from context_compression.errors import ConversationNotFound
-from context_compression.hosts.claude_code import current as claude_code
-from context_compression.hosts.codex import current as codex
-from context_compression.hosts.gemini_cli import current as gemini_cli
-from context_compression.hosts.opencode import current as opencode
-from context_compression.hosts.pi import current as pi
-from context_compression.transcripts.caller import Caller
-from context_compression.transcripts.candidates import newest_first
-from context_compression.transcripts.live_host import INSTEAD, LiveHost, uncertain
+from context_compression.hosts.claude_code import host as claude_code
+from context_compression.hosts.codex import host as codex
+from context_compression.hosts.gemini_cli import host as gemini_cli
+from context_compression.hosts.opencode import host as opencode
+from context_compression.hosts.pi import host as pi
+from context_compression.transcripts.sessions import (
+    INSTEAD,
+    Caller,
+    LiveHost,
+    newest_first,
+    uncertain,
+)
 
 HOSTS = (claude_code.HOST, codex.HOST, gemini_cli.HOST, opencode.HOST, pi.HOST)
 

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from context_compression.conversation.formats.plain import without_halves
-from context_compression.display.strings import harmless
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import hooks as claude_code
-from context_compression.hosts.codex import hooks as codex
-from context_compression.hosts.gemini_cli import hooks as gemini_cli
-from context_compression.hosts.opencode import hooks as opencode
-from context_compression.hosts.pi import hooks as pi
+from context_compression.hosts.codex import host as codex
+from context_compression.hosts.gemini_cli import host as gemini_cli
+from context_compression.hosts.opencode import host as opencode
+from context_compression.hosts.pi import host as pi
+from context_compression.strings import harmless
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.errors import ExportError, StoreUnwritable
-from context_compression.hosts.claude_code import export as claude_code
-from context_compression.hosts.codex import export as codex
-from context_compression.hosts.pi import export as pi
+from context_compression.hosts.claude_code import host as claude_code
+from context_compression.hosts.codex import host as codex
+from context_compression.hosts.pi import host as pi
 from context_compression.store.files import replace_file, to_json
-from context_compression.transcripts.exporter import Exporter, NewSession
-from context_compression.transcripts.portable_messages import portable
+from context_compression.transcripts.exporter import Exporter, NewSession, portable
 
 __all__ = ["EXPORTERS", "Exported", "NewSession", "export"]
 

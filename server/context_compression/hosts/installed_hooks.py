@@ -7,11 +7,11 @@ ask the new server in an old way, so the server says so.
 from collections.abc import Iterator
 
 from context_compression.errors import SetupError
-from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
+from context_compression.hosts.claude_code.host import CLAUDE_CODE
 from context_compression.hosts.claude_code.install_plugin import other_version
 from context_compression.hosts.configurations import HOSTS
-from context_compression.setup.host import Host
-from context_compression.setup.machine import PROGRAM, Machine
+from context_compression.hosts.setup.host import Host
+from context_compression.hosts.setup.machine import PROGRAM, Machine
 
 
 def outdated_hooks(machine: Machine) -> list[str]:

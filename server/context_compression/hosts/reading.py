@@ -13,20 +13,26 @@ from context_compression.errors import (
     InvalidConversation,
     TranscriptError,
 )
+from context_compression.hosts import copilot_cli
 from context_compression.hosts.claude_code import transcript as claude_code
 from context_compression.hosts.claude_code.transcript import stream
 from context_compression.hosts.codex import transcript as codex
-from context_compression.hosts.copilot_cli import transcript as copilot_cli
 from context_compression.hosts.gemini_cli import transcript as gemini_cli
 from context_compression.hosts.opencode import transcript as opencode
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.pi import transcript as pi
-from context_compression.transcripts.ends import Ends, read_ends
-from context_compression.transcripts.history import History
-from context_compression.transcripts.later import Later
-from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
-from context_compression.transcripts.stages import contexts_of, history_from
-from context_compression.transcripts.transcript import Transcript
+from context_compression.transcripts.reading import (
+    MAX_BYTES,
+    Ends,
+    FileReading,
+    Later,
+    Look,
+    Writers,
+    contexts_of,
+    history_from,
+    read_ends,
+)
+from context_compression.transcripts.transcript import History, Transcript
 
 WRITERS = Writers(
     of_rows=(stream, claude_code, codex, copilot_cli, gemini_cli, pi),

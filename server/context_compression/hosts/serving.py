@@ -14,9 +14,9 @@ from anyio import Semaphore, create_task_group
 from anyio.to_thread import run_sync
 
 from context_compression.conversation.messages import is_object
-from context_compression.display.strings import harmless, one_line
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import answered
+from context_compression.strings import harmless, one_line
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from context_compression.hosts.claude_code import stored_sessions as claude_code
-from context_compression.hosts.codex import stored_sessions as codex
-from context_compression.hosts.copilot_cli import stored_sessions as copilot_cli
-from context_compression.hosts.gemini_cli import stored_sessions as gemini_cli
-from context_compression.hosts.opencode import stored_sessions as opencode
-from context_compression.hosts.pi import stored_sessions as pi
-from context_compression.transcripts.host_sessions import HostSessions
+from context_compression.hosts import copilot_cli
+from context_compression.hosts.claude_code import host as claude_code
+from context_compression.hosts.codex import host as codex
+from context_compression.hosts.gemini_cli import host as gemini_cli
+from context_compression.hosts.opencode import host as opencode
+from context_compression.hosts.pi import host as pi
+from context_compression.transcripts.sessions import HostSessions
 
 HOSTS: Mapping[str, HostSessions] = {
     host.name: host

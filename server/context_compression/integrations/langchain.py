@@ -16,8 +16,7 @@ from uuid import uuid4
 
 from context_compression.errors import InvalidSettings
 from context_compression.extras import extra
-from context_compression.integrations.langchain_messages import translation
-from context_compression.integrations.langchain_speakers import said_in
+from context_compression.integrations.langchain_messages import said_in, translation
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import afit, arecovering, fit, recovering
 from context_compression.session import Session

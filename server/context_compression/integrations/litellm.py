@@ -1,4 +1,15 @@
-"""LiteLLM: a callback that fits each request of its proxy, and answers `context_restore` itself.
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+"""LiteLLM: a callback that fits each request of its proxy, and answers `context_restore`.
+
+A stream of Chat Completions that goes on after each call of `context_restore`.
+
+LiteLLM's own loop needs whole responses. Here the text reaches the client as it comes, and tool
+calls when they are complete, without those of our tool.
+
+LiteLLM: a callback that fits each request of its proxy, and answers `context_restore` itself.
 
     litellm_settings:
       callbacks: context_compression.integrations.litellm.proxy_handler_instance
@@ -7,50 +18,291 @@ The client need not know of it: the model's calls of `context_restore` do not re
 """
 
 # The framework is an extra, and not installed where this is checked:
-# pyright: reportMissingImports=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
-
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping
+
+# The framework is an extra, and not installed where this is checked:
+# The framework is an extra, and not installed where this is checked:
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
 from threading import Lock
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
-from context_compression.conversation.messages import as_object
+from context_compression.conversation.formats import parse
+from context_compression.conversation.formats.responses import CALLS
+from context_compression.conversation.messages import as_object, is_object
 from context_compression.conversation.refs import ref_of
-from context_compression.display.strings import one_line
+from context_compression.errors import InvalidConversation
 from context_compression.extras import extra
-from context_compression.integrations.litellm_calls import (
-    CHAT,
-    MESSAGES,
-    RESPONSES,
-    Api,
-    as_dict,
-    name_of,
-)
-from context_compression.integrations.litellm_requests import (
-    METADATA,
-    can_answer,
-    first_call,
-    is_on_server,
-    models,
-    session_id,
-)
-from context_compression.integrations.litellm_streams import continued
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.session import Session
 from context_compression.session.following import first_messages
 from context_compression.session.restoring import RESTORE, RestoreTool, restore_tool
 from context_compression.settings import Settings
+from context_compression.strings import one_line
 from context_compression.threads import in_thread
 from context_compression.workspace import Workspace
+
+Json: TypeAlias = dict[str, Any]
+Answers: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of our tool.
+
+    Attributes:
+        id: of the call.
+        arguments: as an object, or as its JSON.
+    """
+
+    id: str
+    arguments: Any
+
+
+@dataclass(frozen=True)
+class Api:
+    """One API of the proxy: the names of its fields, and its form of calls and results.
+
+    Attributes:
+        name: of the API.
+        messages: the field of a request with the messages.
+        system: the field with the system prompt, if it is outside the messages.
+        tool: the definition of our tool.
+        calls: the calls of our tool in a response.
+        exchange: the messages that continue a request, from the response and the answers by the ids
+            of the calls. Calls without an answer are left out; the model makes them again.
+    """
+
+    name: str
+    messages: str
+    system: str | None
+    tool: Callable[[RestoreTool], Json]
+    calls: Callable[[Json], list[Call]]
+    exchange: Callable[[Json, Answers], list[Json]]
+
+    async def answered(self, response: Json, tool: RestoreTool) -> list[Json]:
+        """The messages that continue a request whose response calls our tool."""
+        calls = self.calls(response)
+        answers = {call.id: await tool.aanswer(call.arguments) for call in calls}
+        return self.exchange(response, answers)
+
+
+def as_dict(response: Any) -> Json:
+    """A response of LiteLLM as a dict."""
+    return dict(response) if is_object(response) else response.model_dump(exclude_none=True)
+
+
+def name_of(tool: Any) -> Any:
+    """The name of a tool, from its definition or a call of it in any of the APIs; else `None`."""
+    places = (tool, tool.get("function")) if is_object(tool) else ()
+    return next((place["name"] for place in places if is_object(place) and "name" in place), None)
+
+
+def _chat_calls(response: Json) -> list[Call]:
+    message = response["choices"][0]["message"]
+    return [
+        Call(call["id"], call["function"]["arguments"])
+        for call in message.get("tool_calls") or ()
+        if name_of(call) == RESTORE
+    ]
+
+
+def _chat_exchange(response: Json, answers: Answers) -> list[Json]:
+    message = response["choices"][0]["message"]
+    called = [call for call in message["tool_calls"] if call["id"] in answers]
+    results = [
+        {"role": "tool", "tool_call_id": id, "content": text} for id, text in answers.items()
+    ]
+    return [{"content": None, **message, "tool_calls": called}, *results]
+
+
+def _messages_calls(response: Json) -> list[Call]:
+    return [
+        Call(block["id"], block.get("input"))
+        for block in response.get("content") or ()
+        if block.get("type") == "tool_use" and block.get("name") == RESTORE
+    ]
+
+
+def _messages_exchange(response: Json, answers: Answers) -> list[Json]:
+    said = [
+        block
+        for block in response["content"]
+        if block.get("type") != "tool_use" or block["id"] in answers
+    ]
+    results = [
+        {"type": "tool_result", "tool_use_id": id, "content": text} for id, text in answers.items()
+    ]
+    return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
+
+
+def _responses_calls(response: Json) -> list[Call]:
+    return [
+        Call(item["call_id"], item.get("arguments"))
+        for item in response.get("output") or ()
+        if item.get("type") == "function_call" and item.get("name") == RESTORE
+    ]
+
+
+def _responses_exchange(response: Json, answers: Answers) -> list[Json]:
+    said = [
+        item
+        for item in response["output"]
+        if item.get("type") not in CALLS or item.get("call_id") in answers
+    ]
+    results = [
+        {"type": "function_call_output", "call_id": id, "output": text}
+        for id, text in answers.items()
+    ]
+    return [*said, *results]
+
+
+CHAT = Api("chat", "messages", None, lambda tool: tool.openai, _chat_calls, _chat_exchange)
+MESSAGES = Api(
+    "messages", "messages", "system", lambda tool: tool.anthropic, _messages_calls,
+    _messages_exchange,
+)  # fmt: skip
+RESPONSES = Api(
+    "responses", "input", "instructions", lambda tool: tool.openai_responses, _responses_calls,
+    _responses_exchange,
+)  # fmt: skip
+
+with extra("litellm", "litellm[proxy]"):
+    from litellm import get_llm_provider
+    from litellm.exceptions import BadRequestError
+    from litellm.proxy import proxy_server  # its router is made later
+    from litellm.types.utils import LlmProviders
+    from litellm.utils import ProviderConfigManager
+
+METADATA = ("metadata", "litellm_metadata")
+"""The fields of a request that hold its metadata."""
+
+
+def is_on_server(data: Mapping[str, Any]) -> bool:
+    """Whether OpenAI's server has the history, and the request only what is new."""
+    return bool(data.get("previous_response_id") or data.get("conversation"))
+
+
+def can_answer(data: Mapping[str, Any], api: Api) -> bool:
+    """Whether a call of our tool could be answered before the client sees it.
+
+    A stream of Responses cannot be continued, nor an API into which LiteLLM translates another. A
+    request without tools gets none: its model may not know tools.
+    """
+    tools = data.get("tools")
+    streams = data.get("stream") and api is RESPONSES
+    if not isinstance(tools, list) or not tools or streams or (data.get("n") or 1) != 1:
+        return False
+    return all(name_of(tool) != RESTORE for tool in tools) and _is_spoken(
+        api, str(data.get("model"))
+    )
+
+
+def session_id(data: Mapping[str, Any]) -> str | None:
+    """The session id that the caller gave: LiteLLM reads it from headers, body and metadata."""
+    places = [place for key in METADATA if isinstance(place := data.get(key), dict)]
+    if any(place.get("litellm_session_id_generated") for place in places):
+        return None
+    ids = (data.get("litellm_session_id"), *(place.get("session_id") for place in places))
+    return next((str(id) for id in ids if id), None)
+
+
+def first_call(messages: Sequence[Any]) -> str | None:
+    """The id of the first tool call in messages."""
+    with suppress(InvalidConversation):
+        calls = (call for message in parse(messages).messages for call in message.calls)
+        return next((f"call/{call.id}" for call in calls), None)
+    return None
+
+
+def models(name: str) -> list[str]:
+    """The providers' names of a model, by its name in the configuration of the proxy."""
+    router = proxy_server.llm_router
+    deployments = router.get_model_list(model_name=name) if router else None
+    models = [each["litellm_params"]["model"] for each in deployments or ()]
+    return [model for model in models if "*" not in model] or [name]
+
+
+def _is_spoken(api: Api, name: str) -> bool:
+    """Whether all providers of a model speak an API, so that nothing is translated."""
+    config = {
+        MESSAGES.name: ProviderConfigManager.get_provider_anthropic_messages_config,
+        RESPONSES.name: ProviderConfigManager.get_provider_responses_api_config,
+    }.get(api.name)
+    with suppress(BadRequestError, ValueError):  # an unknown provider
+        known = [get_llm_provider(model)[:2] for model in models(name)]
+        return config is None or all(
+            config(model=model, provider=LlmProviders(provider)) for model, provider in known
+        )
+    return False
+
+
+with extra("litellm", "litellm[proxy]"):
+    from litellm import acompletion, stream_chunk_builder
+    from litellm.proxy import proxy_server
+
+OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
+"""The fields of a request that belong to one call of a provider."""
+
+
+async def continued(
+    stream: AsyncIterable[Any],
+    request: Mapping[str, Any],
+    tool: RestoreTool,
+    rounds: int,
+) -> AsyncGenerator[Any]:
+    """The chunks for the client, of a stream and of those that continue it.
+
+    Args:
+        stream: the chunks of the provider.
+        request: the request to which they are the response.
+        tool: answers the calls.
+        rounds: how many times the model can restore before it must answer.
+    """
+    messages, id = request["messages"], None
+    while True:
+        chunks: list[Any] = []
+        held: list[Any] = []
+        async for chunk in stream:
+            id = chunk.id = id or chunk.id  # for the client it is one response
+            chunks.append(chunk)
+            if held or _is_late(chunk):
+                held.append(chunk)
+            else:
+                yield chunk
+        built = stream_chunk_builder(chunks) if held else None
+        said = as_dict(built) if built else {}
+        calls = CHAT.calls(said) if said.get("choices") else []
+        if not calls or rounds < 1:
+            for chunk in held:
+                yield chunk
+            return
+        rounds -= 1
+        messages = [*messages, *await CHAT.answered(said, tool)]
+        stream = await _next(request, messages, last=rounds < 1)
+
+
+async def _next(request: Mapping[str, Any], messages: list[Any], *, last: bool) -> Any:
+    """The stream that continues a request; the last one without our tool."""
+    kept = {key: value for key, value in request.items() if key not in OF_ONE_CALL}
+    tools = [tool for tool in request["tools"] if not last or name_of(tool) != RESTORE]
+    router = proxy_server.llm_router
+    complete = router.acompletion if router else acompletion
+    return await complete(**{**kept, "messages": messages, "tools": tools})
+
+
+def _is_late(chunk: Any) -> bool:
+    """Whether a chunk is held until the stream is complete: a tool call, or the end."""
+    choices = chunk.choices
+    return not choices or bool(choices[0].delta.tool_calls or choices[0].finish_reason)
+
 
 with extra("litellm", "litellm[proxy]"):
     from litellm.integrations.custom_logger import CustomLogger

@@ -1,4 +1,13 @@
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+# pyright: reportUnknownParameterType=false
 """OpenAI Agents SDK: an input filter for runs, a session, and the tool that restores.
+
+The reasons with which calls were rejected in runs of the OpenAI Agents SDK.
+
+An item has only the output that the model is shown. The run's context has who rejected what, and a
+tool is given that context before each call of the model. `passing` marks items with it.
 
 compression = ContextCompression(store=".compression", model="gpt-5.2")
 agent = Agent(name="Builder", tools=[logs, compression.tool])
@@ -7,29 +16,169 @@ await Runner.run(agent, "Why is the build red?", run_config=config)
 """
 
 # The framework is an extra, and not installed where this is checked:
-# pyright: reportMissingImports=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+import asyncio
+import os
 
+# The framework is an extra, and not installed where this is checked:
 from collections import OrderedDict
+
+# The framework is an extra, and not installed where this is checked:
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from inspect import unwrap
-from typing import Any, Unpack
+from threading import Lock
+from typing import Any, TypeVar, Unpack
+from weakref import WeakSet
 
+from context_compression.conversation.formats.responses import CALLS
+from context_compression.conversation.messages import is_by_model, is_object
+from context_compression.conversation.own_notes import unmarked
+from context_compression.errors import NotOurs, StoreError
 from context_compression.extras import extra
-from context_compression.integrations.openai_agents_history import HistoryFile
-from context_compression.integrations.openai_agents_speakers import Rejections
 from context_compression.integrations.sessions import (
     MOST_OPEN,
     SessionOptions,
     Sessions,
     session_name,
 )
-from context_compression.integrations.translation import afit
+from context_compression.integrations.translation import Spoken, Translation, afit
 from context_compression.session import Session
+from context_compression.session.events import timestamp
 from context_compression.session.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
+from context_compression.store import Store
 from context_compression.threads import in_thread
+
+with extra("openai-agents"):
+    from agents import SQLiteSession
+    from agents.memory import SessionABC, SessionSettings
+
+HISTORY = "history.sqlite3"
+"""The name of the file."""
+T = TypeVar("T")
+
+
+class HistoryFile(SessionABC):
+    """A session of the SDK whose items are deleted together with a session of ours.
+
+    The file is open only while it is used, and under the lock of appends. So a deletion, also by
+    another process, takes all of it along, and what is added later begins a new file.
+
+    Args:
+        id: the id of the conversation, as the SDK has it.
+        store: of our session.
+        session: the id of our session.
+
+    Raises:
+        StoreError: the store is no folder.
+    """
+
+    session_settings: SessionSettings | None = None
+
+    def __init__(self, id: str, store: Store, session: str) -> None:
+        if store.backend.folder is None:
+            raise StoreError(
+                f"{store.name} is no folder, so it cannot keep the SDK's history of {id!r}. Pass a "
+                f"session of the SDK that keeps it: session({id!r}, SQLAlchemySession(…))."
+            )
+        self.session_id = id
+        self._store, self._session = store, session
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """The items, or the last ones."""
+        return await self._using(lambda history: history.get_items(limit), [])
+
+    async def add_items(self, items: list[Any]) -> None:
+        """Add items."""
+        await self._using(lambda history: history.add_items(items))
+
+    async def pop_item(self) -> Any:
+        """Remove the last item, and return it."""
+        return await self._using(lambda history: history.pop_item(), None)
+
+    async def clear_session(self) -> None:
+        """Remove all items."""
+        await self._using(lambda history: history.clear_session(), None)
+
+    async def _using(self, work: Callable[[Any], Coroutine[Any, Any, T]], *if_none: T) -> T:
+        return await in_thread(partial(self._in_file, work, *if_none))
+
+    def _in_file(self, work: Callable[[Any], Coroutine[Any, Any, T]], *if_none: T) -> T:
+        """What some work with the history returns; `if_none` if there is no file."""
+        log, store = self._store.session(self._session), self._store
+        if if_none and not os.path.lexists(log.folder / HISTORY):
+            return if_none[0]
+        if store.exists and not store.is_ours:
+            raise NotOurs(
+                f"{store.name} may come from someone else, and SQLite follows what lies beside a "
+                "database, so no history is opened there. Run `context-compression trust`, pass "
+                "the store to ContextCompression, or pass a session of the SDK as `history`."
+            )
+        if not log.exists:  # a deletion looks for sessions that have a log
+            log.append({"type": "history", "created_at": timestamp(), "file": HISTORY})
+        with (
+            store.files.session(log.id).database(HISTORY) as path,
+            closing(SQLiteSession(self.session_id, path)) as history,
+        ):
+            return asyncio.run(work(history))
+
+
+with extra("openai-agents"):
+    from agents import RunContextWrapper
+
+
+class Rejections:
+    """The reasons of rejected calls, as far as runs have told them."""
+
+    def __init__(self) -> None:
+        self._runs: WeakSet[RunContextWrapper[Any]] = WeakSet()
+        self._reasons = Spoken()
+        self._lock = Lock()
+
+    def listen(self, run: RunContextWrapper[Any], agent: Any) -> bool:
+        """Whether our tool is offered, which is always so; the SDK asks that in each turn."""
+        with self._lock:
+            self._runs.add(run)
+        return True
+
+    def passing(self, items: Sequence[Any], context: Any) -> Translation[Any]:
+        """Marks the items of a request whose output is the reason of a rejection.
+
+        Args:
+            items: of the request.
+            context: what the program gave to the run.
+        """
+        self._ask(items, context)
+        return Translation(self._marked, unmarked)
+
+    def _ask(self, items: Sequence[Any], context: Any) -> None:
+        """Ask the runs with this context for the reasons of the newest outputs."""
+        names = {item.get("call_id"): item.get("name") for item in items if _is_call(item)}
+        start = len(items)
+        while start and is_object(items[start - 1]) and not is_by_model(items[start - 1]):
+            start -= 1
+        with self._lock:
+            runs = [run for run in self._runs if run.context is context]
+        for item in items[start:]:
+            id = item.get("call_id")
+            if id is None or id not in names or id in self._reasons:
+                continue
+            asked = (run.get_rejection_message(names[id] or "", id) for run in runs)
+            if reason := next(filter(None, asked), None):
+                self._reasons.note(id, reason)
+
+    def _marked(self, item: Any) -> Any:
+        if not is_object(item):
+            return None
+        answers = str(item.get("type")).endswith("_output")
+        answers = answers and str(item.get("call_id")) in self._reasons
+        return self._reasons.marked(item, item["call_id"]) if answers else item
+
+
+def _is_call(item: Any) -> bool:
+    return is_object(item) and item.get("type") in CALLS
+
 
 with extra("openai-agents"):
     from agents import Agent, FunctionTool, Handoff, Tool, handoff

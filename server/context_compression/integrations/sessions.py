@@ -16,7 +16,7 @@ from context_compression.session import Session
 from context_compression.session.following import begin_alike, first_messages, shared_messages
 from context_compression.settings import Settings
 from context_compression.store import Store
-from context_compression.store.names import FILE_NAME
+from context_compression.store.files import FILE_NAME
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.tokens import TextCounter
 from context_compression.tokens.usage import for_model

@@ -12,10 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
 
-from context_compression.compression.continued import continued
-from context_compression.compression.outcome import as_given
-from context_compression.compression.prepared import PreparedConversation
-from context_compression.compression.request import CompressionRequest
+from context_compression.compression.outcome import as_given, continued
+from context_compression.compression.prepared import CompressionRequest, PreparedConversation
 from context_compression.compression.result import Ref, Result
 from context_compression.conversation.formats import plain
 from context_compression.conversation.refs import REF, canonical

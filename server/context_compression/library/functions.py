@@ -19,7 +19,7 @@ from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer
 from context_compression.threads import in_thread, same_signature_as
 
 if TYPE_CHECKING:
-    from context_compression.compression.request import CompressionRequest
+    from context_compression.compression.prepared import CompressionRequest
     from context_compression.compression.result import Result
     from context_compression.library.continuing import Place, Written
     from context_compression.strategies.base import Strategy
@@ -80,7 +80,7 @@ def compress(
         BudgetTooSmall: the target is below the minimum size, with the strategy `auto`.
         StoreError: the originals could not be kept; nothing was changed.
     """
-    from context_compression.compression.request import CompressionRequest
+    from context_compression.compression.prepared import CompressionRequest
 
     request = CompressionRequest(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,

@@ -20,7 +20,7 @@ from context_compression.conversation.messages import ToolCall, is_array, is_obj
 from context_compression.listening import ModelCall, heard
 from context_compression.session import Session
 from context_compression.session.restoring import DESCRIPTION, RESTORE, SCHEMA, answered
-from context_compression.summaries.overflow import silent_overflow
+from context_compression.summaries.errors import silent_overflow
 from context_compression.threads import ask
 from context_compression.tokens import window_of
 from context_compression.tokens.usage import for_model

@@ -1,23 +1,100 @@
-"""The report of a compression: the answer to an agent. It never contains the removed text."""
+"""The report of a compression: the answer to an agent. It never contains the removed texts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp.types import CallToolResult
 
 from context_compression.compression.forecast import Forecast, cache_sentence
-from context_compression.compression.request import SMALLEST_TARGET
+from context_compression.compression.prepared import SMALLEST_TARGET
 from context_compression.compression.result import Ref, Result
 from context_compression.conversation.refs import canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
-from context_compression.display.plurals import how_many
-from context_compression.display.strings import one_line
 from context_compression.hosts.compaction_words import next_request
-from context_compression.mcp_server.answers import answer
-from context_compression.mcp_server.arguments import Messages
-from context_compression.mcp_server.next_steps import next_steps, of_host, unchanged_note
+from context_compression.mcp_server.calls import Messages, answer
+from context_compression.plurals import how_many
+from context_compression.session.following import new_events
+from context_compression.strings import one_line
 from context_compression.workspace import Opened
+
+
+def of_host(opened: Opened) -> bool:
+    """Whether a host keeps the conversation, in a history that only the host can change."""
+    return opened.transcript is not None and opened.transcript.host != "messages"
+
+
+def history_kept(opened: Opened) -> str:
+    """A sentence for every answer about a transcript: no tool changes it. "" without one."""
+    if opened.transcript is None:
+        return ""
+    if of_host(opened):
+        return "The host's own history is unchanged, because a tool cannot change it."
+    return "The file is unchanged."
+
+
+def replaced_compressions(opened: Opened, history: Sequence[Mapping[str, Any]] | None) -> int:
+    """How many earlier compressions a new one replaces, because it begins with the full history.
+
+    A caller that passes the compacted context continues with it, and none is replaced.
+    """
+    state = opened.session.state()
+    if history is None or not state.compressions:
+        return 0
+    return sum(event["type"] == "undo" for event in new_events(state, history, from_start=True))
+
+
+def next_steps(opened: Opened, result: Result, *, messages_passed: bool, replaced: int) -> str:
+    """Whether the history itself changed, and how the agent or the user continues.
+
+    Args:
+        opened: the conversation.
+        result: the result of its compression, which changed it.
+        messages_passed: whether the caller passed the messages.
+        replaced: how many earlier compressions it replaces.
+    """
+    session = opened.session
+    earlier = f" It replaces that of {how_many(replaced, 'earlier compression')}." * bool(replaced)
+    if messages_passed:
+        return (
+            "The compacted context is in the structured content, under messages (and system, where "
+            f"present).{earlier}"
+        )
+    if opened.transcript is None:
+        return "The session continues with the compacted context; undo takes the compression back."
+    kept = (
+        f"{history_kept(opened)} The compacted context is kept in session {session.id} of "
+        f"{session.store.name}.{earlier}"
+    )
+    export = f"`context-compression export {session.id} --host HOST`"
+    if not of_host(opened):
+        return (
+            f"{kept} The command {export} writes it as a session for Claude Code, Codex or Pi; "
+            "`context-compression compress FILE --output NEW_FILE`, with the same options, writes "
+            "it as messages."
+        )
+    way = (
+        "start a new chat, in which context_summary and context_restore bring back what is needed"
+        if result.summary
+        else f"run the command {export}, which writes it as a session for Claude Code, Codex or Pi "
+        "to resume, in which context_restore brings back the rest"
+    )
+    return (
+        f"{kept} To use it, {way}; or use the host's own /compact or /clear, after which every ref "
+        "here can still be restored."
+    )
+
+
+def unchanged_note(opened: Opened, *, messages_passed: bool) -> str:
+    """What is true where nothing was compressed, or only in a dry run."""
+    if messages_passed:
+        return "The messages stay as you passed them, so they are not repeated here."
+    kept = opened.session.id if opened.transcript and opened.session.state().compressions else ""
+    stays = f" The compacted context that an earlier call kept in session {kept} stays." * bool(
+        kept
+    )
+    return f"{history_kept(opened)}{stays}"
+
 
 REFS = 10  # named in a report
 REPORT_FACTS: Mapping[str, type] = {

@@ -23,17 +23,26 @@ from mcp.types import (
 )
 
 from context_compression.conversation.messages import as_object, is_object
-from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.mcp_server.answers import output_schema, with_warnings
-from context_compression.mcp_server.arguments import input_schema, validated, zeros_not_taken
-from context_compression.mcp_server.call import Call, errors_for_the_model
-from context_compression.mcp_server.panel import panel, panel_where_shown
-from context_compression.mcp_server.prompts import prompts_for
-from context_compression.mcp_server.resources import ArchiveResources
+from context_compression.hosts.conversations import Conversations
+from context_compression.mcp_server.calls import (
+    Call,
+    errors_for_the_model,
+    input_schema,
+    output_schema,
+    validated,
+    with_warnings,
+    zeros_not_taken,
+)
+from context_compression.mcp_server.resources import (
+    ArchiveResources,
+    panel,
+    panel_where_shown,
+    prompts_for,
+)
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.hook import hook_tool
-from context_compression.mcp_server.web.access_log import named_in_log
+from context_compression.mcp_server.web.running import named_in_log
 from context_compression.tokens import base_count
 from context_compression.workspace import Workspace
 

@@ -21,20 +21,24 @@ from starlette.types import ASGIApp
 from context_compression.errors import InvalidSettings
 from context_compression.mcp_server.invalid_messages import ValidMessages
 from context_compression.mcp_server.server import create_server
-from context_compression.mcp_server.web.draining import DrainingServer
-from context_compression.mcp_server.web.gate import Answering, Gate
-from context_compression.mcp_server.web.health import Health
-from context_compression.mcp_server.web.limits import Admission, Limits
-from context_compression.mcp_server.web.names import allowed_names, is_loopback
-from context_compression.mcp_server.web.tenant_tokens import (
+from context_compression.mcp_server.web.gate import (
+    Admission,
+    Answering,
+    Gate,
+    Limits,
+    allowed_names,
+    is_loopback,
+)
+from context_compression.mcp_server.web.running import DrainingServer, Health
+from context_compression.mcp_server.web.tenants import (
     SHORTEST_TOKEN,
     WHOLE_STORE,
     SingleToken,
+    TenantServers,
     TenantTokens,
     Tokens,
     is_good,
 )
-from context_compression.mcp_server.web.tenants import TenantServers
 from context_compression.store.location import TENANT
 from context_compression.store.places import probe
 from context_compression.workspace import Workspace
@@ -183,7 +187,7 @@ def gate_of(options: HttpOptions, tokens: Tokens, health: Health, servers: Answe
 
 def http_config(app: ASGIApp) -> uvicorn.Config:
     """The configuration of the web server. It believes no header that a proxy may have added."""
-    from context_compression.mcp_server.request_timeout import RequestTimeout
+    from context_compression.mcp_server.web.running import RequestTimeout
 
     return uvicorn.Config(
         app,

@@ -12,14 +12,16 @@ from context_compression.compression.forecast import (
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, texts_of
-from context_compression.display.strings import one_line
-from context_compression.mcp_server.answers import answer
-from context_compression.mcp_server.arguments import Messages
-from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.calls import Call, Messages, answer
 from context_compression.mcp_server.compressing import SummaryWriter
-from context_compression.mcp_server.next_steps import history_kept, replaced_compressions
-from context_compression.mcp_server.report import ReportedCompression, report
+from context_compression.mcp_server.report import (
+    ReportedCompression,
+    history_kept,
+    replaced_compressions,
+    report,
+)
 from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment, planned_view
+from context_compression.strings import one_line
 from context_compression.threads import about_to_write
 from context_compression.workspace import Opened
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from context_compression.evidence.facts import ERROR_WORDS, lines_with
-from context_compression.evidence.numbering import Numbering
+from context_compression.evidence.words import Numbering
 from context_compression.planning import measured
 from context_compression.tokens.remembered import key_of
 

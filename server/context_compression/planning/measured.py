@@ -4,8 +4,7 @@ The weights were chosen with recorded sessions; `benchmarks/tune.py` tests them 
 a piece is compared with its tokens: one unit is about one ordinary word per token.
 """
 
-from context_compression.evidence.numbering import ProseKind
-from context_compression.evidence.words import Kind
+from context_compression.evidence.words import Kind, ProseKind
 
 # Plans
 

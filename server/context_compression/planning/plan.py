@@ -4,37 +4,244 @@ A plan holds turns, tool steps, head, tail and pins. It is made once for a compr
 read it and propose edits.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TypeAlias
+from statistics import median
+from typing import Any, Protocol, TypeAlias
 
 from context_compression.conversation.authors import holds_excerpts, is_note, user_words
-from context_compression.conversation.authors.politeness import is_only_polite
+from context_compression.conversation.authors.speech import is_only_polite
+from context_compression.conversation.formats import plain
+from context_compression.conversation.labels import Span
 from context_compression.conversation.messages import (
     COMPRESSED,
+    Block,
     Document,
     Image,
     Message,
     Opaque,
     Text,
     named_strings,
+    strings_in,
 )
 from context_compression.conversation.provider_rules import ProviderRules, anthropic_like
-from context_compression.conversation.rendering import Span
+from context_compression.conversation.refs import Refs
 from context_compression.evidence.constraints import Constraint, constraints_of_user
-from context_compression.evidence.latest import last_outcome, last_undo, refused
+from context_compression.evidence.files import Outdated
+from context_compression.evidence.ledger import Entry
 from context_compression.evidence.ledger.changes import is_before
-from context_compression.evidence.open_tasks import Due
-from context_compression.evidence.outdated import Outdated
+from context_compression.evidence.open_tasks import Due, last_outcome, last_undo, refused
 from context_compression.planning import measured
-from context_compression.planning.archive import Archive
-from context_compression.planning.counter import Counter
 from context_compression.planning.cuts import Cutter
-from context_compression.planning.staying import staying, stays_apart
-from context_compression.planning.steps import steps_in
-from context_compression.planning.talk import is_talk_of_two
 from context_compression.settings import Settings
+
+RESTORE = "context_restore"
+
+
+def offers_restore(tools: Any) -> bool:
+    """Whether the tool definitions of a request offer our tool, in any dialect."""
+    return any(text.endswith(RESTORE) for text in strings_in(plain(tools)))
+
+
+def _nothing(ref: str) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The archive as a plan sees it, and what receipts may promise.
+
+    Attributes:
+        restorable: whether `context_restore` can be called, and a store keeps the originals.
+        path: takes a ref and returns the path of its offloaded text; `None` without a store.
+        restored: refs whose text was restored to a large part; they are not offloaded again.
+        refs: the refs of all content that is already archived.
+        previews: the SHA-256 of each text that is in the view in place of a longer text.
+        wholes: the refs of longer texts whose preview has no known hash. A text that names one of
+            these refs counts as its preview.
+        original: takes a ref and returns its archived text; `None` if the text is not available.
+        ref_of: gives refs to content that is not archived yet.
+        ledger: the evidence of everything that was compressed before.
+        prompt: takes a name and returns the user's own instruction for summaries; `None` if there
+            is none.
+        settled: how many messages an earlier compression left; newer messages follow them.
+        missing: how many recorded messages are not in the conversation in any form; `None` if no
+            log says so.
+    """
+
+    restorable: bool = False
+    path: Callable[[str], str] | None = None
+    restored: frozenset[str] = frozenset()
+    refs: Container[str] = frozenset[str]()
+    previews: Container[str] = frozenset[str]()
+    wholes: Container[str] = frozenset[str]()
+    original: Callable[[str], str | None] = _nothing
+    ref_of: Refs = field(default_factory=Refs)
+    ledger: Sequence[Entry] = ()
+    prompt: Callable[[str], str | None] = _nothing
+    settled: int = 0
+    missing: int | None = None
+
+
+class Counter(Protocol):
+    """Counts tokens, as `tokens.Counter` does."""
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        ...
+
+    def block(self, block: Block) -> int:
+        """Tokens of a block."""
+        ...
+
+    def message(self, message: Message) -> int:
+        """Tokens of a message."""
+        ...
+
+
+def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[int]:
+    """The indices of pinned messages.
+
+    Each pin is an index (a negative one counts from the end), or a text that messages contain.
+    """
+    indices: set[int] = set()
+    for pin in pins:
+        if isinstance(pin, int):
+            if -len(messages) <= pin < len(messages):
+                indices.add(pin % len(messages))
+        else:
+            indices.update(i for i, message in enumerate(messages) if _contains(message, pin))
+    return frozenset(indices)
+
+
+def _contains(message: Message, text: str) -> bool:
+    return (
+        text in message.text
+        or any(text in r.text for r in message.results)
+        or any(text in call.arguments_text for call in message.calls)
+    )
+
+
+def steps_in(messages: Sequence[Message]) -> Iterator[range]:
+    """Each tool step: the assistant's messages with calls, and the messages with their results.
+
+    `[user, call, result, assistant]` -> `range(1, 3)`. Consecutive assistant messages are in one
+    step, because reasoning in a message of its own belongs to the call next to it. A call of a tool
+    that the provider runs keeps the step open until that tool has answered.
+    """
+    index = 0
+    while index < len(messages):
+        if messages[index].calls or _opens(messages[index]):
+            start = min(reasoning_of(messages, index), default=index)
+            index = _end_of_step(messages, index)
+            yield range(start, index)
+        else:
+            index += 1
+
+
+def _end_of_step(messages: Sequence[Message], index: int) -> int:
+    """The end of the step whose first call is at `index`."""
+    stop = index
+    waiting: set[str] = set()  # units of the provider's tools that have not answered yet
+    while stop < len(messages):
+        while stop < len(messages) and messages[stop].role == "assistant":
+            _note_units(messages[stop], waiting)
+            stop += 1
+        while stop < len(messages) and messages[stop].role != "assistant":
+            if not (waiting or messages[stop].results or messages[stop].role == "tool"):
+                return stop
+            _note_units(messages[stop], waiting)
+            stop += 1
+        if not waiting:
+            return stop
+    return stop
+
+
+def _note_units(message: Message, waiting: set[str]) -> None:
+    """Add the units that a message opens to those that wait, and take away those that it ends."""
+    for block in message.blocks:
+        if isinstance(block, Opaque) and block.unit:
+            (waiting.add if block.opens else waiting.discard)(block.unit)
+
+
+def _opens(message: Message) -> bool:
+    """Whether a message calls a tool that the provider runs and that answers in a later message."""
+    if message.role != "assistant":
+        return False
+    units = [b for b in message.blocks if isinstance(b, Opaque) and b.unit]
+    closed = {block.unit for block in units if not block.opens}
+    return any(block.opens and block.unit not in closed for block in units)
+
+
+def owner_of(messages: Sequence[Message], index: int) -> int:
+    """The first message from `index` on that holds more than reasoning.
+
+    Reasoning in a message of its own belongs to that message.
+    """
+    while messages[index].only_thinks and index + 1 < len(messages):
+        index += 1
+    return index
+
+
+def reasoning_of(messages: Sequence[Message], index: int) -> Iterator[int]:
+    """The messages directly before `index` that hold only reasoning, the last one first."""
+    while index and messages[index - 1].only_thinks:
+        index -= 1
+        yield index
+
+
+def staying(messages: Sequence[Message], rules: ProviderRules) -> Iterator[int]:
+    """The indices of the messages that always stay, and of the reasoning that they need."""
+    for index, message in enumerate(messages):
+        if message.stays:
+            yield index
+            if rules.reasoning_apart:
+                yield from reasoning_of(messages, index)
+
+
+def stays_apart(messages: Sequence[Message], index: int) -> bool:
+    """Whether a message that always stays does so without the tool step that it is in.
+
+    Items do, with their reasoning; other messages may hold calls and results of the step.
+    """
+    message = messages[owner_of(messages, index)]
+    return message.stays and message.is_item
+
+
+def end_of_ignored(messages: Sequence[Message]) -> int:
+    """The index of the last message that stands for the earlier conversation; 0 without one.
+
+    A provider may ignore all that is before it, so a new note is better after it.
+    """
+    backwards = range(len(messages) - 1, -1, -1)
+    return next((index for index in backwards if messages[index].stands_for_earlier), 0)
+
+
+ALIKE = 2.0
+"""Up to this factor, the usual texts of both are of the same length: neither is an assistant who
+answers at length, or a user who only asks."""
+PICTURES = 0.1
+"""With pictures in this share of the messages, the talk is about them; notes cannot quote these."""
+
+
+def is_talk_of_two(messages: Sequence[Message]) -> bool:
+    """Whether the usual texts of user and assistant have about the same length.
+
+    A conversation with many pictures is no talk.
+    """
+    seen = sum(any(isinstance(block, Image) for block in message.blocks) for message in messages)
+    if seen > PICTURES * len(messages):
+        return False
+    user, assistant = (
+        [len(message.text) for message in messages if message.role == role]
+        for role in ("user", "assistant")
+    )
+    if not user or not assistant:
+        return False
+    usual = sorted((median(user), median(assistant)))
+    return usual[1] <= ALIKE * usual[0]
+
 
 Previews: TypeAlias = dict[tuple[str, Sequence[Span]], Sequence[Span]]
 """The spans of a text that its preview shows. The key is the text, with the spans of it that later

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from context_compression.conversation import authors
 from context_compression.conversation.arguments import texts_in
-from context_compression.conversation.digest_notes import ANSWERED, BETWEEN
+from context_compression.conversation.labels import Span
 from context_compression.conversation.messages import (
     COMPRESSED,
     Block,
@@ -17,17 +17,15 @@ from context_compression.conversation.messages import (
     Text,
     ToolResult,
 )
+from context_compression.conversation.own_notes import ANSWERED, BETWEEN
 from context_compression.conversation.refs import DIGITS, REF, digest_of
-from context_compression.conversation.rendering import Span
-from context_compression.display.plurals import how_many
 from context_compression.evidence import facts as evidence
-from context_compression.evidence.host_cuts import cut_by_host
-from context_compression.evidence.lexicon import Lexicon
+from context_compression.evidence.files import cut_by_host
 from context_compression.evidence.redaction import MARK, beginning, redact
+from context_compression.evidence.words import Lexicon
 from context_compression.planning import measured
-from context_compression.planning.archive import Archive
-from context_compression.planning.counter import Counter
-from context_compression.planning.plan import Plan
+from context_compression.planning.plan import Archive, Counter, Plan
+from context_compression.plurals import how_many
 
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"

@@ -8,9 +8,8 @@ from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import ToolCall, ToolResult, is_object
-from context_compression.display.strings import in_words
 from context_compression.evidence.facts import commands_of
-from context_compression.evidence.ledger.file_actions import (
+from context_compression.evidence.ledger.actions import (
     OF_GIT,
     QUESTIONS,
     FileAction,
@@ -18,12 +17,13 @@ from context_compression.evidence.ledger.file_actions import (
     file_of,
     folder_of,
     of_call,
+    of_command,
     searches,
 )
-from context_compression.evidence.ledger.shell import of_command
 from context_compression.report.model import Consumer, Repeated
 from context_compression.report.rough import CALLS, RESULTS, Part, Rough, id_in, value_of
-from context_compression.transcripts.history import Stage
+from context_compression.strings import in_words
+from context_compression.transcripts.transcript import Stage
 
 One = TypeVar("One", Consumer, Repeated)
 Kind: TypeAlias = Literal["file", "command", "search"]

@@ -1,16 +1,116 @@
-"""The context in each request of a session, and its compactions."""
+"""The context in each request of a session, its compactions, and what it all cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_by_model
-from context_compression.report.measured import MeasuredStage
-from context_compression.report.model import CompactionMark, Point
-from context_compression.tokens.usage import adding_up_to
-from context_compression.transcripts.history import Compaction, Request
-from context_compression.transcripts.stages import answers_among
+from context_compression.conversation.formats import Conversation
+from context_compression.conversation.messages import Message, as_object, is_by_model
+from context_compression.report.model import CompactionMark, Cost, Point
+from context_compression.report.rough import Reading, Rough
+from context_compression.tokens import Counter
+from context_compression.tokens.usage import adding_up_to, breakdown
+from context_compression.transcripts.reading import answers_among
+from context_compression.transcripts.transcript import Compaction, Request, Stage
+
+
+@dataclass(frozen=True)
+class MeasuredStage:
+    """A stage of a history.
+
+    Attributes:
+        stage: as it was read.
+        messages: its messages as values.
+        by_kind: tokens of each message, by kind of content.
+        sizes: tokens of each message.
+    """
+
+    stage: Stage
+    messages: Sequence[Message]
+    by_kind: Sequence[Mapping[str, int]]
+    sizes: Sequence[int]
+
+    @property
+    def added(self) -> Sequence[Message]:
+        """The messages that came in this stage."""
+        return self.messages[self.stage.carried :]
+
+
+def measured(
+    stages: Sequence[Stage], conversations: Sequence[Conversation], counter: Counter
+) -> list[MeasuredStage]:
+    """All stages of a history. A message that a compaction left as it was is not counted again.
+
+    Args:
+        stages: of the history.
+        conversations: the messages of each stage, parsed.
+        counter: counts their tokens.
+    """
+    known: dict[int, Mapping[str, int]] = {}
+    return [
+        _measured(stage, conversation, counter, known)
+        for stage, conversation in zip(stages, conversations, strict=True)
+    ]
+
+
+def _measured(
+    stage: Stage,
+    conversation: Conversation,
+    counter: Counter,
+    known: dict[int, Mapping[str, int]],
+) -> MeasuredStage:
+    messages = conversation.messages
+    if ahead := counter.ahead(m for m in messages if id(m.source) not in known):
+        ahead.finish()
+    by_kind = [*_by_kind(stage.messages, messages, counter, known)]
+    return MeasuredStage(stage, messages, by_kind, [sum(kinds.values()) for kinds in by_kind])
+
+
+def measured_roughly(
+    stages: Sequence[Stage],
+    conversations: Sequence[Conversation] | None,
+    counter: Counter,
+    rough: Rough,
+) -> list[MeasuredStage]:
+    """All stages of a long history, with sizes by the characters of the texts.
+
+    Args:
+        stages: of the history.
+        conversations: the messages of each stage as values, if they were read.
+        counter: knows what is around the blocks of a message.
+        rough: the parts of all messages.
+    """
+    made: list[MeasuredStage] = []
+    for place, (stage, parts) in enumerate(zip(stages, rough.parts, strict=True)):
+        by_kind = [rough.by_kind(each, counter.family.per_message) for each in parts]
+        sizes = [sum(kinds.values()) for kinds in by_kind]
+        read = conversations[place].messages if conversations else Reading(stage.messages)
+        made.append(MeasuredStage(stage, read, by_kind, sizes))
+    return made
+
+
+def _by_kind(
+    raw: Sequence[Mapping[str, Any]],
+    messages: Sequence[Message],
+    counter: Counter,
+    known: dict[int, Mapping[str, int]],
+) -> Iterator[Mapping[str, int]]:
+    for source, message in zip(raw, messages, strict=True):
+        kinds = known.get(id(source))
+        if kinds is None:
+            kinds = known[id(source)] = breakdown([message], counter)
+        yield kinds
+
+
+def summed(by_kind: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Tokens by kind of several messages together, the largest first."""
+    sums: Tally[str] = Tally()
+    for kinds in by_kind:
+        sums.update(kinds)
+    return dict(sums.most_common())
+
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 MOST_POINTS = 600
@@ -222,3 +322,79 @@ def thinned(sent: Sequence[Sent], numbers: set[int], most: int = MOST_POINTS) ->
         start, stop = span * len(sent) // spans, (span + 1) * len(sent) // spans
         kept.add(max(sent[start:stop], key=lambda each: each.tokens).number)
     return [each for each in sent if each.number in kept]
+
+
+READ, WRITE = 0.1, 1.25
+"""The price of a token that is read from a provider's cache, or written into it; plain input is 1.
+"""
+
+
+def cost_of(
+    sent: Sequence[Sent],
+    window: int,
+    *,
+    input_price: float | None = None,
+    output_price: float | None = None,
+) -> Cost:
+    """The cost of all requests.
+
+    "Without" is each request with the tokens that left the context before it. Its cache behaves as
+    it did: what left is read from the cache if the request read anything from it.
+
+    Args:
+        sent: the requests, in their order.
+        window: the most tokens of a request.
+        input_price: US dollars per million tokens of input.
+        output_price: US dollars per million tokens of output.
+    """
+    charged = sum(one.request.input_tokens is not None for one in sent)
+    caches = any(one.request.cache_read_tokens for one in sent) or not charged
+    with_us = without = 0.0
+    before = full_before = impossible = 0
+    for one in sent:
+        size = one.tokens
+        full = size + one.removed
+        paid = _recorded(one) if one.request.input_tokens is not None else None
+        if paid is None:  # estimated: a compaction leaves nothing that the cache could hold
+            paid = _weighed(size, 0 if one.first else before, caches)
+        if (one.first and caches) or one.request.input_tokens is None:
+            full_paid = _weighed(full, full_before, caches)
+        else:
+            full_paid = paid + (full - size) * _price_of_the_beginning(one)
+        most = max(window, size)  # a window that is known wrongly did not stop the request
+        impossible += full > most
+        with_us += paid
+        without += full_paid * min(1, most / full) if full else 0
+        before, full_before = size, full
+    return Cost(
+        requests=len(sent),
+        with_us=round(with_us),
+        without=round(without),
+        output=sum(one.answer for one in sent),
+        measured=charged > len(sent) / 2,
+        impossible=impossible,
+        input_price=input_price,
+        output_price=output_price,
+    )
+
+
+def _recorded(one: Sent) -> float:
+    """The weighted input of a request as its provider charged it."""
+    read, written = one.request.cache_read_tokens, one.request.cache_write_tokens
+    plain = max(0, (one.request.input_tokens or 0) - read - written)
+    return plain + READ * read + WRITE * written
+
+
+def _weighed(size: int, cached: int, caches: bool) -> float:
+    """The weighted input of a request whose first tokens the provider's cache holds."""
+    if not caches:
+        return size
+    read = min(size, cached)
+    return READ * read + WRITE * (size - read)
+
+
+def _price_of_the_beginning(one: Sent) -> float:
+    """The price of a token at the beginning of a request, which a cache holds first."""
+    if one.request.cache_read_tokens:
+        return READ
+    return WRITE if one.request.cache_write_tokens else 1

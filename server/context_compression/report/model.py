@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from context_compression.transcripts.history import Compaction
+from context_compression.transcripts.transcript import Compaction
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias, overload
 from context_compression.conversation.authors import author_of, is_our_note
 from context_compression.conversation.formats import Conversation
 from context_compression.conversation.formats.anthropic import FORMAT, read_block
-from context_compression.conversation.formats.conversation import read_messages
-from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.formats.parts import role_of
+from context_compression.conversation.formats.reading import read_messages
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -33,7 +33,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import KINDS
-from context_compression.transcripts.history import Stage
+from context_compression.transcripts.transcript import Stage
 
 PART = 1_000
 """Characters that are counted of a longer text in the sample at least."""

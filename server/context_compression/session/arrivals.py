@@ -34,9 +34,8 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.refs import REF, digest_of
 from context_compression.errors import InvalidConversation
-from context_compression.evidence.questions import kind_of, question_of
-from context_compression.planning.archive import Archive, offers_restore
-from context_compression.planning.plan import Plan
+from context_compression.evidence.open_tasks import kind_of, question_of
+from context_compression.planning.plan import Archive, Plan, offers_restore
 from context_compression.planning.selection import describe
 from context_compression.session.archive import ArchivedTexts, restored_refs
 from context_compression.session.events import timestamp

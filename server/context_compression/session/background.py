@@ -25,8 +25,7 @@ from context_compression.session.compressing import (
 from context_compression.session.pacing import Event, Need, Pace, PlannedCompression
 from context_compression.session.state import State
 from context_compression.settings import Settings
-from context_compression.summaries.asking import asked
-from context_compression.summaries.summarizer import Summarizer, SummaryRequest
+from context_compression.summaries.summarizer import Summarizer, SummaryRequest, asked
 from context_compression.threads import OwnLoop, check_cancelled, working_for
 
 if TYPE_CHECKING:

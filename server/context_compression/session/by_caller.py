@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from context_compression.compression.result import Result
 from context_compression.compression.steps import start
 from context_compression.conversation.refs import digest_of
-from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings, PlanError, SummaryError
 from context_compression.listening import Compaction, heard
 from context_compression.session.compressing import origin_now, request_that_archives, settings_for
 from context_compression.session.events import age_of, timestamp, undo_of
 from context_compression.session.following import new_events
 from context_compression.session.state import State
+from context_compression.strings import one_line
 from context_compression.summaries.summarizer import SummaryReply
 from context_compression.threads import about_to_write
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from context_compression.compression.request import CompressionRequest, Keeper
+from context_compression.compression.prepared import CompressionRequest, Keeper
 from context_compression.compression.result import Result
-from context_compression.compression.run import compress
-from context_compression.compression.thinking import without_thinking
+from context_compression.compression.run import compress, without_thinking
 from context_compression.errors import StoreError
 from context_compression.listening import Compaction, heard
 from context_compression.session.archive import Archiver, Rehearsal, archive_of

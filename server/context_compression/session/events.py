@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from context_compression.conversation.formats import may_be_message
 from context_compression.conversation.messages import is_array, is_object, strings_in
-from context_compression.display.quantities import MOST
+from context_compression.plurals import MOST
 
 if TYPE_CHECKING:
     from context_compression.session.state import State

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.result import Result
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
-from context_compression.conversation.cache_marks import marked_as
 from context_compression.conversation.formats import Conversation, Format, parse
-from context_compression.conversation.formats.dialect import is_plain_text
+from context_compression.conversation.formats.reading import is_plain_text
 from context_compression.conversation.messages import Message, is_object
-from context_compression.display.strings import in_words, one_line
+from context_compression.conversation.own_notes import marked_as
 from context_compression.errors import InvalidConversation, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session.arrivals import arrived, shortened
@@ -51,7 +50,8 @@ from context_compression.session.pacing import (
 )
 from context_compression.session.state import State
 from context_compression.store.log import FITTING_SECONDS
-from context_compression.summaries.error_texts import Error
+from context_compression.strings import in_words, one_line
+from context_compression.summaries.errors import Error
 from context_compression.tokens import Counter, anchor_in, fingerprint
 
 if TYPE_CHECKING:

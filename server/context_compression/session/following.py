@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from context_compression.conversation.authors import HOST_NOTES
-from context_compression.conversation.cache_marks import said, without_marks
 from context_compression.conversation.formats import Conversation, parse, plain
 from context_compression.conversation.formats.plain import why_not_json
 from context_compression.conversation.messages import (
@@ -19,6 +18,7 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
+from context_compression.conversation.own_notes import said, without_marks
 from context_compression.conversation.refs import canonical
 from context_compression.conversation.validity.growing import Sendable
 from context_compression.errors import InvalidConversation

@@ -12,11 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from context_compression.compression.request import CompressionRequest
-from context_compression.compression.run import compress
-from context_compression.compression.thinking import without_thinking
-from context_compression.conversation.cache_marks import without_marks
-from context_compression.display.strings import one_line
+from context_compression.compression.prepared import CompressionRequest
+from context_compression.compression.run import compress, without_thinking
+from context_compression.conversation.own_notes import without_marks
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.session.following import (
     Followed,
@@ -30,8 +28,8 @@ from context_compression.session.pacing import is_much_larger, room_of, target_a
 from context_compression.session.status import Status, status_of
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
-from context_compression.summaries.error_texts import Error
-from context_compression.summaries.overflow import is_foreign_thinking
+from context_compression.strings import one_line
+from context_compression.summaries.errors import Error, is_foreign_thinking
 from context_compression.tokens import Anchor
 from context_compression.tokens.usage import usage
 

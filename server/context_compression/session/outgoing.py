@@ -13,10 +13,10 @@ from context_compression.conversation.messages import Message
 from context_compression.conversation.refs import digest_of
 from context_compression.conversation.system_prompt import with_summary
 from context_compression.conversation.validity.growing import GrowingRepair, Sendable
-from context_compression.display.plurals import how_many
 from context_compression.errors import InvalidConversation
+from context_compression.plurals import how_many
 from context_compression.session.state import State
-from context_compression.strategies.consequences import unbound
+from context_compression.strategies.keep import unbound
 from context_compression.tokens.usage import Messages
 
 if TYPE_CHECKING:

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, is_by_model
 from context_compression.errors import InvalidConversation
-from context_compression.planning.archive import Archive, offers_restore
+from context_compression.planning.plan import Archive, offers_restore
 from context_compression.session.archive import settled_in
 from context_compression.session.events import timestamp, undo_of
 from context_compression.session.outgoing import system_for
 from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.strategies import window
-from context_compression.summaries.error_texts import Error
-from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
+from context_compression.summaries.errors import Error, is_foreign_thinking, is_overflow
 from context_compression.threads import tell, wait_until
 from context_compression.tokens import Counter, fingerprint
 from context_compression.tokens.usage import Messages, Usage

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Opaque, is_object, texts_of
 from context_compression.conversation.refs import canonical
-from context_compression.display.fences import fenced
-from context_compression.display.plurals import how_many, in_range, out_of, texts_and_messages
-from context_compression.display.quantities import whole_number
-from context_compression.display.strings import one_line, with_halves_spelled
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
+from context_compression.plurals import (
+    how_many,
+    in_range,
+    out_of,
+    texts_and_messages,
+    whole_number,
+)
 from context_compression.session.events import timestamp
 from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store
+from context_compression.store.refs import bare_ref
 from context_compression.store.search.query import Query
-from context_compression.store.short_refs import bare_ref
+from context_compression.strings import fenced, one_line, with_halves_spelled
 from context_compression.threads import in_thread
 from context_compression.tokens import Counter
 

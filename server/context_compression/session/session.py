@@ -14,7 +14,6 @@ from typing import Any, Self
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.validity.growing import Sendable
-from context_compression.display.strings import one_line
 from context_compression.errors import (
     InvalidConversation,
     NothingToUndo,
@@ -36,12 +35,13 @@ from context_compression.session.state import State, state_of
 from context_compression.session.status import Status, status_of
 from context_compression.settings import Settings
 from context_compression.store import SessionLog, Store
-from context_compression.store.originals import original_of
-from context_compression.store.short_refs import bare_ref, complete_ref, too_short_note
+from context_compression.store.refs import bare_ref, complete_ref, too_short_note
+from context_compression.store.session_files import original_of
 from context_compression.strategies.base import Strategy
 from context_compression.strategies.thinking import drops_thinking
+from context_compression.strings import one_line
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
-from context_compression.summaries.error_texts import Error
+from context_compression.summaries.errors import Error
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.threads import in_thread, same_signature_as
 from context_compression.tokens import Anchor, TextCounter

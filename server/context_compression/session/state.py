@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from context_compression.conversation.messages import is_array, is_by_model, is_object
 from context_compression.conversation.refs import is_ref
-from context_compression.display.strings import one_line
 from context_compression.session.events import (
     apply_layout,
     apply_to_origins,
@@ -18,6 +17,7 @@ from context_compression.session.events import (
     origin_of,
 )
 from context_compression.store import SessionLog
+from context_compression.strings import one_line
 from context_compression.tokens import family_of
 
 SCHEMAS = 1_000

@@ -6,14 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from context_compression.compression.request import SMALLEST_TARGET
+from context_compression.compression.prepared import SMALLEST_TARGET
 from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import COMPRESSED, Text, strings_in
 from context_compression.conversation.refs import REF, canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
-from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation, StoreError, UnknownRef
 from context_compression.session.compressing import preview
 from context_compression.session.events import origin_of
@@ -22,11 +21,12 @@ from context_compression.session.outgoing import told
 from context_compression.session.pacing import Due, due
 from context_compression.session.state import Savings, State, state_of
 from context_compression.store import Store
+from context_compression.strings import one_line
 from context_compression.tokens import UNDERSTATED, Anchor, Counter, anchored, is_understated
 from context_compression.tokens.usage import Item, Usage, adding_up_to, breakdown, largest
-from context_compression.transcripts.history import OURS, Compaction, History, Stage
-from context_compression.transcripts.stages import answers_among
-from context_compression.transcripts.times import seconds
+from context_compression.transcripts.reading import answers_among
+from context_compression.transcripts.sessions import seconds
+from context_compression.transcripts.transcript import OURS, Compaction, History, Stage
 
 if TYPE_CHECKING:
     from context_compression.session.session import Session

@@ -50,7 +50,7 @@ def items(candidates: Mapping[str, str], incomplete: str) -> list[CompletionItem
 
 
 def _shown(help: str) -> str:
-    from context_compression.display.strings import in_words
+    from context_compression.strings import in_words
 
     return in_words(help, 60)
 

@@ -12,7 +12,17 @@ their meaning. The store keeps JSON values and does not know strategies or hosts
     catalog             finds the owner of a ref, and the logs that have grown, in large stores
     owners              which of several sessions archived a ref
     sessions            the sessions of a store in a folder
-    search/             search over all sessions; see its own docstring
+    search/query.py       the query language: words, limits by path, tool and failure, and regular
+                          expressions
+    search/excerpt.py     recorded messages and lines of texts, as a search shows them and as they
+                          fit a query
+    search/documents.py   the documents that a search can find in a session, and their places in its
+                          files
+    search/tables.py      the tables of the search index, and one session as stored in them
+    search/index.py       the search index of a store: its file, and its update from the logs
+    search/lookup.py      A search in the index: the SQL that finds candidates, and their order
+    search/run.py         runs a search over the archive: by words, by a pattern, with or without an
+                          index
 
     session_files       `SessionFiles`, the files of one session
     session_folder      its folder: offloaded texts, appends, removal
@@ -25,7 +35,10 @@ their meaning. The store keeps JSON values and does not know strategies or hosts
     summaries           the document with the summaries
     trust               whether the settings and prompts in a folder are applied
 
-    objects/            keeps large originals outside the database: in a bucket or a folder
+    objects/folder.py   large originals outside the database, as files of a folder, and the
+                        interface to such places
+    objects/bucket.py   `Bucket`: objects in S3 and what is compatible with it; and the objects at
+                        an address
     sealing             encrypts what is kept, with keys from the environment
 
     root_folder         a private folder with an id and locks
@@ -46,7 +59,7 @@ A module imports only modules below it; import-linter checks the exact layers.
 from context_compression.store.backend import Backend, Events
 from context_compression.store.hits import Hit, Neighbour, SearchResult
 from context_compression.store.log import SessionLog
-from context_compression.store.search.patterns import Pattern
+from context_compression.store.search.query import Pattern
 from context_compression.store.store import Store
 
 __all__ = [

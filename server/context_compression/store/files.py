@@ -1,10 +1,12 @@
-"""Files that are complete or absent: atomic writes, JSON, and errors that say what to do."""
+"""Files that are complete or absent: atomic writes, names, sizes, and errors that say why."""
 
 import errno
 import json
 import os
+import re
+import stat
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -19,6 +21,45 @@ from context_compression.errors import (
     StoreUnwritable,
 )
 from context_compression.opening import NoFile
+
+FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+"""Matches a name that stands for one file inside its folder, and never for a path outside it."""
+RULE = "1 to 128 characters of A-Z a-z 0-9 . _ - and does not begin with a dot"
+"""What `FILE_NAME` says, in words: a name has …"""
+
+
+def checked_name(name: str, what: str) -> str:
+    """Return `name` unchanged if it can be the name of a file.
+
+    Args:
+        name: the name to check.
+        what: what the name is for, used in the error: "A session's id".
+
+    Raises:
+        StoreError: the name could lead to another folder, or is too long.
+    """
+    if FILE_NAME.fullmatch(name):
+        return name
+    raise StoreError(f"{what} has {RULE}; {name[:60]!r} does not fit.")
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes of all files in a folder; 0 if the folder does not exist."""
+    return sum(map(size_of, _files(folder)))
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder; 0 if the path does not exist."""
+    with suppress(OSError):
+        status = path.lstat()
+        return folder_size(path) if stat.S_ISDIR(status.st_mode) else status.st_size
+    return 0
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names)
+
 
 FORMAT = 1
 """The format version written into the JSON files of a store."""

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.refs import digest_of, is_proven, is_ref
-from context_compression.display.plurals import how_many
-from context_compression.display.strings import one_line
 from context_compression.errors import StoreDamaged, StoreError, UnknownRef
-from context_compression.store import originals
+from context_compression.plurals import how_many
+from context_compression.store import session_files as originals
 from context_compression.store.backend import (
     COMPRESSING,
     LOCK_SECONDS,
@@ -19,11 +18,15 @@ from context_compression.store.backend import (
     Events,
     Stamp,
 )
-from context_compression.store.events import hashes_of_originals, messages_in, refs_in
-from context_compression.store.files import collecting
-from context_compression.store.names import checked_name
-from context_compression.store.short_refs import SHORT_REF, bare_ref, complete_ref
-from context_compression.store.verification import lost_refs
+from context_compression.store.files import checked_name, collecting
+from context_compression.store.refs import SHORT_REF, bare_ref, complete_ref
+from context_compression.store.session_files import (
+    hashes_of_originals,
+    lost_refs,
+    messages_in,
+    refs_in,
+)
+from context_compression.strings import one_line
 
 RESERVED = ("session", "originals")
 """Event types that only the backend writes."""

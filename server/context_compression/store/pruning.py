@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from context_compression.display.strings import one_line
 from context_compression.errors import ObjectsLeft, StoreError
 from context_compression.store.backend import LOCK_SECONDS, Backend, Stamp
-from context_compression.store.disk_usage import size_of
+from context_compression.store.files import size_of
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS
 from context_compression.store.log import SessionLog
 from context_compression.store.root_folder import LOCKS
+from context_compression.strings import one_line
 
 LEFTOVER_SECONDS = 3_600.0
 """Leftover files younger than this are kept: a process may still be writing them."""
@@ -130,7 +130,7 @@ def remove_empty_index(store: PrunableStore) -> None:
     """Delete the search index of a store without sessions; the next search creates it again."""
     folder = store.backend.folder
     if folder and os.path.lexists(folder / INDEX) and not store.sessions():
-        from context_compression.store.search import index_file  # imports sqlite3
+        from context_compression.store.search import index as index_file  # imports sqlite3
 
         with suppress(StoreError):  # it stays, and `archive` shows its size
             index_file.remove(folder)

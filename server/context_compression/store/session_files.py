@@ -1,22 +1,397 @@
-"""`SessionFiles`: what one session has in a folder of files, for `FileBackend` and the search."""
+"""`SessionFiles`: what one session has in a folder of files, for `FileBackend`, and its checks.
+
+The messages that a compression archived: files `compact-<time>-<n>.json`, each a JSON list.
+
+The log names each file with its SHA-256. The entry of a ref in the log names the file and the
+message, and says whether the ref stands for the message or for the text of one of its blocks.
+
+The folder of one session: its locks, its offloaded texts, and how it is deleted.
+
+There are two locks: a short one around each append, and the long one of `SessionLog.locked`, which
+a compression holds from start to end. Both are outside the session's folder, so that the
+folder can be deleted.
+"""
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+import shutil
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
+from functools import lru_cache
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from context_compression.errors import StoreError, StoreNotDurable
-from context_compression.store import files, originals, ref_entries
-from context_compression.store.backend import Kind, Stamp
-from context_compression.store.events import hashes_of_originals, refs_in
-from context_compression.store.json_lines import Events, JsonLine, LineFile, Mark
-from context_compression.store.names import checked_name
-from context_compression.store.quoting import digits_in
-from context_compression.store.session_folder import EVENTS, SessionFolder
-from context_compression.store.verification import damaged_originals
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Text, ToolResult
+from context_compression.conversation.refs import is_proven, is_ref
+from context_compression.errors import (
+    ContextCompressionError,
+    InvalidConversation,
+    StoreDamaged,
+    StoreError,
+    StoreNotDurable,
+    StoreUnwritable,
+)
+from context_compression.store import files
+from context_compression.store import refs as ref_entries
+from context_compression.store.backend import COMPRESSING, Events, Kind, Stamp
+from context_compression.store.files import checked_name, collecting
+from context_compression.store.json_lines import JsonLine, LineFile, Mark, digits_in
+from context_compression.store.location import JOURNAL_ENDINGS
+from context_compression.store.refs import noting, remove
+from context_compression.store.root_folder import holding, make_folder
+from context_compression.strings import one_line
+
+
+def messages_in(
+    event: Mapping[str, Any], read: Callable[[str], Sequence[Any]]
+) -> Iterator[dict[str, Any]]:
+    """The `message` events that an event of the type `messages` stands for.
+
+    Such an event names a file of originals and a range of its messages: `from`, and `to`, which is
+    exclusive.
+
+    Args:
+        event: an event of the type `messages`.
+        read: returns the messages of a file of originals, by the file's name.
+
+    Raises:
+        StoreDamaged: the file is missing or damaged, or has no such messages.
+    """
+    match event:
+        case {"file": str(file), "from": int(start), "to": int(stop)} if 0 <= start < stop:
+            messages = read(file)
+            if stop > len(messages):
+                raise StoreDamaged(
+                    f"The log names messages {start} to {stop - 1} of {file}, which has "
+                    f"{len(messages)}."
+                )
+            for message in messages[start:stop]:
+                yield {
+                    "type": "message", "created_at": event.get("created_at"), "message": message
+                }  # fmt: skip
+        case _:
+            raise StoreDamaged("events.jsonl: an event does not say where its messages are")
+
+
+def refs_in(event: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The entries of the refs that an event created, by ref; only JSON objects count."""
+    refs = event.get("refs")
+    if event.get("type") not in ("compression", "offload") or not isinstance(refs, dict):
+        return {}
+    entries = cast("dict[str, Any]", refs)
+    return {ref: entry for ref, entry in entries.items() if isinstance(entry, dict)}
+
+
+def hashes_of_originals(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The SHA-256 of each file of originals that a log names, by the file's name."""
+    records = (event for event in events if event.get("type") == "originals")
+    return {str(record.get("file")): str(record.get("sha256")) for record in records}
+
+
+PATTERN = "compact-*.json"
+"""Matches these files in a session's folder."""
+MESSAGE_START, MESSAGE_END = b"\n  {", b"\n  }"
+"""How each message begins and ends in a file, which is JSON with an indent of 2."""
+_LIST_START, _LIST_END = b"[\n  {\n", b"\n  }\n]"
+
+
+def file_name(created_at: str, n: int) -> str:
+    """`file_name("2026-11-21T09:18:02.4Z", 3)` -> `"compact-2026-11-21T09-18-02Z-3.json"`.
+
+    The time is in UTC. It has no colons, because Windows does not allow them in file names.
+
+    Raises:
+        StoreError: `created_at` is not an ISO 8601 time.
+    """
+    try:
+        time = datetime.fromisoformat(created_at)
+    except ValueError as error:
+        raise StoreError(f"{created_at!r} is not an ISO 8601 time.") from error
+    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return f"compact-{time.strftime('%Y-%m-%dT%H-%M-%SZ')}-{n}.json"
+
+
+def read_messages(path: Path) -> list[Any]:
+    """The messages in a file.
+
+    Raises:
+        StoreDamaged: the file is missing, or is not a JSON list.
+    """
+    return _messages_in(path, files.bytes_or_none(path))
+
+
+def _messages_in(path: Path, data: bytes | None) -> list[Any]:
+    value = None if data is None else files.json_in(data, path)
+    if not isinstance(value, list):
+        problem = "is missing" if value is None else "is not a list of messages"
+        raise files.damaged(path, problem)
+    return cast("list[Any]", value)
+
+
+def read_unchanged(path: Path, digest: str | None) -> list[Any]:
+    """The messages in a file, after checking that its SHA-256 is `digest`; `None` skips the check.
+
+    Raises:
+        StoreDamaged: the file is missing, is not a JSON list, or has another hash.
+    """
+    data = files.bytes_or_none(path)
+    messages = _messages_in(path, data)
+    if digest not in (None, hashlib.sha256(data or b"").hexdigest()):
+        raise StoreDamaged(
+            f"{path} was changed: its hash does not match the log's. Put back a copy of it; "
+            "messages in it that are intact can still be restored. Nothing was written."
+        )
+    return messages
+
+
+def read_message(path: Path, position: int) -> Any:
+    """One message in a file, by its position from 0; usually without parsing the others.
+
+    Raises:
+        StoreDamaged: the file is missing or damaged, or has no such message.
+    """
+    with files.reading(path):
+        message = message_at(files.bytes_of(path), position)
+    if message is not None:
+        return message
+    messages = read_messages(path)
+    if not 0 <= position < len(messages):
+        raise files.damaged(path, f"has no message {position}")
+    return messages[position]
+
+
+def message_at(data: bytes, position: int) -> Any:
+    """A message in the bytes of a file; `None` if the file does not have the layout we write."""
+    if position < 0 or not (data.startswith(_LIST_START) and data.endswith(_LIST_END)):
+        return None
+    at = -1
+    for _ in range(position + 1):
+        at = data.find(MESSAGE_START, at + 1)
+        if at < 0:
+            return None
+    return files.leading_json(data[at : data.find(MESSAGE_END, at) + len(MESSAGE_END)].lstrip())
+
+
+def original_of(entry: Mapping[str, Any], read: Callable[[str, int], Any]) -> Any:
+    """The original that a ref stands for: a text, or a message as it was recorded.
+
+    Args:
+        entry: the entry of the ref, with the `file` of its originals.
+        read: returns a message of a file of originals, by the file's name and the position.
+
+    Raises:
+        StoreDamaged: the original is not where the entry says.
+    """
+    if entry.get("text") is not None:
+        return entry["text"]
+    try:
+        message = read(entry["file"], entry["message"])
+        return message if entry["block"] is None else text_in(message, entry["block"])
+    except (InvalidConversation, IndexError, KeyError, TypeError) as error:
+        raise StoreDamaged(
+            f"The log names an original that is not there: {one_line(error)}."
+        ) from error
+
+
+def text_in(message: Mapping[str, Any], block: int) -> str:
+    """The text of one block of a message, by its index; "" if the block is of another kind."""
+    content = parse([message]).messages[0].blocks[block]
+    return content.text if isinstance(content, Text | ToolResult) else ""
+
+
+def damaged_originals(
+    hashes: Mapping[str, str],
+    present: Collection[str],
+    read: Callable[[str, str | None], object],
+) -> list[str]:
+    """One sentence for each file of originals that is missing, damaged or changed.
+
+    Args:
+        hashes: the SHA-256 of each file that the log names, by the file's name.
+        present: the names of the files that exist.
+        read: reads a file, and raises a `StoreError` if its hash is not the given one.
+    """
+    problems: list[str] = []
+    for name in sorted({*hashes, *present}):
+        with collecting(problems):
+            read(name, hashes.get(name))
+    return problems
+
+
+def lost_refs(
+    events: Iterable[Mapping[str, Any]],
+    read_originals: Callable[[str], Sequence[Any]],
+    read_original: Callable[[str, int], Any],
+) -> list[str]:
+    """The refs whose original is in none of the places that the log names.
+
+    Args:
+        events: the events of the log that have refs.
+        read_originals: returns the messages of a file of originals, by the file's name.
+        read_original: returns one of them by its position, also if others are damaged.
+    """
+    read_all = lru_cache(2)(read_originals)  # the refs of a compression follow each other
+    damaged: set[str] = set()
+
+    def read(file: str, at: int) -> Any:
+        if file not in damaged:
+            try:
+                return read_all(file)[at]
+            except ContextCompressionError:
+                damaged.add(file)
+        return read_original(file, at)
+
+    restorable: dict[str, bool] = {}
+    for event in events:
+        for ref, entry in refs_in(event).items():
+            if not restorable.get(ref):
+                located = {"file": event.get("originals"), **entry}
+                restorable[ref] = False
+                with suppress(ContextCompressionError):
+                    original = original_of(located, read)
+                    restorable[ref] = is_proven(ref, entry, original)
+    return [ref for ref, is_there in restorable.items() if not is_there]
+
+
+EVENTS = "session"
+"""The kind of the file of events."""
+
+
+class SessionFolder:
+    """The folder `sessions/<id>/` of a store. The first write creates it."""
+
+    def __init__(self, root: Path, id: str, refusal: str = "") -> None:
+        """The session `id` of the store at `root`. An invalid id raises `StoreError`.
+
+        Args:
+            root: the folder of the store.
+            id: of the session.
+            refusal: why nothing may be added; "" if it may.
+        """
+        self.id = checked_name(id, "A session's id")
+        self.root, self.refusal = root, refusal
+        self.folder = root / "sessions" / id
+
+    def make(self, *inside: str) -> Path:
+        """Make the folder, to which something is to be added; returns its path, or that inside.
+
+        Raises:
+            StoreUnwritable: nothing may be added, or the disk refused.
+        """
+        self.check_may_add()
+        return make_folder(self.root, "sessions", self.id, *inside)
+
+    def check_may_add(self) -> None:
+        """Raises `StoreUnwritable` if nothing may be added."""
+        if self.refusal:
+            raise StoreUnwritable(self.refusal)
+
+    def offloaded_path(self, ref: str) -> Path:
+        """Where the text of `ref` is, or would be."""
+        return self.folder / "offloaded" / f"{checked_name(ref, 'A ref')}.txt"
+
+    def write_offloaded(self, ref: str, text: str) -> Path:
+        """Write a text in UTF-8; its line ends and lone surrogates are kept."""
+        path = self.offloaded_path(ref)
+        self.make("offloaded")
+        files.replace_file(path, text.encode("utf-8", "surrogatepass"))
+        return path
+
+    def remove_offloaded(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The refs whose files were removed, and a warning for each file that could not be.
+
+        A file that is already gone is in neither list.
+        """
+        removed: list[str] = []
+        warnings: list[str] = []
+        for ref in refs:
+            path = self.offloaded_path(ref)
+            try:
+                path.unlink()
+                removed.append(ref)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                warnings.append(f"{path} could not be removed: {error.strerror or error}")
+        return removed, warnings
+
+    @contextmanager
+    def database(self, name: str) -> Generator[Path]:
+        """The path of an SQLite database here that a framework writes, while nobody else writes.
+
+        It is made with mode 0600, which SQLite gives to the journals beside it, too.
+        """
+        self.check_may_add()
+        with self._writing():
+            path = self.make() / name
+            with files.writing(path):
+                if not os.path.lexists(path):
+                    self._remove_journals()
+                flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+                os.close(os.open(path, flags, 0o600))
+            yield path
+
+    def remove_journals(self) -> None:
+        """Remove the journals of databases in the folder, while nobody writes."""
+        with self._writing():
+            self._remove_journals()
+
+    def _remove_journals(self) -> None:
+        """Remove journals: SQLite would follow what they say."""
+        with files.writing(self.folder):
+            for path in [path for end in JOURNAL_ENDINGS for path in self.folder.glob(f"*{end}")]:
+                path.unlink()
+
+    def remove(self, timeout: float, before: Callable[[], object]) -> None:
+        """Delete everything in the folder while both locks are held; see `Backend.remove`."""
+        gone = self.folder.with_name(f".deleted-{self.id}")
+        with files.writing(self.folder):
+            if not self.folder.exists() and not gone.exists():
+                return
+            with (
+                holding(self.root, f"{self.id}.compression", COMPRESSING, timeout),
+                self._writing(),
+            ):
+                before()
+                if gone.exists():  # an earlier deletion was killed
+                    shutil.rmtree(gone)
+                remove(self.root)  # the refs of what is deleted must not stay in it
+                if self.folder.exists():
+                    self.folder.rename(gone)
+                    shutil.rmtree(gone)
+
+    def _read(self, file: LineFile) -> Events:
+        lines = file.read()
+        if file.torn:  # another process may be writing: read again when it is done
+            with suppress(StoreError), self._writing():
+                lines = file.read()
+        return lines
+
+    def _append(
+        self, file: LineFile, values: Iterable[Mapping[str, Any]], created_at: str | None
+    ) -> None:
+        added = list(values)
+        self.check_may_add()
+        with self._writing():
+            self.make()
+            with self._noting(file, added):
+                file.append(added, {"id": self.id, "created_at": created_at})
+
+    def _noting(
+        self, file: LineFile, added: Sequence[Mapping[str, Any]]
+    ) -> AbstractContextManager[None]:
+        """Notes in the store's list of refs what is added to the log."""
+        if file.kind != EVENTS:
+            return nullcontext()
+        refs = [ref for event in added for ref in refs_in(event) if is_ref(ref)]
+        return noting(self.root, self.id, refs, is_new=not os.path.lexists(file.path))
+
+    def _writing(self) -> AbstractContextManager[None]:
+        busy = "another process is writing to this conversation"
+        return holding(self.root, f"{self.id}.log", busy)
 
 
 class SessionFiles(SessionFolder):
@@ -92,11 +467,11 @@ class SessionFiles(SessionFolder):
 
     def read_originals(self, name: str, digest: str | None = None) -> list[Any]:
         """The messages in a file of originals; see `Backend.read_originals`."""
-        return originals.read_unchanged(self._originals_path(name), digest)
+        return read_unchanged(self._originals_path(name), digest)
 
     def read_original(self, name: str, position: int) -> Any:
         """One message in a file of originals; see `Backend.read_original`."""
-        return originals.read_message(self._originals_path(name), position)
+        return read_message(self._originals_path(name), position)
 
     def stamp_of(self, name: str) -> Stamp | None:
         """Size and time of a file of originals, as in `stamp`; `None` if there is no such file."""
@@ -161,7 +536,7 @@ class SessionFiles(SessionFolder):
         return problems + damaged_originals(hashes, self.originals(), self.read_originals)
 
     def _archives(self) -> Iterable[Path]:
-        return self.folder.glob(originals.PATTERN)
+        return self.folder.glob(PATTERN)
 
     def _checked_originals(self, name: str) -> str:
         return checked_name(name, "An archive's name")

@@ -16,9 +16,9 @@ from context_compression.store.hits import SearchResult
 from context_compression.store.location import PLACE, store_folder_for
 from context_compression.store.log import SessionLog
 from context_compression.store.places import backend_at, is_database
-from context_compression.store.short_refs import bare_ref
-from context_compression.store.summaries import is_whole, usable_part, without_repeats
-from context_compression.store.summaries import problems as summary_problems
+from context_compression.store.refs import bare_ref
+from context_compression.store.trust import is_whole, usable_part, without_repeats
+from context_compression.store.trust import problems as summary_problems
 
 
 class Store:

@@ -6,6 +6,7 @@ So is a long argument of a call, such as the text of a file that it writes.
 from collections.abc import Callable, Sequence
 from itertools import chain
 
+from context_compression.conversation.labels import NEWLINE, Span, render
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -13,8 +14,6 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.conversation.rendering import NEWLINE, Span, render
-from context_compression.display.plurals import how_many
 from context_compression.planning.measured import CHARS_PER_TOKEN, PREVIEW_MARK_CHARS
 from context_compression.planning.pieces import Pool, Source
 from context_compression.planning.plan import Plan
@@ -25,6 +24,7 @@ from context_compression.planning.selection import (
     receipt_of,
     tokens_of_text,
 )
+from context_compression.plurals import how_many
 from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model

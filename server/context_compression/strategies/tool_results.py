@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from context_compression.conversation import arguments
+from context_compression.conversation.labels import Span
 from context_compression.conversation.messages import (
     Block,
     Message,
     ToolCall,
     ToolResult,
 )
-from context_compression.conversation.rendering import Span
 from context_compression.evidence.constraints import constraints_in
-from context_compression.planning.counter import Counter
 from context_compression.planning.edits import Edit
-from context_compression.planning.plan import Plan
+from context_compression.planning.plan import Counter, Plan
 from context_compression.planning.selection import tokens_of_text, tool_names
 from context_compression.strategies import measured
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_compression.conversation.labels import Span
 from context_compression.conversation.messages import ToolCall, ToolResult
 from context_compression.conversation.refs import ref_of
-from context_compression.conversation.rendering import Span
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import clip
 from context_compression.settings import Settings

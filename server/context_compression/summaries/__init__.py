@@ -2,14 +2,18 @@
 
 The strategy `summarize` decides when a summary is made, and what else a view keeps.
 
-    summarizer.py      `Summarizer`, with its request and its reply
-    choice.py          who writes them: a summarizer that is passed, or a model of the settings
-    asking.py          a summarizer of any kind is asked; a mistake in one is told at once
-    serialization.py   a conversation as text, within a token budget
-    prompts/           the instructions; a file of the user may replace each
-    acceptance.py      whether an answer is a summary
-    record.py          `SummaryRecord`: what a summary covers, and its cost
-    error_texts.py     the texts and statuses of an error of a provider, whatever it holds
-    overflow.py        whether an error of a provider means "too long"
-    llms/              a module for each way to call a model
+    summarizer.py         `Summarizer`, the author of a summary: its request, its reply, and how it
+                          is asked
+    choice.py             who writes them: a summarizer that is passed, or a model of the settings
+    serialization.py      a conversation as text, within a token budget
+    prompts/              the instructions; a file of the user may replace each
+    acceptance.py         whether an answer is a summary, and `SummaryRecord`: what one covers, and
+                          its cost
+    errors.py             what an error of a provider says: too long, misplaced thinking, and
+                          whether to retry
+    attempts.py           calls to a model until it has written a summary: retries, one deadline,
+                          the price of all
+    chat_completions.py   summaries by a model behind `/chat/completions`: OpenAI, vLLM, Ollama,
+                          LiteLLM and others
+    anthropic.py          summaries by a Claude model over the Anthropic Messages API
 """

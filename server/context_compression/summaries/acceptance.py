@@ -1,4 +1,6 @@
-"""Whether an answer is a summary: a refusal, an error text, a call or an echo is none.
+"""Whether an answer is a summary, and `SummaryRecord`: what one covers, and its cost.
+
+Whether an answer is a summary: a refusal, an error text, a call or an echo is none.
 
 An answer is measured by what its instructions ask for, and by what it should summarise. Where they
 have sections, it has headings, too, of whatever names and in whatever language: weak models
@@ -8,12 +10,57 @@ own without sections: they may ask for a sentence.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from math import ceil
 
-from context_compression.evidence.lexicon import Lexicon
+from context_compression.evidence.ledger import Entry
+from context_compression.evidence.words import Lexicon
+from context_compression.summaries.summarizer import SummaryReply
+
+
+@dataclass(frozen=True)
+class SummaryRecord:
+    """A summary, the messages it covers, and its cost.
+
+    Attributes:
+        text: the summary alone.
+        first_kept: index of the first message after those it covers.
+        replies: every answer of a model.
+        unverified: its claims without a source, which were removed from `text`.
+        ledger: the evidence in the messages it covers.
+        whole_ledger: the full ledger so far as text; the view has a part of it and its ref.
+        read_files: files that were only read so far in the conversation.
+        modified_files: files that were created, changed, renamed or deleted so far.
+    """
+
+    text: str
+    first_kept: int
+    replies: tuple[SummaryReply, ...] = ()
+    unverified: tuple[str, ...] = ()
+    ledger: tuple[Entry, ...] = field(default=(), repr=False)
+    whole_ledger: str = field(default="", repr=False)
+    read_files: tuple[str, ...] = ()
+    modified_files: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of the answers in US dollars; `None` if the summarizer has no price."""
+        costs = [reply.cost for reply in self.replies if reply.cost is not None]
+        return sum(costs) if len(costs) == len(self.replies) else None
+
+    @property
+    def usage(self) -> dict[str, int | float | None]:
+        """The tokens and the cost of all answers together."""
+        return {
+            "input_tokens": sum(reply.input_tokens for reply in self.replies),
+            "output_tokens": sum(reply.output_tokens for reply in self.replies),
+            "cache_read_tokens": sum(reply.cache_read_tokens for reply in self.replies),
+            "cache_write_tokens": sum(reply.cache_write_tokens for reply in self.replies),
+            "cost": self.cost,
+        }
+
 
 HEADING = re.compile(
     r"^[ \t]{0,3}(?:#{1,6}[ \t]*\S|(?:\d{1,2}[.)][ \t]+)?\*\*[^*\n]{1,80}\*\*:?[ \t]*$"

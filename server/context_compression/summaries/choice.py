@@ -5,8 +5,7 @@ from typing import Any, Literal, TypeAlias, cast
 from context_compression.errors import InvalidSettings
 from context_compression.setting_names import Provider
 from context_compression.settings import Settings
-from context_compression.summaries.asking import why_no_summarizer
-from context_compression.summaries.summarizer import Summarizer, SummaryFunction
+from context_compression.summaries.summarizer import Summarizer, SummaryFunction, why_no_summarizer
 
 BY_SETTINGS: Literal["by settings"] = "by settings"
 Writer: TypeAlias = Summarizer | SummaryFunction | Literal["by settings"] | None
@@ -45,9 +44,9 @@ def summarizer_of(provider: Provider, model: str | None, **options: Any) -> Summ
         options: further arguments of the summarizer.
     """
     if provider == "openai":
-        from context_compression.summaries.llms.openai import OpenAISummarizer
+        from context_compression.summaries.chat_completions import OpenAISummarizer
 
         return OpenAISummarizer(model, **options)
-    from context_compression.summaries.llms.anthropic import AnthropicSummarizer
+    from context_compression.summaries.anthropic import AnthropicSummarizer
 
     return AnthropicSummarizer(model, **options)

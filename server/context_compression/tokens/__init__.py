@@ -7,28 +7,27 @@ downloaded. The tokens of other models are the base count times a factor, plus c
 structure around each block. The caches hold base counts only, so one cache serves every model.
 This package only counts. `compression` and `session` decide what follows from a count.
 
-    o200k.py        the base count, from the vocabulary in data/
-    families.py     the tokenizer and context window of each model
-    counter.py      `Counter`: blocks, messages and conversations in one model's tokens
-    media.py        pictures, documents and base64
-    characters.py   characters that surely cost tokens
-    anchors.py      counts corrected by the usage that a provider charged
+    o200k.py        the base count: o200k tokens of texts; an estimate where there is no tokenizer
+    counter.py      `Counter`, which counts blocks, messages and conversations in the tokens of one
+                    model
+    anchors.py      Anchors: the usage that a provider reported, plus a count of the messages after
+                    it
     usage.py        how full a context window is, and whether a compression is due
-    remembered.py   caches of base counts
-    counting.py     counting in a thread, without the interpreter's lock
-    estimate.py     an estimate from bytes, if the vocabulary cannot be loaded
+    remembered.py   counts of many texts: in a thread, remembered by a fingerprint, or by samples
 """
 
 from context_compression.tokens.anchors import (
+    CHARACTERS_A_TOKEN,
     UNDERSTATED,
     Anchor,
     anchor_in,
     anchored,
     is_understated,
+    sure_characters,
 )
-from context_compression.tokens.characters import CHARACTERS_A_TOKEN, sure_characters
-from context_compression.tokens.counter import Count, Counter
-from context_compression.tokens.families import (
+from context_compression.tokens.counter import (
+    Count,
+    Counter,
     Family,
     binds_thinking,
     family_of,

@@ -20,8 +20,21 @@ from context_compression.conversation.messages import (
     texts_of,
 )
 from context_compression.conversation.refs import REF
-from context_compression.tokens.characters import CHARACTERS_A_TOKEN, sure_characters
 from context_compression.tokens.counter import Count, Counter
+
+CHARACTERS_A_TOKEN = 10
+"""No text has more of these characters per token."""
+_RUN = re.compile(r"(.)\1{7,}")
+
+
+def sure_characters(text: str) -> int:
+    """How many characters of a text surely cost tokens.
+
+    A token may hold a hundred blanks, newlines or `=`, so white space is left out, and so is a
+    character that is repeated eight times or more.
+    """
+    return len(_RUN.sub("", "".join(text.split())))
+
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 UNDERSTATED = (

@@ -12,9 +12,8 @@ from context_compression.settings import Settings
 from context_compression.tokens import Anchor, Counter, window_of
 from context_compression.tokens.usage import count_tokens
 from context_compression.transcripts.compaction_points import OURS_COMES_FIRST, limits_of
-from context_compression.transcripts.history import OURS
 from context_compression.transcripts.limits import LargestUse, holding
-from context_compression.transcripts.transcript import Transcript
+from context_compression.transcripts.transcript import OURS, Transcript
 
 LEAST_THRESHOLD = 8_000
 """Tokens; a host that compacts below that leaves no conversation to compress."""

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.display.strings import one_line
 from context_compression.setting_names import Provider
 from context_compression.settings import Settings
+from context_compression.strings import one_line
 from context_compression.summaries.choice import summarizer_of
 from context_compression.summaries.summarizer import Summarizer
 
@@ -49,7 +49,7 @@ class SummaryModels:
         """The model that writes summaries, a new one for each compression; `None` if none may."""
         if not settings.provider or self.why_none(settings):
             return None
-        from context_compression.summaries.llms.deadline import InTime
+        from context_compression.summaries.attempts import InTime
 
         model = summarizer_of(
             settings.provider, settings.summary_model, environ=self.environ, deadline_seconds=None

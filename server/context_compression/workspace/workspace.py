@@ -20,7 +20,7 @@ from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.store.location import TENANT
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.transcripts.access import Access
+from context_compression.transcripts.opening import Access
 from context_compression.transcripts.transcript import Transcript, id_from_name
 from context_compression.workspace.doubts import doubts
 from context_compression.workspace.folders import home_folder, working_folder

@@ -17,7 +17,7 @@ from context_compression.hosts.claude_code.install_plugin import (
     Plugin,
     plugin_for,
 )
-from context_compression.setup.machine import Machine, Server
+from context_compression.hosts.setup.machine import Machine, Server
 
 SETTINGS = '{"theme": "dark"}\n'
 ENABLED = {

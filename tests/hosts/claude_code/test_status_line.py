@@ -12,8 +12,8 @@ import pytest
 from anyio import run
 
 from context_compression import Session
+from context_compression.hosts.claude_code.install_plugin import STATUS_SCRIPT
 from context_compression.hosts.claude_code.status_line import status_line
-from context_compression.hosts.claude_code.status_line_setting import SCRIPT
 from context_compression.hosts.events import answer
 from context_compression.store.location import store_folder_for
 from context_compression.transcripts.limits import of_claude_code
@@ -41,7 +41,7 @@ def event(project: Path, used: int = 124_000, window: int = 200_000) -> dict[str
 def run_script(stdin: bytes, home: Path) -> subprocess.CompletedProcess[bytes]:
     """The script as Claude Code runs it: without site-packages, so without any other package."""
     return subprocess.run(
-        [sys.executable, "-I", "-S", str(SCRIPT)],
+        [sys.executable, "-I", "-S", str(STATUS_SCRIPT)],
         input=stdin, env={"HOME": str(home)}, capture_output=True, timeout=30, check=False,
     )  # fmt: skip
 

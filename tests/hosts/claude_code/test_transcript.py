@@ -7,9 +7,9 @@ from transcripts import FIXTURES, Row, shown, written
 
 from context_compression import hosts
 from context_compression.conversation import formats
-from context_compression.hosts.claude_code.stored_sessions import SESSIONS, subagent
+from context_compression.hosts.claude_code.host import SESSIONS, subagent
 from context_compression.hosts.claude_code.transcript.context import CLEARED
-from context_compression.transcripts.candidates import CandidateConversation
+from context_compression.transcripts.sessions import CandidateConversation
 
 FOLDER = FIXTURES / "claude_code"
 

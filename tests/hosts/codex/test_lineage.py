@@ -14,9 +14,9 @@ from transcripts import shown
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
-from context_compression.hosts.codex.stored_sessions import sessions
+from context_compression.hosts.codex.host import sessions
 from context_compression.hosts.reading import glance
-from context_compression.transcripts import unpacking
+from context_compression.transcripts import opening as unpacking
 
 FIRST, FORK, NEXT, LAST = map(id_of, (1, 2, 3, 4))
 ASKED = [said("user", "Find the port of the gateway."), *called("c1", "listening on 7441")]

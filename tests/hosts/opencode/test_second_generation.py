@@ -31,8 +31,8 @@ from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts import Readings
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import title_of
-from context_compression.hosts.opencode.second_messages import as_stored
-from context_compression.hosts.opencode.stored_sessions import SESSIONS, sessions
+from context_compression.hosts.opencode.host import SESSIONS, sessions
+from context_compression.hosts.opencode.second import as_stored
 
 LISTED = {"status": "completed", "content": [{"type": "text", "text": "a.py"}]}
 TALK = [

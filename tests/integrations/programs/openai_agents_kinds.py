@@ -27,8 +27,7 @@ from openai.types.responses import (
 
 from context_compression import Store
 from context_compression.errors import NotOurs, StoreError
-from context_compression.integrations.openai_agents import ContextCompression
-from context_compression.integrations.openai_agents_history import HistoryFile
+from context_compression.integrations.openai_agents import ContextCompression, HistoryFile
 
 set_tracing_disabled(True)
 compression = ContextCompression(settings={"token_budget": WINDOW})

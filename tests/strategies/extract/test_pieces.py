@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation.rendering import render
+from context_compression.conversation.labels import render
 from context_compression.planning.cuts import Cutter, spans
 from context_compression.planning.pieces import Pool, Source
 

@@ -7,7 +7,7 @@ import pytest
 from extract_sessions import Messages, extract, session, step, text_message
 
 from context_compression import compress
-from context_compression.strategies.filling import attempt
+from context_compression.strategies import filling as attempt
 from context_compression.strategies.keep import cost
 from context_compression.testing import PIXEL, conversation
 

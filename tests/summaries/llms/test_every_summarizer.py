@@ -15,9 +15,9 @@ import openai
 import pytest
 
 from context_compression.errors import SummaryError
-from context_compression.summaries.llms.anthropic import AnthropicSummarizer
-from context_compression.summaries.llms.openai import OpenAISummarizer
-from context_compression.summaries.llms.prices import Price
+from context_compression.summaries.anthropic import AnthropicSummarizer
+from context_compression.summaries.attempts import Price
+from context_compression.summaries.chat_completions import OpenAISummarizer
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import chat_api, messages_api
 from context_compression.testing.chat_api import ChatAPI

@@ -15,9 +15,8 @@ import pytest
 
 from context_compression import Session, acompress, count_tokens
 from context_compression.errors import SummaryError
-from context_compression.summaries.llms.chat_options import ChatOptions
-from context_compression.summaries.llms.openai import OpenAISummarizer
-from context_compression.summaries.llms.prices import Price
+from context_compression.summaries.attempts import Price
+from context_compression.summaries.chat_completions import ChatOptions, OpenAISummarizer
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import conversation
 from context_compression.testing.chat_api import (
@@ -544,7 +543,7 @@ def test_without_the_package_the_error_says_what_to_install():
         "import sys\n"
         "sys.modules['openai'] = None\n"
         "import anyio\n"
-        "from context_compression.summaries.llms.openai import OpenAISummarizer\n"
+        "from context_compression.summaries.chat_completions import OpenAISummarizer\n"
         "from context_compression.summaries.summarizer import SummaryRequest\n"
         "try:\n"
         "    anyio.run(OpenAISummarizer('m', environ={}).summarize, SummaryRequest('', '', 9))\n"

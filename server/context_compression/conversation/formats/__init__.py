@@ -5,32 +5,32 @@ edited are written back as the same objects. A part that its dialect does not kn
 `Opaque`. A conversation in no known dialect is refused; the error names its format where that is
 known.
 
-    anthropic.py      Anthropic Messages
-    openai_chat.py    OpenAI Chat Completions, and APIs like it (Ollama, DeepSeek, Mistral, …)
-    responses.py      items of OpenAI Responses
-    gemini.py         Gemini's `contents`
-    bedrock.py        Bedrock Converse
-    ai_sdk.py         ModelMessages of Vercel's AI SDK
+    anthropic.py     Anthropic Messages
+    openai_chat.py   OpenAI Chat Completions, and APIs like it (Ollama, DeepSeek, Mistral, …)
+    responses.py     items of OpenAI Responses
+    gemini.py        Gemini's `contents`
+    bedrock.py       Bedrock Converse
+    ai_sdk.py        ModelMessages of Vercel's AI SDK
 
-    reading.py        `parse`, which reads dicts into a `Conversation`
-    conversation.py   `Conversation`: messages as values, and the dialect they came in
-    dialect.py        `Format`, the protocol of all dialects, and `detect`
-    checks.py         checks of messages, and the errors for those that are refused
-    foreign/          formats that are recognised only to refuse them by name
-    shapes.py         shapes of JSON values, and whether a value has one
-    plain.py          plain JSON: library objects replaced, depth and numbers checked
-    roles.py          the names of roles
-    opaque.py         blocks of a kind that a dialect does not know
-    calls.py          the arguments of calls: objects, or texts that are JSON
-    ids.py            ids for calls that have none
+    reading.py   `parse`, which recognises the dialect of dicts, checks them, and makes a
+                 `Conversation`
+    foreign.py   formats that this package recognises but does not read; it refuses them by name
+    parts.py     what the readers of dialects share: roles, shapes, ids, arguments of calls, opaque
+                 blocks
+    plain.py     plain JSON: library objects replaced, depth and numbers checked
 """
 
-from context_compression.conversation.formats.checks import check, may_be_message
-from context_compression.conversation.formats.conversation import Conversation
-from context_compression.conversation.formats.dialect import DIALECTS, Format, detect
+from context_compression.conversation.formats.parts import ROLES
 from context_compression.conversation.formats.plain import plain
-from context_compression.conversation.formats.reading import parse
-from context_compression.conversation.formats.roles import ROLES
+from context_compression.conversation.formats.reading import (
+    DIALECTS,
+    Conversation,
+    Format,
+    check,
+    detect,
+    may_be_message,
+    parse,
+)
 
 __all__ = [
     "DIALECTS",

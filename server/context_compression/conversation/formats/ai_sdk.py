@@ -17,10 +17,15 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context_compression.conversation.formats.calls import as_written, parsed
-from context_compression.conversation.formats.ids import Ids
-from context_compression.conversation.formats.opaque import OPTIONS, is_compaction, opaque
-from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.formats.parts import (
+    OPTIONS,
+    Ids,
+    as_written,
+    is_compaction,
+    opaque,
+    parsed,
+    role_of,
+)
 from context_compression.conversation.messages import (
     Block,
     Document,

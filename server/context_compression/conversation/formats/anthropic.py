@@ -16,10 +16,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
-from context_compression.conversation.formats.calls import as_written, parsed
-from context_compression.conversation.formats.ids import Ids
-from context_compression.conversation.formats.opaque import COMPACTION, opaque
-from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.formats.parts import (
+    COMPACTION,
+    Ids,
+    as_written,
+    opaque,
+    parsed,
+    role_of,
+)
 from context_compression.conversation.messages import (
     Block,
     Document,

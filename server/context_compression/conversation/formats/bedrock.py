@@ -14,8 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from context_compression.conversation.formats.ids import Ids
-from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.formats.parts import Ids, role_of
 from context_compression.conversation.messages import (
     Block,
     Document,

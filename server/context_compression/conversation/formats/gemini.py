@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from context_compression.conversation.formats.ids import Ids, kind_of
+from context_compression.conversation.formats.parts import Ids, kind_of
 from context_compression.conversation.messages import (
     Block,
     Document,

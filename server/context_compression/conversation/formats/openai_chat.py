@@ -21,10 +21,16 @@ Rules from that reference and the providers' own:
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from context_compression.conversation.formats.calls import as_written, given, parsed, stays
-from context_compression.conversation.formats.ids import Ids, kind_of
-from context_compression.conversation.formats.opaque import opaque
-from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.formats.parts import (
+    Ids,
+    as_written,
+    given,
+    kind_of,
+    opaque,
+    parsed,
+    role_of,
+    stays,
+)
 from context_compression.conversation.messages import (
     COMPRESSED,
     Block,

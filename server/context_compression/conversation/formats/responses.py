@@ -21,9 +21,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from context_compression.conversation.formats.calls import as_written, given, parsed
-from context_compression.conversation.formats.ids import Ids
-from context_compression.conversation.formats.opaque import COMPACTION, opaque
+from context_compression.conversation.formats.parts import (
+    COMPACTION,
+    Ids,
+    as_written,
+    given,
+    opaque,
+    parsed,
+)
 from context_compression.conversation.messages import (
     Block,
     Document,

@@ -8,16 +8,11 @@ message is empty. `ProviderRules` holds the rules in which providers differ.
 Neighbouring assistant messages are one turn: the results of their calls follow the last of them. A
 conversation is valid if there is nothing to repair.
 
-    contents.py   within one message: empty texts, blocks of the wrong role
-    pairing.py    calls and results, turn by turn
-    late.py       results that came when the assistant had gone on without them
-    reasoning.py  reasoning that nothing follows
-    units.py      calls that the provider ran itself, and their results
-    joining.py    neighbouring messages of one role, joined
-    items.py      ids and reasoning of OpenAI Responses
-    new_ids.py    new ids for calls whose id was used before
-    before.py     what to know of the messages before those that are repaired
-    growing.py    a conversation that grows from request to request, of which only the end is read
+    repairs.py   repairs of messages: empty texts, wrong roles, lone reasoning, item ids,
+                 neighbouring roles
+    pairing.py   `Pairing`: pairs each tool call with exactly one result, turn by turn; late ones
+                 are moved
+    growing.py   a conversation that grows from request to request, of which only the end is read
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,12 +21,21 @@ from types import MappingProxyType
 
 from context_compression.conversation.messages import COMPRESSED, Message, user
 from context_compression.conversation.provider_rules import ProviderRules
-from context_compression.conversation.validity.before import NOTHING, Before
-from context_compression.conversation.validity.items import drop_lone_reasoning, name_items_once
-from context_compression.conversation.validity.joining import join_all, one_of
-from context_compression.conversation.validity.late import NO_RESULT, with_late_results
-from context_compression.conversation.validity.pairing import ORPHAN, Pairing
-from context_compression.conversation.validity.units import with_complete_units
+from context_compression.conversation.validity.pairing import (
+    NO_RESULT,
+    ORPHAN,
+    Pairing,
+    with_late_results,
+)
+from context_compression.conversation.validity.repairs import (
+    NOTHING,
+    Before,
+    drop_lone_reasoning,
+    join_all,
+    name_items_once,
+    one_of,
+    with_complete_units,
+)
 
 __all__ = [
     "NO_RESULT",

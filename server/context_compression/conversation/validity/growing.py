@@ -10,11 +10,11 @@ from operator import is_
 from typing import Any, TypeAlias
 
 from context_compression.conversation.formats import Conversation, Format, parse, plain
-from context_compression.conversation.formats.dialect import is_certain
-from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.parts import Ids
+from context_compression.conversation.formats.reading import is_certain
 from context_compression.conversation.messages import Edited, Message, Opaque, Text, ToolCall
 from context_compression.conversation.validity import Repaired, repair
-from context_compression.conversation.validity.before import NOTHING, Before
+from context_compression.conversation.validity.repairs import NOTHING, Before
 
 Raw: TypeAlias = Mapping[str, Any]
 

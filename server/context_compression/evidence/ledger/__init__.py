@@ -2,20 +2,24 @@
 
 entries(messages) ─▶ Entry… ─ merge ─▶ the full ledger ─ render ─▶ the part that a view shows
 
-entry.py         `Entry`; merging of ledgers; JSON
-reading.py       entries from messages
-file_actions.py  actions on files by calls and patches
-changes.py       the texts that calls write into files, and the texts they replace
-tasks.py         tasks in calls, and which are open
-checklists.py    lines with a box in texts
-shell.py         actions on files by shell commands
-outcomes.py      test counts and error lines in tool results
-view.py          the part of the ledger that a view shows; lists of files
+entries.py   entries of the ledger: read from messages, merged, and the part that a view shows
+actions.py   actions on files by tool calls, shell commands and git
+changes.py   Changes: the texts that tool calls write into files, and which were taken back later
+tasks.py     tasks in calls and checklists, and the outcomes in the output of tools
 """
 
-from context_compression.evidence.ledger.entry import Entry, Kind, from_json, merge, to_json
-from context_compression.evidence.ledger.reading import actions_in, entries
-from context_compression.evidence.ledger.view import file_lists, file_tags, render
+from context_compression.evidence.ledger.entries import (
+    Entry,
+    Kind,
+    actions_in,
+    entries,
+    file_lists,
+    file_tags,
+    from_json,
+    merge,
+    render,
+    to_json,
+)
 
 __all__ = [
     "Entry",

@@ -1,13 +1,22 @@
-"""Tasks in calls, as full lists or one by one, and which of them are still open.
+"""Tasks in calls and checklists, and the outcomes in the output of tools.
+
+Checklists in texts: lines with a box, which is empty or ticked.
+
+- [ ] port the letters
+- [x] read the code
+
+Tasks in calls, as full lists or one by one, and which of them are still open.
 
 Tasks are recognised by the names of tools and arguments, as in Claude Code, Codex, opencode, Gemini
 CLI, Cursor, Roo Code, Cline and OpenHands. A list may be an array, or a text with one task a line.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from context_compression.conversation.labels import Span
 from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
@@ -15,9 +24,200 @@ from context_compression.conversation.messages import (
     is_object,
     strings_in,
 )
+from context_compression.evidence import constraints
+from context_compression.evidence import facts as evidence
 from context_compression.evidence.facts import has_failed
-from context_compression.evidence.ledger.checklists import TICKED, entries_of
-from context_compression.evidence.ledger.file_actions import by_name, plain_name, words
+from context_compression.evidence.ledger.actions import by_name, plain_name, words
+from context_compression.evidence.redaction import beginning
+
+TICKS = "✅☑✔✓☒🗹"
+BOXES = "☐⬜🔲◻□▢"
+TICKED = re.compile(
+    rf"\s*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\*\*)?(?:\[(?:[xX✓✔✅]|done)\]|[{TICKS}]|~~.+~~\s*\Z)"
+)
+"""The beginning of a text that is a finished task."""
+BOX = re.compile(
+    rf"[ \t]*(?:>[ \t]*)?(?:(?:[-*+•]|\d+[.)])[ \t]+)?(?:\[(?P<mark>[ xX✓✔✅~/>-]?)\][ \t]+"
+    rf"|(?P<sign>[{TICKS}{BOXES}])\ufe0f?[ \t]+)(?P<what>\S[^\n]*)"
+)
+"""A line of a checklist. Roo Code marks begun tasks with `[-]`."""
+ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+(?=\S)")
+FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+LEAST_BOXES = 2
+"""The fewest lines with a box that make a checklist."""
+
+
+class Box(NamedTuple):
+    """A line of a checklist: its place in the text, its task, and whether it is ticked."""
+
+    span: Span
+    what: str
+    ticked: bool
+
+
+def boxes_in(text: str) -> Sequence[Box]:
+    """The lines of the checklist in a text, without quoted blocks; empty if it has none."""
+    if "[" not in text and not any(sign in text for sign in TICKS + BOXES):
+        return ()
+    found: list[Box] = []
+    start, fenced = 0, False
+    for line in text.split("\n"):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and (box := BOX.fullmatch(line.rstrip())):
+            ticked = (box["mark"] or "") in "xX✓✔✅" and bool(box["mark"])
+            ticked = ticked or (box["sign"] or " ") in TICKS
+            begin = start + len(line) - len(line.lstrip())
+            span = begin, start + len(line.rstrip())
+            found.append(Box(span, " ".join(box["what"].split()), ticked))
+        start += len(line) + 1
+    return found if len(found) >= LEAST_BOXES or _is_all(text, found) else ()
+
+
+def _is_all(text: str, boxes: Sequence[Box]) -> bool:
+    """Whether a text consists only of its boxes."""
+    return len(boxes) == len([line for line in text.split("\n") if line.strip()])
+
+
+def entries_of(text: str) -> Sequence[Any]:
+    """The tasks in an argument that is a text: a list in JSON, or lines with boxes or bullets.
+
+    Empty if the text is no such list.
+    """
+    if text.lstrip().startswith("["):
+        try:
+            given = json.loads(text)
+        except (ValueError, RecursionError):
+            given = None
+        if is_array(given):
+            return given
+    if boxes := boxes_in(text):
+        return [text[start:stop] for start, stop in (box.span for box in boxes)]
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return lines if len(lines) >= LEAST_BOXES and all(map(ITEM.match, lines)) else ()
+
+
+def open_boxes(texts: Sequence[str]) -> Mapping[str, Sequence[Span]]:
+    """The spans of the open tasks in the checklists of some texts, by text.
+
+    Of a task in several checklists the newest box counts. A checklist that a newer one continues
+    has no open tasks.
+
+    Args:
+        texts: texts of a conversation, in order.
+    """
+    known: set[str] = set()
+    found: dict[str, Sequence[Span]] = {}
+    for text in reversed(texts):
+        boxes = () if text in found else boxes_in(text)
+        if boxes and known.isdisjoint(box.what for box in boxes):
+            found[text] = [box.span for box in boxes if not box.ticked]
+        known.update(box.what for box in boxes)
+    return found
+
+
+MOST_LINES = 20
+"""How many error lines are taken from one output: the last ones, because errors are at the end."""
+ZERO = re.compile(r"\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?|problems?|issues)\b", re.I)
+NEEDLES = (*evidence.ERROR_WORDS, "fail:", "err!")
+REPORT = re.compile(
+    r"\b\w*(?:Error|Exception)\b\s*(?:[:(]|$)|\b[Ee]rror\b(?:\[\w+\]| \w+\d)?\s*[:!]|\s error\s "
+    r"|\bERR!|\b(?:ERROR|FAIL|FAILED|FAILURE|Traceback)\b|\b(?:fatal|panic|undefined):|\bfailed\b"
+    r"|command not found|No such file|[Pp]ermission denied|\bcannot |\bnot found\b|[✗✖]"
+    r"|错误|失败|异常"
+)
+CODE = re.compile(
+    r"^(?:\d+\s*[-+│|→]|[-+]\s|[\"'{]|\[\{|//|\*|#|--\w)"
+    r"|^(?:\} )?(?:throw|return|catch|except|raise|if|for|const|let|func|def|assert|import)\b"
+    r"|[;{]$|=> |\bnew Error\("
+)
+WORDS = {
+    "failed": "failed fail failing failures failure",
+    "errors": "errors error",
+    "passed": "passed pass passing",
+    "skipped": "skipped skip ignored pending todo",
+}
+NAME = {word: name for name, words in WORDS.items() for word in words.split()}
+COUNT = re.compile(
+    rf"\b(?<!\d,)(\d{{1,3}}(?:,\d{{3}})+|\d+) ({'|'.join(NAME)})\b"
+    r"(?=\W*$|\s*[,;|)(]| in | tests?\b)",
+    re.I,
+)
+NODE = re.compile(r"^(?:#|ℹ) (pass|fail|skipped|todo) (\d+)$", re.M)
+UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\s+(?:OK|FAILED)(?: \((.*)\))?", re.M)
+GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): ", re.M)
+GO_PACKAGE = re.compile(r"^(?:(ok)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))|FAIL\t\S)", re.M)
+
+
+def test_counts(text: str) -> str:
+    """`"3 failed, 12 passed"` from the output of a test runner; `""` if it has no counts.
+
+    Known forms: pytest, unittest, jest, vitest, mocha, bun, node, cargo, go, and any `N passed`.
+    """
+    counts = (
+        _summed_up(text)
+        or {NAME[word]: int(number) for word, number in NODE.findall(text)}
+        or _unittest(text)
+        or _go(text)
+    )
+    shown = [f"{counts[name]} {name}" for name in (*WORDS, "packages ok") if counts.get(name)]
+    return ", ".join(shown) or ("0 passed" if counts else "")
+
+
+def _summed_up(text: str) -> dict[str, int]:
+    """Numbers before words, from the line with the totals, else the last number of each word."""
+    counts: dict[str, int] = {}
+    final = False
+    for start, stop in evidence.lines_with(text, ("pass", "fail")):
+        line = beginning(text[start:stop].strip(), constraints.LONGEST_LINE)
+        numbers = {NAME[w.lower()]: int(n.replace(",", "")) for n, w in COUNT.findall(line)}
+        if line.startswith("test result:"):  # cargo: a line for each target
+            before = counts if final else {}
+            counts = before | {name: before.get(name, 0) + n for name, n in numbers.items()}
+            final = True
+        elif numbers and re.match(r"Tests:?\s", line):  # jest, vitest; the line before counts files
+            counts, final = numbers, True
+        elif not final:
+            counts |= numbers
+    return counts
+
+
+def _unittest(text: str) -> dict[str, int]:
+    if not (summary := UNITTEST.search(text)):
+        return {}
+    counts = {
+        NAME.get(word, "skipped"): int(number)
+        for word, number in re.findall(r"(?<!\w)(\w++)=(\d+)", summary[2] or "")
+    }
+    return counts | {"passed": int(summary[1]) - sum(counts.values())}
+
+
+def _go(text: str) -> dict[str, int]:
+    tests = GO_TEST.findall(text)
+    packages = GO_PACKAGE.findall(text)
+    counts = {NAME[word.lower()]: tests.count(word) for word in tests}
+    if packages:
+        counts.setdefault("failed", packages.count(""))
+        if "passed" not in counts:
+            counts["packages ok"] = packages.count("ok")
+    return counts
+
+
+def reported_errors(text: str, failed: bool) -> list[str]:
+    """The last lines that report an error, in order, at most `MOST_LINES`.
+
+    Other lines with such a word are left out: code that handles errors, help texts, `0 errors`.
+
+    Args:
+        text: the output of a tool.
+        failed: whether the call failed; if it did not, a line must have the form of a report.
+    """
+    spans = evidence.lines_with(text, NEEDLES)
+    lines = [beginning(text[a:b].strip(), constraints.LONGEST_LINE) for a, b in spans]
+    lines = [line for line in lines if not (ZERO.search(line) or CODE.search(line))]
+    reports = [line for line in lines if REPORT.search(line)] or (lines if failed else [])
+    return list(dict.fromkeys(reversed(reports)))[:MOST_LINES][::-1]
+
 
 LISTS = words("todos todolist todoitems plan tasklist checklist taskprogress")
 OTHER_LISTS = words("tasks todo items steps list")
@@ -31,7 +231,7 @@ WITH_ANY_TOOL = "taskprogress"
 """The name of an argument of any tool with a list of tasks (Cline)."""
 WHAT = ("content", "step", "subject", "title", "text", "task", "todo", "name", "description")
 """The keys of a task's title, those with the shortest texts first."""
-STATUS, NUMBERS, TICKS = (
+STATUS, NUMBERS, TICKED_KEYS = (
     ("status", "state"),
     ("taskid", "id"),
     words("done completed finished checked ticked isdone iscompleted"),
@@ -169,7 +369,7 @@ def _task(task: Any) -> Task | None:
     if not is_object(task):
         return None
     given = by_name(task)
-    ticked = any(given.get(name) is True for name in TICKS)
+    ticked = any(given.get(name) is True for name in TICKED_KEYS)
     status = _first(given, STATUS) or ("completed" if ticked else "")
     what, number = _first(given, WHAT), _first(given, NUMBERS)
     rest = strings_in([value for name, value in given.items() if name not in LEFT_OUT])

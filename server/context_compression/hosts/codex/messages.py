@@ -1,15 +1,35 @@
-"""Codex's items as Anthropic messages, and the kinds of items."""
+"""Codex's names and folders, and its items as Anthropic messages."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.hosts.codex.about import SEEN, TITLE
-from context_compression.transcripts.blocks import call, linked, result, text, thinking, unread
-from context_compression.transcripts.generations import within
+from context_compression.transcripts.exporter import call, linked, result, text, thinking, unread
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.shapes import Seen, Shape, Shapes
+from context_compression.transcripts.transcript import Seen, Shape, Shapes, within
+
+NAME = "codex"
+TITLE = "Codex"
+SEEN = "0.169.0"
+"""The version that transcripts, hooks and exports were last seen working with."""
+
+HOME_VARIABLE = "CODEX_HOME"
+"""Replaces `~/.codex`. Codex passes it on to a server only if the entry's `env_vars` lists it."""
+THREAD_VARIABLE = "CODEX_THREAD_ID"
+"""Set for the commands that Codex runs: the id of their thread."""
+
+
+def home_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """`~/.codex`, or the folder that CODEX_HOME names."""
+    return Path(environ.get(HOME_VARIABLE) or home / ".codex")
+
+
+def sessions_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """`~/.codex/sessions`: a folder for each year, month and day, with that day's new rollouts."""
+    return home_folder(environ, home) / "sessions"
+
 
 Item: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")

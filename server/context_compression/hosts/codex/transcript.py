@@ -1,4 +1,23 @@
-"""Codex's transcripts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
+"""Codex's transcripts: threads of several files, and the rows that one goes on from in others.
+
+The files of Codex's threads, called rollouts: a thread may have several.
+
+    sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl
+    sessions/YYYY/MM/DD/rollout-<time>-<thread>_<rollout>.jsonl   goes on after an edited prompt
+    archived_sessions/rollout-….jsonl                             of threads that the user archived
+    ….jsonl.zst                                                   packed (Zstandard)
+
+The last id in a name is the rollout's own; a thread's first rollout has the thread's id. Seen in
+version 0.169.0.
+
+The rows that a rollout goes on from, in other files.
+
+A fork's file holds only its own rows, and so does the file in which a thread goes on after an
+edited prompt. The first row's `history_base {thread_id, end_ordinal_exclusive, end_byte_offset}`
+names the file with the rows before them, and where it was left; that file may have a base, too.
+`thread_id` is the id of a rollout, as in the file's name. Seen in version 0.169.0.
+
+Codex's transcripts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
 
 Each line is a row: `{"timestamp": …, "type": …, "payload": …}`. The payload by type:
 
@@ -22,43 +41,322 @@ the block's signature, next to `summary` if there is one. Seen in versions 0.139
     current.py    finds the rollout of the conversation that calls us
 """
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.hosts.codex.about import NAME, TITLE
-from context_compression.hosts.codex.lineage import earlier
+from context_compression.errors import TranscriptError
 from context_compression.hosts.codex.messages import (
-    FROM_CODEX,
-    SHAPES,
+    NAME,
+    TITLE,
     Item,
     Messages,
     begins_turn,
     is_repeated,
     is_the_models,
 )
-from context_compression.transcripts.blocks import unread
-from context_compression.transcripts.compaction_log import CompactionLog
-from context_compression.transcripts.generations import Generations, named, within
-from context_compression.transcripts.history import Compaction, Request
-from context_compression.transcripts.later import Later
-from context_compression.transcripts.lines import At, string
-from context_compression.transcripts.times import seconds
+from context_compression.transcripts.exporter import unread
+from context_compression.transcripts.lines import At, Lines, Rows, first_row, opened, string
+from context_compression.transcripts.opening import check_packed, is_packed
+from context_compression.transcripts.reading import Later
+from context_compression.transcripts.sessions import seconds
 from context_compression.transcripts.transcript import (
+    Compaction,
+    CompactionLog,
+    Generations,
     Load,
+    Request,
     Row,
     Transcript,
     counted,
     folder_name,
     id_from_name,
+    named,
+    within,
 )
 
-__all__ = [
-    "FROM_CODEX", "GENERATIONS", "NAME", "SHAPES", "CodexReader", "earlier", "reader", "recognises",
-]  # fmt: skip
+SESSIONS, ARCHIVED = "sessions", "archived_sessions"
+FOLDERS = (f"{SESSIONS}/*/*/*", ARCHIVED)
+ID = r"[0-9A-Za-z]{8}(?:-[0-9A-Za-z]{4}){3}-[0-9A-Za-z]{12}"
+ROLLOUT_NAME = re.compile(rf"rollout-.*?(?P<thread>{ID})(?:_(?P<rollout>{ID}))?\.jsonl(?:\.zst)?")
+SAFE = re.compile(r"[A-Za-z0-9-]+")
+SORTED = "7"
+"""The version of an id that begins with the time it was made (RFC 9562)."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One file of a thread."""
+
+    path: Path
+    thread: str
+    id: str
+    """The rollout's own id."""
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the file is packed."""
+        return self.path.suffix == ".zst"
+
+
+def rollout(path: Path) -> Rollout | None:
+    """The rollout that a file's name tells; `None` for other files."""
+    if found := ROLLOUT_NAME.fullmatch(path.name):
+        return Rollout(path, found["thread"], found["rollout"] or found["thread"])
+    return None
+
+
+def rollouts(home: Path, id: str = "") -> Iterator[Rollout]:
+    """The rollouts below Codex's folder; with `id`, only those of that thread or rollout."""
+    name = f"rollout-*{id}*.jsonl*" if id else "rollout-*.jsonl*"
+    for folder in FOLDERS:
+        paths = home.glob(f"{folder}/{name}")
+        yield from (each for each in map(rollout, paths) if each)
+
+
+def by_thread(found: Iterable[Rollout]) -> dict[str, list[Rollout]]:
+    """Rollouts by their thread."""
+    threads: dict[str, list[Rollout]] = {}
+    for each in found:
+        threads.setdefault(each.thread, []).append(each)
+    return threads
+
+
+def newest(found: Iterable[Rollout]) -> Rollout:
+    """The rollout with which a thread goes on: the one begun last.
+
+    Every edited prompt begins a file, so the one written last may be an older one that was copied,
+    packed or touched. A file that another one goes on from is never the newest.
+    """
+    plain = _one_each(found)
+    if len(plain) == 1:
+        return plain[0]
+    metas = {each: meta(each.path) for each in plain}
+    bases = {string(as_object(about.get("history_base")), "thread_id") for about in metas.values()}
+    leaves = [each for each in plain if each.id not in bases] or plain
+    return max(leaves, key=lambda each: _began(each, metas[each]))
+
+
+def _one_each(found: Iterable[Rollout]) -> list[Rollout]:
+    """The rollouts, each once: the plain file, if it is there packed and plain."""
+    found = sorted(found, key=lambda each: (each.is_packed, each.path))
+    return [*{each.id: each for each in reversed(found)}.values()]
+
+
+def _began(each: Rollout, about: Mapping[str, Any]) -> tuple[str, str, float]:
+    """When a rollout was begun: as it says, by its id, by its file."""
+    by_id = each.id if each.id[14:15] == SORTED else ""
+    try:
+        written = each.path.stat().st_mtime
+    except OSError:  # deleted since it was found
+        written = 0.0
+    return string(about, "timestamp"), by_id, written
+
+
+def home_of(path: Path) -> Path | None:
+    """Codex's folder, from the path of a rollout in it; `None` for a file that lies elsewhere."""
+    for folder in path.parents:
+        if folder.name in (SESSIONS, ARCHIVED):
+            return folder.parent
+    return None
+
+
+def rollout_named(id: str, near: Path) -> Rollout | None:
+    """The rollout with an id, beside another one or anywhere in the same folder of Codex's."""
+    home = home_of(near)
+    beside = (each for each in map(rollout, near.parent.glob(f"rollout-*{id}.jsonl*")) if each)
+    everywhere = rollouts(home, id) if home else iter(())
+    named = [each for found in (beside, everywhere) for each in found if each.id == id]
+    return next(iter(_one_each(named)), None)
+
+
+def meta(path: Path) -> Mapping[str, Any]:
+    """The payload of a rollout's first line, which describes the thread."""
+    return as_object(first_row(path).get("payload"))
+
+
+SPAN = 1 << 42
+"""The places of one file's rows in a conversation: more than any file has bytes."""
+META = "session_meta"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The first rows of a file, up to where another file goes on from it.
+
+    Attributes:
+        path: the file.
+        ordinal: the number of the first row that is no longer of it; `None` if that is not known.
+        offset: the same row's first byte; `None` if that is not known.
+    """
+
+    path: Path
+    ordinal: int | None
+    offset: int | None
+
+    def holds(self, row: Row, at: At) -> bool:
+        """Whether a row is before the end of the part."""
+        number = row.get("ordinal")
+        if isinstance(number, int) and self.ordinal is not None:
+            return number < self.ordinal
+        return self.offset is None or at.offset < self.offset
+
+    def is_cut_off(self) -> bool:
+        """Whether a file that is not packed ends before the rows of this part do."""
+        try:
+            size = self.path.stat().st_size
+        except OSError:
+            return True
+        return self.path.suffix == ".jsonl" and self.offset is not None and size < self.offset
+
+
+@dataclass
+class Earlier:
+    """The rows of other files before those of a rollout; `rows` gives them once.
+
+    Attributes:
+        parts: the files, the oldest first.
+        missing: rows that are in no file, in sentences for the user; complete after `rows`.
+        warnings: what of the files could not be read; complete after `rows`.
+    """
+
+    parts: list[Part]
+    missing: list[str]
+    warnings: list[str] = field(default_factory=list[str])
+
+    @property
+    def ends(self) -> list[tuple[Path, int | None]]:
+        """The files, and where the rows of each end."""
+        return [(part.path, part.offset) for part in self.parts]
+
+    def missing_at_a_glance(self) -> list[str]:
+        """What is missing, as far as the sizes of the files tell it; no row is read."""
+        return [*self.missing, *(_shorter(part) for part in self.parts if part.is_cut_off())]
+
+    def rows(self, max_bytes: int) -> Iterator[tuple[Row, At]]:
+        """The rows, with places before those of the rollout itself: below zero."""
+        for number, part in enumerate(self.parts):
+            first = (number - len(self.parts)) * SPAN
+            for row, at in self._of(part, max_bytes):
+                max_bytes -= at.length
+                if string(row, "type") != META:
+                    yield row, At(first + at.offset, at.length)
+
+    def _of(self, part: Part, max_bytes: int) -> Iterator[tuple[Row, At]]:
+        newest, end = None, 0
+        try:
+            with opened(part.path, max(max_bytes, 0)) as stream:
+                if is_packed(stream):
+                    check_packed(stream, part.path, max_bytes)
+                rows = Rows(Lines(stream, part.path, max_bytes))
+                for row, at in rows:
+                    if not part.holds(row, at):
+                        break
+                    if newest is None and part is self.parts[0]:
+                        self._check_beginning(row, part)
+                    newest, end = row.get("ordinal", newest), at.offset + at.length
+                    yield row, at
+        except TranscriptError as error:
+            self.missing.append(f"The conversation begins in a file that cannot be read: {error}")
+            return
+        self.warnings += [f"In {part.path.name}: {warning}" for warning in rows.warnings]
+        if isinstance(newest, int) and part.ordinal is not None:
+            if newest < part.ordinal - 1:
+                self.missing.append(
+                    f"The conversation goes on from row {part.ordinal} of {part.path.name}, which "
+                    f"now ends at row {newest}; what was between them is missing."
+                )
+        elif not end or (part.offset is not None and end < part.offset):
+            self.missing.append(_shorter(part))
+
+    def _check_beginning(self, row: Row, part: Part) -> None:
+        """Whether the oldest file that was found begins a conversation."""
+        number = row.get("ordinal")
+        if isinstance(number, int) and number > 0 and not self.missing:
+            self.missing.append(
+                f"{part.path.name} begins with row {number}, and does not say with what."
+            )
+
+
+def earlier(rows: Iterable[Row], path: Path) -> Earlier | None:
+    """The rows before those of a rollout; `None` if it has its own beginning.
+
+    Args:
+        rows: the first rows of the file.
+        path: of the file.
+    """
+    rows = [*rows]
+    metas = (as_object(row.get("payload")) for row in rows if string(row, "type") == META)
+    about = next(metas, as_object(None))
+    if "history_base" not in about:
+        begins = rows[0].get("ordinal") if rows else 0
+        if isinstance(begins, int) and begins > 0 and not about:
+            return Earlier([], [f"The file begins with row {begins}, and does not say with what."])
+        return None
+    return _lineage(about, path)
+
+
+def _lineage(about: Mapping[str, Any], path: Path) -> Earlier:
+    """The files that lead to one whose first row is `about`."""
+    own = rollout(path)
+    seen = {own.id if own else string(about, "id")}
+    parts: list[Part] = []
+    missing: list[str] = []
+    ordinal: int | None = None
+    while (base := about.get("history_base")) is not None:
+        id = string(as_object(base), "thread_id")
+        if not SAFE.fullmatch(id):
+            missing.append(
+                "It goes on from another conversation, and says which in a way not known."
+            )
+            break
+        if id in seen:
+            missing.append(f"The rollout {id} goes on from itself; where it begins is not known.")
+            break
+        found = rollout_named(id, path)
+        if found is None:
+            missing.append(_not_found(id, path))
+            break
+        seen.add(id)
+        end, offset = (
+            _number(as_object(base), key) for key in ("end_ordinal_exclusive", "end_byte_offset")
+        )
+        if end is None and offset is None:
+            missing.append(
+                f"It goes on from a row of the rollout {id}, and says which in a way not known; "
+                "all rows of that rollout are given."
+            )
+        ordinal = end if ordinal is None or end is None else min(end, ordinal)
+        parts.append(Part(found.path, ordinal, offset))
+        about, path = meta(found.path), found.path
+    return Earlier(parts[::-1], missing)
+
+
+def _shorter(part: Part) -> str:
+    whole = "another row" if part.offset is None else f"byte {part.offset:,}"
+    return (
+        f"The conversation goes on from {whole} of {part.path.name}, which is damaged or cut off "
+        "before; what was between them is missing."
+    )
+
+
+def _not_found(id: str, path: Path) -> str:
+    folder = home_of(path) or path.parent
+    return (
+        f"The conversation begins in the rollout {id}, which is not in {folder}; all that was said "
+        "there is missing. Put that file beside this one, if there is a copy."
+    )
+
+
+def _number(about: Mapping[str, Any], key: str) -> int | None:
+    value = about.get(key)
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if whole else None
+
 
 KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",

@@ -1,6 +1,6 @@
 """Cursor's configuration."""
 
-from context_compression.setup.host import Host, typed
+from context_compression.hosts.setup.host import Host, typed
 
 CURSOR = Host(
     "cursor", "Cursor", "cursor", lambda machine: machine.home / ".cursor" / "mcp.json",

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from context_compression.setup import yaml
-from context_compression.setup.additions import Value
-from context_compression.setup.host import Host
-from context_compression.setup.machine import PROGRAM, Machine
+from context_compression.hosts.setup import yaml
+from context_compression.hosts.setup.host import Host, Value
+from context_compression.hosts.setup.machine import PROGRAM, Machine
 
 
 def entry(command: str, args: Sequence[str]) -> Value:

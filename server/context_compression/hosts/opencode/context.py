@@ -1,17 +1,222 @@
-"""opencode's messages as Anthropic messages: what the model was sent."""
+"""opencode's names, and its messages as Anthropic messages: what the model was sent."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from context_compression.conversation.authors import BY_USER, reason_in
-from context_compression.conversation.messages import as_object, is_object, objects
-from context_compression.hosts.opencode.cells import unread
-from context_compression.hosts.opencode.live import Object, StoredMessage
-from context_compression.transcripts.blocks import call, linked, result, text, thinking
-from context_compression.transcripts.history import Request
-from context_compression.transcripts.lines import string
-from context_compression.transcripts.transcript import ClearedResult, whole_text
+from context_compression.conversation.messages import as_object, is_array, is_object, objects
+from context_compression.transcripts.exporter import call, linked, result, text, thinking
+from context_compression.transcripts.lines import parsed_json, string
+from context_compression.transcripts.sessions import seconds
+from context_compression.transcripts.transcript import (
+    ClearedResult,
+    Compaction,
+    CompactionLog,
+    Known,
+    Maybe,
+    Request,
+    Seen,
+    Shape,
+    Shapes,
+    looking_for,
+    whole_text,
+)
+
+NAME = "opencode"
+TITLE = "opencode"
+SEEN = "1.18.33"
+"""The version that transcripts and hooks were last seen working with."""
+
+DATA_VARIABLE = "XDG_DATA_HOME"
+"""Names the folder in place of `~/.local/share`, on every system."""
+DATABASE_VARIABLE = "OPENCODE_DB"
+"""Names the database file, if it is not `DATABASE`."""
+CONFIG_VARIABLE = "OPENCODE_CONFIG_DIR"
+"""Names the folder in place of `~/.config/opencode`."""
+MARK_VARIABLE = "OPENCODE"
+"""Set for every program that opencode starts."""
+DATABASE = "opencode.db"
+
+
+def data_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """`~/.local/share/opencode`; below XDG_DATA_HOME if that is set."""
+    return Path(environ.get(DATA_VARIABLE) or home / ".local" / "share") / "opencode"
+
+
+def database_file(environ: Mapping[str, str], home: Path) -> Path:
+    """The database with all sessions."""
+    return data_folder(environ, home) / environ.get(DATABASE_VARIABLE, DATABASE)
+
+
+Object: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredMessage:
+    """A message with its parts."""
+
+    id: str
+    about: Object
+    parts: Sequence[Object]
+
+    @property
+    def compaction(self) -> Object | None:
+        """The part that requests a summary; `None` if there is none."""
+        if self.about.get("role") != "user":
+            return None
+        return next((part for part in self.parts if part.get("type") == "compaction"), None)
+
+    @property
+    def parent(self) -> str:
+        """The id of the user's message that this message answers."""
+        return string(self.about, "parentID")
+
+    @property
+    def time(self) -> float | None:
+        """When it was complete, or else created, in seconds since 1970."""
+        times = as_object(self.about.get("time"))
+        return seconds(times.get("completed") or times.get("created"))
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it takes the place of all messages before it (opencode 2)."""
+        return "checkpoint" in self.about
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it is a complete summary."""
+        about = self.about
+        ended = about.get("finish") and not about.get("error")
+        return bool(about.get("role") == "assistant" and about.get("summary") and ended)
+
+
+def not_reverted(newest_first: Iterable[StoredMessage], revert: Object) -> Iterator[StoredMessage]:
+    """The messages without those that the user reverted.
+
+    The host itself removes reverted messages before the next request.
+    """
+    first, part = string(revert, "messageID"), string(revert, "partID")
+    for message in newest_first:  # ids grow with time
+        if not first or message.id < first:
+            yield message
+        elif message.id == first and part:
+            kept = [own for own in message.parts if string(own, "id") < part]
+            yield StoredMessage(message.id, message.about, kept)
+
+
+def live_messages(newest_first: Iterable[StoredMessage]) -> tuple[list[StoredMessage], set[str]]:
+    """The messages in the order they are sent, and the ids of those since the last compaction."""
+    taken: list[StoredMessage] = []
+    answered: set[str] = set()  # users' messages that a summary answers
+    until = ""
+    for message in newest_first:
+        taken.append(message)
+        if message.is_checkpoint:
+            break
+        if until:
+            if message.id == until:
+                break
+            continue
+        request = message.compaction if message.id in answered else None
+        if request is not None:
+            until = string(request, "tail_start_id")
+            if until in ("", message.id):
+                break
+        elif message.is_summary:
+            answered.add(message.parent)
+    taken.reverse()
+    summaries = [
+        n
+        for n, m in enumerate(taken, 1)
+        if m.is_checkpoint or (m.is_summary and m.parent in answered)
+    ]
+    new = taken[max(summaries, default=0) :]
+    return _with_kept_behind(taken), {message.id for message in new}
+
+
+def _with_kept_behind(messages: list[StoredMessage]) -> list[StoredMessage]:
+    """The messages, with those that a compaction kept moved after its summary."""
+    ids = [message.id for message in messages]
+    tails = [string(message.compaction or {}, "tail_start_id") for message in messages]
+    place = max((n for n, tail in enumerate(tails) if tail), default=len(ids))
+    if place == len(ids) or tails[place] not in ids[:place]:
+        return messages
+    kept = ids.index(tails[place])
+    for n, message in enumerate(messages[place:], place):
+        if message.about.get("summary") is True and message.parent == ids[place]:
+            return [*messages[place : n + 1], *messages[kept:place], *messages[n + 1 :]]
+    return messages
+
+
+READ = {"tool", "reasoning"}
+"""The types of parts whose inner values are read; others are carried along as they are."""
+STATUS: Shape = Known(frozenset({"pending", "running", "streaming", "completed", "error"}))
+SEALED: Shape = Maybe({"anthropic": {"signature": str}})
+PART: Shape = {
+    "type": str,
+    "callID": str,
+    "tool": str,
+    "metadata": SEALED,
+    "state": {"status": STATUS, "attachments": [{"url": str, "mime": str}]},
+}
+"""Of a part of a message, as far as it is no part of an unknown type."""
+LOOKS = {kind: looking_for(PART, kind) for kind in READ}
+WORDS = """
+command data description error files input output prompt source summary system
+text title todos
+"""
+"""Fields with words that were seen beside those that are read."""
+SHAPES = Shapes(
+    TITLE,
+    {"": Maybe({"messages": [{"info": Maybe({}), "type": str, "parts": [PART]}]})},
+    Seen(
+        WORDS,
+        SEEN,
+        lambda row: string(as_object(row.get("info")), "version"),
+    ),
+)
+
+
+def strange_parts(messages: Iterable[StoredMessage]) -> list[str]:
+    """The warning about parts of messages whose shape is not known."""
+    places: list[str] = []
+    for part in (part for message in messages for part in message.parts):
+        if look := LOOKS.get(string(part, "type")):
+            look(part, places)
+    return SHAPES.warnings(Counter(places))
+
+
+def text_of(cell: Any) -> str:
+    """A value as a text: of bytes what is UTF-8, of NULL nothing."""
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace")
+    return "" if cell is None else str(cell)
+
+
+def object_in(cell: Any) -> Object:
+    """The JSON object in a value; any other value is that of `data` in an object."""
+    written = text_of(cell)
+    found = parsed_json(written.encode("utf-8", "surrogatepass"))
+    return found if is_object(found) else {"data": written} if written else {}
+
+
+def listed(value: Any) -> list[Any]:
+    """The parts of a list; a value that is no list is its only part, and `None` is none."""
+    if is_array(value):
+        return [*value]
+    return [] if value is None else [value]
+
+
+def unread(kind: str, held: Any) -> Object:
+    """A part of a shape that is not known, which is carried along and told.
+
+    Its type is no text, because what it holds may name a type of opencode 1 without being of it.
+    """
+    return {"type": ("unread", kind), "held": held}
+
 
 CLEARED = "[Old tool result content cleared]"  # the model sees this instead of the result
 INTERRUPTED = "[Tool execution was interrupted]"
@@ -244,3 +449,40 @@ def _sealed(part: Object) -> str:
 def _time(about: Object, name: str) -> float:
     time = as_object(about.get("time")).get(name)
     return time if isinstance(time, int | float) else 0
+
+
+def compactions_among(messages: Iterable[StoredMessage]) -> list[Compaction]:
+    """The compactions among messages.
+
+    Args:
+        messages: the oldest first, without reverted ones. Only requests, summaries, and the
+            answers before and after them are needed.
+    """
+    messages = [*messages]
+    requested = requests_among(messages)
+    log = CompactionLog()
+    for message in messages:
+        if message.is_checkpoint:
+            trigger = string(message.about, "checkpoint")
+            log.add(Compaction(message.time, trigger, NAME, place=place_of(message)))
+        elif message.is_summary and (request := requested.get(message.parent)):
+            trigger = "auto" if (request.compaction or {}).get("auto") else "manual"
+            log.add(Compaction(message.time, trigger, NAME, place=place_of(request)))
+        elif not message.about.get("summary") and (answered := request_of(message)):
+            log.answered(answered.input_tokens or 0, answered.output_tokens)
+    return log.compactions
+
+
+def requests_among(messages: Sequence[StoredMessage]) -> Mapping[str, StoredMessage]:
+    """By id: the users' messages that request a compaction, and have a summary; and checkpoints."""
+    answered = {message.parent for message in messages if message.is_summary}
+    return {
+        m.id: m
+        for m in messages
+        if m.is_checkpoint or (m.id in answered and m.compaction is not None)
+    }
+
+
+def place_of(request: StoredMessage) -> int:
+    """The place of a compaction: the time when it was requested, in milliseconds."""
+    return round((request.time or 0) * 1000)

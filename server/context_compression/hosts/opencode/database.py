@@ -1,42 +1,101 @@
-"""Reader for opencode's database. The host may write to the database meanwhile.
+"""Reader for opencode's database. The host may write to the database meanwhile; we never do.
 
 Later readings of a session load only the messages and parts that changed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
-from context_compression.hosts.opencode.about import TITLE
-from context_compression.hosts.opencode.cells import object_in, text_of
-from context_compression.hosts.opencode.compactions import compactions_among
-from context_compression.hosts.opencode.live import Object, StoredMessage, not_reverted
-from context_compression.hosts.opencode.opened import looking
-from context_compression.hosts.opencode.second_messages import as_stored
-from context_compression.hosts.opencode.second_rows import (
+from context_compression.hosts.opencode.context import (
+    TITLE,
+    Object,
+    StoredMessage,
+    compactions_among,
+    not_reverted,
+    object_in,
+    strange_parts,
+    text_of,
+)
+from context_compression.hosts.opencode.second import (
     MESSAGES,
     SESSIONS,
     Lineage,
+    Summaries,
+    as_stored,
     is_known,
     lineage_of,
     written_in,
 )
-from context_compression.hosts.opencode.shapes import strange_parts
-from context_compression.hosts.opencode.stored_summaries import Summaries
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
-from context_compression.transcripts.access import opened_once
-from context_compression.transcripts.candidates import LISTED, CandidateConversation, newest_first
-from context_compression.transcripts.generations import Generations, major
-from context_compression.transcripts.lines import string, too_large
+from context_compression.opening import is_open_twice
+from context_compression.transcripts.lines import LONGEST, string, too_large
+from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.reading import MAX_BYTES
-from context_compression.transcripts.times import seconds
-from context_compression.transcripts.transcript import Transcript
+from context_compression.transcripts.sessions import (
+    LISTED,
+    CandidateConversation,
+    newest_first,
+    seconds,
+)
+from context_compression.transcripts.transcript import Generations, Transcript, major
 
 if TYPE_CHECKING:
     import sqlite3  # loaded when it is used: few sessions need it
+
+
+T = TypeVar("T")
+
+
+def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
+    """The result of `look`, which gets a read-only connection to the database.
+
+    Nothing is written, even if the host writes meanwhile.
+
+    Raises:
+        TranscriptError: the database cannot be read.
+    """
+    import sqlite3
+
+    # SQLite creates files next to a database in WAL mode that no process has open, even if it is
+    # opened read-only. Such a database does not change, so `immutable` avoids these files.
+    unused = not database.with_name(f"{database.name}-wal").exists()
+    problem: sqlite3.Error | OSError | None = None
+    for options in ["mode=ro&immutable=1"] * unused + ["mode=ro"]:
+        try:
+            address = f"{database.resolve().as_uri()}?{options}"
+            with (
+                opened_once(database) as (checked, _),
+                closing(sqlite3.connect(address, uri=True)) as db,
+            ):
+                db.row_factory = sqlite3.Row
+                db.text_factory = text_of  # which replaces what is not UTF-8
+                db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+                db.execute("BEGIN")  # all reads see the same state
+                _refuse_views(database, db)
+                if not is_open_twice(checked.fileno()):
+                    raise TranscriptError(f"{database} was replaced meanwhile. Try again.")
+                return look(db)
+        except (sqlite3.Error, OSError) as error:
+            problem = error  # `immutable` also fails if the host has just opened it
+    raise TranscriptError(
+        f"{database} cannot be read as a database of opencode: {problem}. Pass another file."
+    )
+
+
+def _refuse_views(database: Path, db: "sqlite3.Connection") -> None:
+    """Refuse a database with SQL views, which may produce endless rows; the host's has none."""
+    views = db.execute("SELECT name FROM sqlite_master WHERE type = 'view' LIMIT 1").fetchone()
+    if views is not None:
+        raise TranscriptError(
+            f"{database} is no database of opencode: {views['name']!r} in it is a view, and those "
+            "are not read. Pass another file."
+        )
+
 
 SQLITE = b"SQLite format 3\0"
 ALL = -1

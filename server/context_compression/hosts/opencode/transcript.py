@@ -21,26 +21,25 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
-from context_compression.hosts.opencode.about import NAME
-from context_compression.hosts.opencode.cells import listed, unread
-from context_compression.hosts.opencode.compactions import (
-    compactions_among,
-    place_of,
-    requests_among,
-)
-from context_compression.hosts.opencode.context import Context, charged
-from context_compression.hosts.opencode.live import (
+from context_compression.hosts.opencode.context import (
+    NAME,
+    SHAPES,
+    Context,
     Object,
     StoredMessage,
+    charged,
+    compactions_among,
+    listed,
     live_messages,
     not_reverted,
+    place_of,
+    requests_among,
+    unread,
 )
-from context_compression.hosts.opencode.second_messages import as_stored, is_sealed
-from context_compression.hosts.opencode.second_rows import SEALED, reverted_in
-from context_compression.hosts.opencode.shapes import SHAPES
-from context_compression.transcripts.history import Compaction
+from context_compression.hosts.opencode.second import SEALED, as_stored, is_sealed, reverted_in
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import (
+    Compaction,
     Transcript,
     counted,
     folder_name,

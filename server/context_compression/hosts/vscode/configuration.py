@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from context_compression.setup.host import Host, typed
-from context_compression.setup.machine import Machine
+from context_compression.hosts.setup.host import Host, typed
+from context_compression.hosts.setup.machine import Machine
 
 
 def settings(machine: Machine) -> Path:

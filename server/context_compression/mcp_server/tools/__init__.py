@@ -10,8 +10,7 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
-from context_compression.mcp_server.arguments import Arguments
-from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.calls import Arguments, Call
 from context_compression.mcp_server.tools.compress import (
     COMPRESS_FACTS,
     CompressArguments,

@@ -11,20 +11,27 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from context_compression.display.plurals import how_many
-from context_compression.display.quantities import NO_BOOL
-from context_compression.doors.conversations import CURRENT
 from context_compression.errors import ContextCompressionError, PlanError
-from context_compression.mcp_server.answers import answer
-from context_compression.mcp_server.arguments import Arguments, Messages, Positive
-from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.call_settings import settings_for, without_empty
-from context_compression.mcp_server.compressing import SummaryWriter, compress_conversation
-from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
-from context_compression.mcp_server.next_steps import history_kept
-from context_compression.mcp_server.report import REPORT_FACTS
+from context_compression.hosts.conversations import CURRENT
+from context_compression.mcp_server.calls import (
+    Arguments,
+    Call,
+    Messages,
+    Positive,
+    answer,
+    settings_for,
+    without_empty,
+)
+from context_compression.mcp_server.compressing import (
+    NoCurrentConversation,
+    SummaryWriter,
+    compress_conversation,
+    compress_without_conversation,
+    open_conversation,
+)
+from context_compression.mcp_server.report import REPORT_FACTS, history_kept
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
-from context_compression.mcp_server.without_conversation import compress_without_conversation
+from context_compression.plurals import NO_BOOL, how_many
 from context_compression.session import Session, no_plan
 from context_compression.settings import Settings, StrategyName
 from context_compression.threads import about_to_write

@@ -7,16 +7,17 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import ConfigDict, Field
 
-from context_compression.display.plurals import how_many
-from context_compression.display.quantities import MOST
-from context_compression.mcp_server.answers import answer, inline
-from context_compression.mcp_server.arguments import Arguments, merged
-from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.call_settings import (
+from context_compression.mcp_server.calls import (
+    Arguments,
+    Call,
+    answer,
+    inline,
+    merged,
     refuse_guarded,
     refuse_model_of_operator,
     without_empty,
 )
+from context_compression.plurals import MOST, how_many
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,

@@ -9,7 +9,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 
 from context_compression.hosts import events as hooks
-from context_compression.mcp_server.answers import text_answer
+from context_compression.mcp_server.calls import text_answer
 from context_compression.workspace import Workspace
 
 NAME = "context_hook"

@@ -6,22 +6,17 @@ from anyio.to_thread import run_sync
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
-from context_compression.compression.request import SMALLEST_TARGET
-from context_compression.display.fences import fenced
-from context_compression.display.strings import one_line
+from context_compression.compression.prepared import SMALLEST_TARGET
 from context_compression.errors import PathNotAllowed, TranscriptError
-from context_compression.mcp_server.answers import answer
-from context_compression.mcp_server.arguments import Arguments, Positive
-from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.call_settings import settings_for
-from context_compression.mcp_server.compressing import compress_conversation
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.calls import Arguments, Call, Positive, answer, settings_for
+from context_compression.mcp_server.compressing import compress_conversation, open_conversation
 from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.session import Session
 from context_compression.strategies.offload import preview_of_text
+from context_compression.strings import fenced, one_line
 from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
-from context_compression.transcripts.access import opened_once
+from context_compression.transcripts.opening import opened_once
 from context_compression.workspace.own_sessions import OFFLOADED
 
 OFFLOAD_FACTS: Mapping[str, type] = {

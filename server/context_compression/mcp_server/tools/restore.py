@@ -10,15 +10,12 @@ from mcp.types import CallToolResult
 
 from context_compression.conversation.refs import REF, SHORTEST, ref_of
 from context_compression.errors import ConversationNotFound, UnknownRef
-from context_compression.mcp_server.answers import text_answer
-from context_compression.mcp_server.arguments import Arguments
-from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import open_named_session
-from context_compression.mcp_server.newest_refs import newest_refs
+from context_compression.mcp_server.calls import Arguments, Call, text_answer
+from context_compression.mcp_server.compressing import newest_refs, open_named_session
 from context_compression.session import Session, select
 from context_compression.session.restoring import PAGE, Asked, found, quoted, restored
 from context_compression.store import Store
-from context_compression.store.short_refs import bare_ref, too_short_note
+from context_compression.store.refs import bare_ref, too_short_note
 
 NEWEST = 5  # refs named in the error for an unknown ref
 REF_QUERY = re.compile(rf"(?:ref\W{{1,3}})?({REF})(?:\.txt)?", re.IGNORECASE)

@@ -8,23 +8,22 @@ from typing import Any, Literal
 
 from mcp.types import CallToolResult
 
-from context_compression.display.plurals import how_many
-from context_compression.display.strings import one_line
-from context_compression.doors.conversations import CURRENT
 from context_compression.hosts.compaction_words import due_words, in_words, next_request
+from context_compression.hosts.conversations import CURRENT
 from context_compression.hosts.installed_hooks import outdated_hooks
-from context_compression.mcp_server.answers import answer
-from context_compression.mcp_server.arguments import Arguments, Messages
-from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
-from context_compression.mcp_server.next_steps import history_kept
-from context_compression.mcp_server.without_conversation import (
+from context_compression.hosts.setup.machine import Machine
+from context_compression.mcp_server.calls import Arguments, Call, Messages, answer
+from context_compression.mcp_server.compressing import (
+    NoCurrentConversation,
+    open_conversation,
     status_of_own_session,
     status_without_conversation,
 )
+from context_compression.mcp_server.report import history_kept
+from context_compression.plurals import how_many
 from context_compression.session import Status
 from context_compression.settings import GUARDED, NAMES, Settings
-from context_compression.setup.machine import Machine
+from context_compression.strings import one_line
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 

@@ -7,15 +7,11 @@ from pydantic import Field
 
 from context_compression.conversation.messages import is_array
 from context_compression.conversation.refs import ref_of
-from context_compression.display.fences import fenced
-from context_compression.display.plurals import how_many, in_range
-from context_compression.display.quantities import WHOLE
-from context_compression.display.strings import one_line
-from context_compression.mcp_server.answers import text_answer
-from context_compression.mcp_server.arguments import Arguments
-from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import open_named_session
+from context_compression.mcp_server.calls import Arguments, Call, text_answer
+from context_compression.mcp_server.compressing import open_named_session
+from context_compression.plurals import WHOLE, how_many, in_range
 from context_compression.session.restoring import PAGE
+from context_compression.strings import fenced, one_line
 from context_compression.workspace.own_sessions import CHECKPOINT
 
 NAMED = 10

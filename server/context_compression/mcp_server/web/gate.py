@@ -1,20 +1,221 @@
-"""The gate of `serve --http`: who may ask, and how much. Behind it are the tenants' servers."""
+"""The gate of `serve --http`: under which names, who may ask, and how much.
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+The names under which the server may be addressed: the Host and Origin of a request.
+
+A web page of another origin, or one that points its own name at this machine, is refused. Headers
+that a proxy adds (`X-Forwarded-…`) decide nothing.
+
+How much one tenant, and all together, may ask of this process.
+
+The numbers are of one process: three replicas let three times as much in.
+"""
+
+import logging
+import re
+import socket
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from math import ceil
 from typing import Any, Protocol
 
 from anyio import move_on_after
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from context_compression.errors import StoreError
+from context_compression.errors import InvalidSettings, StoreError
 from context_compression.mcp_server.invalid_messages import repaired_body
-from context_compression.mcp_server.web.access_log import Entry, logged
-from context_compression.mcp_server.web.health import LIVES, READY, UNREACHABLE, Health
-from context_compression.mcp_server.web.limits import Admission, Exceeded, Limits
-from context_compression.mcp_server.web.tenant_tokens import Tokens
+from context_compression.mcp_server.web.running import (
+    LIVES,
+    READY,
+    UNREACHABLE,
+    Entry,
+    Health,
+    logged,
+)
+from context_compression.mcp_server.web.tenants import Tokens
+from context_compression.strings import one_line
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ANY = ("0.0.0.0", "::")
+NAME = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_names(host: str, others: Sequence[str] = ()) -> TransportSecuritySettings:
+    """The names that requests may use.
+
+    Args:
+        host: the address at which the server listens.
+        others: further names, for a proxy in front; each with or without a port.
+
+    Raises:
+        InvalidSettings: one of them is no name.
+    """
+    names = {host, *LOOPBACK} if is_loopback(host) else {host}
+    if host in ANY:  # all interfaces; a proxy or container maps an address to them
+        names = {*LOOPBACK, socket.gethostname()}
+    own = [f"[{name}]:*" if ":" in name else f"{name}:*" for name in sorted(names)]
+    added = [*_of_proxies(others)]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[*own, *added],
+        allowed_origins=[
+            *(f"http://{name}" for name in (*own, *added)),
+            *(f"https://{name}" for name in added),
+        ],
+    )
+
+
+def _of_proxies(names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        match = NAME.fullmatch(name)
+        if match is None:
+            raise InvalidSettings(
+                f"{one_line(name, 60)!r} is no name of a host. --allow-host takes a name as "
+                "archive.example.org, without https:// and path."
+            )
+        yield name
+        if not match[2]:
+            yield f"{name}:*"
+
+
+def _without_what_a_client_wrote(record: logging.LogRecord) -> bool:
+    """Lets the words of a refusal through: "Invalid Host header", but not that header."""
+    words, found, _ = record.getMessage().partition(" header: ")
+    if found:
+        record.msg, record.args = f"{words} header. --allow-host NAME allows a name.", ()
+    return True
+
+
+logging.getLogger("mcp.server.transport_security").addFilter(_without_what_a_client_wrote)
+
+MEGABYTE = 1024 * 1024
+TENANTS_FULL, ALL_FULL = 429, 503
+"""Status codes: a tenant asks too much, and all together do."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much may be asked.
+
+    Attributes:
+        at_once: requests of one tenant at the same time.
+        per_minute: requests of one tenant in a minute; as many may come in a burst.
+        in_all: requests of all tenants at the same time; `None` for four times `at_once`.
+        workers: processes that answer; one tenant gets half of them, further requests wait.
+        seconds: how long a request may take, from the time a worker has it.
+        megabytes: how large a request may be, in MiB; an argument may be a full conversation.
+
+    Raises:
+        InvalidSettings: one tenant could take all of the process.
+    """
+
+    at_once: int = 16
+    per_minute: int = 1_200
+    in_all: int | None = None
+    workers: int = 8
+    seconds: float = 300.0
+    megabytes: int = 64
+
+    def __post_init__(self) -> None:
+        if self.in_all is not None and self.in_all <= self.at_once:
+            raise InvalidSettings(
+                f"One tenant may have {self.at_once:,} requests at once, and all together "
+                f"{self.in_all:,}, so one could shut out all others. Make --in-all larger than "
+                "--at-once."
+            )
+
+    @property
+    def most_bytes(self) -> int:
+        """How large a request may be."""
+        return self.megabytes * MEGABYTE
+
+    @property
+    def most(self) -> int:
+        """Requests of all tenants at the same time."""
+        return 4 * self.at_once if self.in_all is None else self.in_all
+
+
+class Exceeded(Exception):
+    """A request is one too many."""
+
+    def __init__(self, status: int, seconds: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.seconds = status, seconds
+
+    @property
+    def response(self) -> JSONResponse:
+        """The answer: when to ask again."""
+        body = {"error": str(self), "retry_after": self.seconds}
+        return JSONResponse(body, self.status, headers={"Retry-After": str(self.seconds)})
+
+
+@dataclass
+class _Use:
+    """What a tenant uses: requests being answered, and a bucket that fills with the time."""
+
+    tokens: float
+    filled_at: float
+    running: int = 0
+
+
+@dataclass
+class Admission:
+    """Lets requests in as long as the limits allow it."""
+
+    limits: Limits
+    clock: Callable[[], float] = time.monotonic
+    _uses: dict[str, _Use] = field(default_factory=dict[str, _Use])
+    _running: int = 0
+
+    @contextmanager
+    def admitted(self, tenant: str) -> Generator[None]:
+        """Counts a request of a tenant while it is answered.
+
+        Raises:
+            Exceeded: it is one too many.
+        """
+        use = self._refilled(tenant)
+        if use.running >= self.limits.at_once:
+            raise Exceeded(
+                TENANTS_FULL,
+                1,
+                f"{use.running} requests of yours are being answered. Wait for one.",
+            )
+        if use.tokens < 1:
+            wait = ceil((1 - use.tokens) * 60 / self.limits.per_minute)
+            most = self.limits.per_minute
+            raise Exceeded(TENANTS_FULL, wait, f"More than {most:,} requests of yours in a minute.")
+        if self._running >= self.limits.most:
+            raise Exceeded(ALL_FULL, 1, "This server is busy. Ask again in a second.")
+        use.tokens -= 1
+        use.running += 1
+        self._running += 1
+        try:
+            yield
+        finally:
+            use.running -= 1
+            self._running -= 1
+
+    def _refilled(self, tenant: str) -> _Use:
+        now, most = self.clock(), self.limits.per_minute
+        use = self._uses.setdefault(tenant, _Use(most, now))
+        use.tokens = min(most, use.tokens + (now - use.filled_at) * most / 60)
+        use.filled_at = now
+        return use
+
 
 BODY_SECONDS = 60.0
 """The time in which the body of a request must have arrived."""

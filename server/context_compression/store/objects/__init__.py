@@ -3,13 +3,13 @@
 An object is written before the row that names it and never changes, so that a row never names
 something that was not there. What no row names, after a crash, is found with `Objects.names`.
 
-    places.py       `objects_at`: the objects at an address
-    bucket.py       in S3 and what is compatible with it, Google Cloud Storage, or Azure
-    folder.py       in a folder of this machine
-    interface.py    `Objects`, and what an object may be called
+    bucket.py   `Bucket`: objects in S3 and what is compatible with it; and the objects at an
+                address
+    folder.py   large originals outside the database, as files of a folder, and the interface to
+                such places
 """
 
-from context_compression.store.objects.interface import Objects
-from context_compression.store.objects.places import objects_at
+from context_compression.store.objects.bucket import objects_at
+from context_compression.store.objects.folder import Objects
 
 __all__ = ["Objects", "objects_at"]

@@ -14,24 +14,20 @@ from context_compression.store.backend import (
     Owner,
     Stamp,
 )
+from context_compression.store.files import checked_name
 from context_compression.store.hits import SearchResult
-from context_compression.store.names import checked_name
+from context_compression.store.json_lines import digits_in, spellings
 from context_compression.store.objects import Objects
-from context_compression.store.postgres.archives import Archives
-from context_compression.store.postgres.coding import Coding
+from context_compression.store.postgres.coding import Coding, SealedOrNot, unguarded
 from context_compression.store.postgres.connections import Connection
-from context_compression.store.postgres.contents import Contents
 from context_compression.store.postgres.damage import damage_beside_sessions, damage_of_session
 from context_compression.store.postgres.database import Database
-from context_compression.store.postgres.guards import SealedOrNot, unguarded
 from context_compression.store.postgres.lookup import TextLookup, scope_of
-from context_compression.store.postgres.refs import Refs
-from context_compression.store.postgres.rows import Rows, lines_of
+from context_compression.store.postgres.rows import Archives, Contents, Refs, Rows, lines_of
 from context_compression.store.postgres.texts import Texts
-from context_compression.store.quoting import digits_in, spellings
+from context_compression.store.refs import SHORT_REF
 from context_compression.store.sealing import Seal
 from context_compression.store.search.run import Search, search_by
-from context_compression.store.short_refs import SHORT_REF
 
 TENANT = "default"
 """The tenant of a program that names none."""

@@ -1,13 +1,110 @@
-"""A connection that works for one tenant, waits for no answer for ever, and may hold locks."""
+"""Connections to a database: its address, pools, time limits, and transactions made once.
 
+A transaction that is made exactly once, also if the connection is lost at its COMMIT.
+
+Each leaves a mark of its own in the table `writes`. One that is run again does nothing if its mark
+is there already: it was committed, and only the answer was lost. The number that PostgreSQL gives a
+transaction would not tell that, because after a crash another transaction may get the same number.
+"""
+
+import logging
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from threading import RLock
 from time import monotonic
-from typing import Any, LiteralString, TypeAlias, TypeVar
-from uuid import UUID
+from typing import Any, Generic, LiteralString, Self, TypeAlias, TypeVar
+from urllib.parse import quote
+from uuid import UUID, uuid4
 
 import psycopg
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
+
+from context_compression.errors import StoreError
+from context_compression.store.location import FORM
+
+DEFAULTS: Mapping[str, str] = {
+    "application_name": "context-compression",
+    "connect_timeout": "5",
+    "keepalives_idle": "30",
+    "tcp_user_timeout": "15000",
+}
+"""Parameters of libpq that an address may set otherwise; times in s, but the last in ms."""
+ENCODING = {"client_encoding": "UTF8"}
+"""What no address and no variable of libpq may set otherwise."""
+SECRETS = ("password", "sslpassword", "passfile", "sslkey")
+"""Parameters whose values are never shown."""
+NO_ADDRESS = (
+    f"The address of the database is not one that PostgreSQL knows. It has the form {FORM}; in "
+    "user and password write other characters than letters and digits as %XX. It is not repeated "
+    "here, because it may hold a password."
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is.
+
+    Attributes:
+        parameters: of libpq, by name.
+        shown: the address without user, password and parameters.
+    """
+
+    parameters: Mapping[str, str] = field(repr=False)
+    shown: str
+
+    @classmethod
+    def read(cls, url: str) -> "Address":
+        """The address in a URL.
+
+        Raises:
+            StoreError: libpq does not understand it. The error does not quote it.
+        """
+        if "\0" in url:  # libpq would read no further
+            raise StoreError(NO_ADDRESS)
+        try:
+            given = conninfo_to_dict(url)
+        except (ProgrammingError, UnicodeError):
+            raise StoreError(NO_ADDRESS) from None
+        parameters = {name: str(value) for name, value in given.items() if value is not None}
+        if not _is_complete(parameters):
+            raise StoreError(NO_ADDRESS)
+        return cls({**DEFAULTS, **parameters, **ENCODING}, _shown(parameters))
+
+    def without_secrets(self, text: str) -> str:
+        """A text in which no secret of this address stands."""
+        for secret in filter(None, map(self.parameters.get, SECRETS)):
+            for form in (secret, quote(secret), quote(secret, safe="")):
+                text = text.replace(form, "***")
+        return text
+
+
+def _is_complete(parameters: Mapping[str, str]) -> bool:
+    """Whether no part of a password stands elsewhere, as after `@`, `/` or `:` in one."""
+    ports = parameters.get("port", "").replace(",", "")
+    elsewhere = (parameters.get(name, "") for name in ("host", "dbname"))
+    return (ports.isdecimal() or not ports) and not any("@" in part for part in elsewhere)
+
+
+def _shown(parameters: Mapping[str, str]) -> str:
+    """`postgresql://[::1]:5432,db.example.com/archive`, without user, password and parameters."""
+    hosts = parameters.get("host") or parameters.get("hostaddr") or "localhost"
+    ports = parameters.get("port", "").split(",")
+    names = hosts.split(",")
+    if len(ports) == 1:  # it is that of all hosts
+        ports *= len(names)
+    where = ",".join(_host(*each) for each in zip_longest(names, ports, fillvalue=""))
+    return f"postgresql://{where}/{quote(parameters.get('dbname', ''))}"
+
+
+def _host(name: str, port: str) -> str:
+    shown = "localhost" if name.startswith("/") else quote(name, safe=":")
+    shown = f"[{shown}]" if ":" in shown else shown
+    return f"{shown}:{port}" if port else shown
+
 
 Result = TypeVar("Result")
 
@@ -158,3 +255,107 @@ class Holder:
             if broken:
                 self.connection.close()
             give_back(self.connection)
+
+
+_MARK = """
+WITH reported AS (DELETE FROM writes WHERE mark = %s)
+INSERT INTO writes (mark) VALUES (%s) ON CONFLICT DO NOTHING
+"""
+
+
+class Attempt(Generic[Result]):
+    """A transaction that is made once, however often it is run.
+
+    Attributes:
+        result: of the last run.
+        may_be_committed: whether a run came to its end, so that only the answer may be missing.
+    """
+
+    result: Result
+
+    def __init__(self, work: Callable[[Connection], Result]) -> None:
+        self.may_be_committed = False
+        self._work, self._mark = work, uuid4()
+
+    def run(self, connection: Connection) -> Result:
+        """Run it, unless an earlier run was committed.
+
+        A run that the server has not given up yet is waited for, by the key of the mark.
+        """
+        with connection.transaction():
+            if self._is_new(connection):
+                self.may_be_committed = False
+                self.result = self._work(connection)
+                self.may_be_committed = True
+        connection.written = self._mark
+        return self.result
+
+    def was_committed(self, connection: Connection) -> bool:
+        """Whether an earlier run was committed; if not, none will be."""
+        return not self._is_new(connection)
+
+    def _is_new(self, connection: Connection) -> bool:
+        return bool(connection.execute(_MARK, [connection.written, self._mark]).rowcount)
+
+
+POOLED, POOLED_LOCKS = 16, 32
+"""The most connections of one process for statements, and for locks."""
+WAIT_SECONDS = 2.0
+"""How long a statement waits for a free connection, before it is asked whether the server is."""
+IDLE_SECONDS = 300.0
+"""How long an unused connection stays open."""
+NAME = "context-compression"
+"""The name of our pools."""
+
+
+@dataclass(frozen=True)
+class Pools:
+    """The pools of one process: a child of a fork must not use those of its parent."""
+
+    process: int
+    statements: "ConnectionPool[Connection]"
+    locks: "ConnectionPool[Connection]"
+
+    @classmethod
+    def of(cls, address: Address) -> Self:
+        """The pools of this process. They open a connection when one is asked for."""
+        return cls(os.getpid(), _pool(address, POOLED), _pool(address, POOLED_LOCKS))
+
+    @property
+    def has_no_more_locks(self) -> bool:
+        """Whether all connections for locks are in use."""
+        stats = self.locks.get_stats()
+        return stats["pool_size"] >= POOLED_LOCKS and not stats["pool_available"]
+
+    def check(self) -> None:
+        """Drop connections that were lost."""
+        self.statements.check()
+        self.locks.check()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.statements.close()
+        self.locks.close()
+
+
+def _pool(address: Address, most: int) -> "ConnectionPool[Connection]":
+    return ConnectionPool(
+        connection_class=Connection,
+        kwargs={**address.parameters, "autocommit": True},
+        name=NAME,
+        min_size=0,
+        max_size=most,
+        max_idle=IDLE_SECONDS,
+        timeout=WAIT_SECONDS,
+        reconnect_timeout=0,  # who asks for a connection waits for the server
+        open=True,
+    )
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    """Whether a record is not about our pools: of those we tell in our words."""
+    told = record.args if isinstance(record.args, tuple) else ()
+    return not any(each == NAME or isinstance(each, Connection) for each in told)
+
+
+logging.getLogger("psycopg.pool").addFilter(_is_of_others)

@@ -4,17 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from context_compression.display.plurals import how_many
 from context_compression.errors import StoreDamaged
-from context_compression.store.checksums import has_checksum
-from context_compression.store.events import hashes_of_originals, refs_in
+from context_compression.plurals import how_many
 from context_compression.store.files import collecting
-from context_compression.store.postgres.archives import Archives
-from context_compression.store.postgres.coding import Coding
+from context_compression.store.json_lines import has_checksum
+from context_compression.store.postgres.coding import SEALED, Coding
 from context_compression.store.postgres.database import Database
-from context_compression.store.postgres.guards import SEALED
-from context_compression.store.postgres.rows import NUMBERS, Rows
-from context_compression.store.verification import damaged_originals
+from context_compression.store.postgres.rows import NUMBERS, Archives, Rows
+from context_compression.store.session_files import damaged_originals, hashes_of_originals, refs_in
 
 _NUMBERS = """
 SELECT s.last, s.event_bytes, count(DISTINCT r.n), min(r.n), max(r.n) FROM sessions s

@@ -23,10 +23,17 @@ from psycopg_pool import PoolTimeout
 from context_compression.errors import StoreError, StoreUnreachable, StoreUnwritable
 from context_compression.store.backend import LOCK_SECONDS
 from context_compression.store.postgres import schema
-from context_compression.store.postgres.address import Address
-from context_compression.store.postgres.attempts import Attempt
-from context_compression.store.postgres.connections import LOST, Connection, Holder
-from context_compression.store.postgres.pools import POOLED, POOLED_LOCKS, WAIT_SECONDS, Pools
+from context_compression.store.postgres.connections import (
+    LOST,
+    POOLED,
+    POOLED_LOCKS,
+    WAIT_SECONDS,
+    Address,
+    Attempt,
+    Connection,
+    Holder,
+    Pools,
+)
 
 Result = TypeVar("Result")
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]

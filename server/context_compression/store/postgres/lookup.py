@@ -9,21 +9,18 @@ from typing import Any
 
 from context_compression.conversation.messages import Message
 from context_compression.conversation.refs import ref_of
-from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
-from context_compression.store.checksums import object_in_row
+from context_compression.plurals import how_many
 from context_compression.store.hits import Neighbour
-from context_compression.store.originals import text_in
-from context_compression.store.postgres import lexemes
-from context_compression.store.postgres.archives import Archives
+from context_compression.store.json_lines import object_in_row
+from context_compression.store.postgres import texts as lexemes
 from context_compression.store.postgres.coding import Coding, about_row
-from context_compression.store.postgres.conversations import ITSELF
-from context_compression.store.postgres.matching import Fit, Fits
-from context_compression.store.postgres.rows import about_rows
-from context_compression.store.postgres.scope import Scope
-from context_compression.store.ref_entries import is_usable
-from context_compression.store.search.documents import IndexedDocument
-from context_compression.store.search.messages import (
+from context_compression.store.postgres.matching import Fit, Fits, Scope
+from context_compression.store.postgres.rows import Archives, about_rows
+from context_compression.store.postgres.texts import ITSELF
+from context_compression.store.refs import is_usable
+from context_compression.store.search.documents import IndexedDocument, Span
+from context_compression.store.search.excerpt import (
     NO_CALL,
     CallLabel,
     full_text,
@@ -31,11 +28,9 @@ from context_compression.store.search.messages import (
     parse_message,
     speaker,
 )
-from context_compression.store.search.patterns import Pattern
-from context_compression.store.search.query import Query
-from context_compression.store.search.sources import CandidateDocument
-from context_compression.store.search.spans import Span
-from context_compression.store.search.spellings import Spellings
+from context_compression.store.search.index import CandidateDocument
+from context_compression.store.search.query import Pattern, Query, Spellings
+from context_compression.store.session_files import text_in
 
 READ_AT_ONCE = 64
 """Texts that are read at once."""

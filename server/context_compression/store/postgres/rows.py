@@ -1,18 +1,216 @@
-"""The rows of sessions: events and ledgers. They are added, read after a mark, never changed."""
+"""The rows of sessions: events, ledgers, archived contents, and where each ref stands.
 
-from collections.abc import Iterator, Mapping, Sequence
+Archived messages, each kept once for a tenant: in a table, or large ones as objects beside it.
+
+An object is announced, written before the row that names it is committed, and deleted after the row
+is. Who writes and who deletes the same object hold its row meanwhile, so neither undoes the other.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from time import time_ns
 from typing import Any
 
 from context_compression.conversation.refs import digest_of
+from context_compression.errors import (
+    ObjectsLeft,
+    StoreDamaged,
+    StoreError,
+    StoreUnreachable,
+    StoreUnwritable,
+    UnknownRef,
+)
+from context_compression.plurals import how_many
 from context_compression.store.backend import Events, Kind, Stamp
-from context_compression.store.checksums import object_in_row, with_checksum
-from context_compression.store.events import refs_in
 from context_compression.store.files import to_json
-from context_compression.store.postgres.coding import Coding, about_row
+from context_compression.store.json_lines import object_in_row, with_checksum
+from context_compression.store.objects import Objects
+from context_compression.store.postgres.coding import Coding, SealedOrNot, about_row
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.database import Database
+from context_compression.store.refs import complete_ref, several_originals
+from context_compression.store.session_files import refs_in
+
+UNSET = "CONTEXT_COMPRESSION_OBJECTS is not set. Set it to the place of the objects"
+ADVICE = "Bring the database back from a backup; all else can be restored."
+SHA256 = 32
+"""The bytes of a hash."""
+SETTLED = timedelta(hours=1)
+"""An object that was announced earlier belongs to no write that still goes on."""
+NEVER = "36500d"
+"""An age that no session has."""
+LARGE = 65_536
+"""Bytes from which a content is kept as an object, if there are objects."""
+_KEEP = """
+INSERT INTO contents AS c (tenant, digest, uses, size, body)
+SELECT %s, * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[])
+ON CONFLICT (tenant, digest) DO UPDATE SET uses = c.uses + excluded.uses
+RETURNING digest, no, body IS NULL
+"""
+_TAKE = "SELECT no, digest FROM contents WHERE no = ANY(%s) ORDER BY digest FOR UPDATE"
+_LESS = """
+UPDATE contents SET uses = uses - given.less FROM unnest(%s::bigint[], %s::bigint[])
+AS given (content, less) WHERE no = given.content
+"""
+_ANNOUNCE = """
+INSERT INTO pending (tenant, digest) SELECT %s, * FROM unnest(%s::bytea[])
+ON CONFLICT (tenant, digest) DO UPDATE SET at = now()
+"""
+_FORSAKE = """
+INSERT INTO pending (tenant, digest, at) SELECT %s, *, '-infinity' FROM unnest(%s::bytea[])
+ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at
+"""
+_WRITTEN = "DELETE FROM pending WHERE tenant = %s AND digest = ANY(%s)"
+_OLD = "DELETE FROM pending WHERE tenant = %s AND at < now() - %s::interval RETURNING digest"
+_WAITING = """
+SELECT count(*) FROM pending p WHERE tenant = %s AND at < now() - %s::interval
+AND NOT EXISTS (SELECT 1 FROM contents c WHERE c.tenant = p.tenant AND c.digest = p.digest)
+"""
+_HOLD = """
+INSERT INTO contents (tenant, digest, uses, size) SELECT %s, *, 0, 0 FROM unnest(%s::bytea[])
+ON CONFLICT DO NOTHING RETURNING digest
+"""
+_LET_GO = "DELETE FROM contents WHERE tenant = %s AND digest = ANY(%s) AND uses = 0"
+_UNUSED = "DELETE FROM contents WHERE no = ANY(%s) AND uses <= 0 RETURNING digest, body IS NULL"
+
+
+class Contents:
+    """The contents of one tenant."""
+
+    def __init__(self, tenant: str, coding: Coding, objects: Objects | None) -> None:
+        """Contents in the table; with objects, the large ones there."""
+        self._tenant, self._coding, self._objects = tenant, coding, objects
+
+    def keep(self, connection: Connection, bodies: Sequence[bytes]) -> list[int]:
+        """Keep contents within a transaction; returns the number of each.
+
+        All writers take rows in one order, so none waits for another that waits for it.
+        """
+        digests = [self._coding.digest(body) for body in bodies]
+        by_digest = dict(sorted(zip(digests, bodies, strict=True)))
+        uses = Counter(digests)
+        kept = connection.execute(
+            _KEEP,
+            [
+                self._tenant, [*by_digest], [uses[digest] for digest in by_digest],
+                [len(body) for body in by_digest.values()],
+                [self._in_table(digest, body) for digest, body in by_digest.items()],
+            ],
+            binary=True,
+        ).fetchall()  # fmt: skip
+        if self._objects and (objects := [digest for digest, _, is_object in kept if is_object]):
+            for digest in objects:
+                self._objects.put(self._name(digest), self._coded(digest, by_digest[digest]))
+                connection.execute("SELECT 1")  # the server ends a transaction that is idle
+            connection.execute(_WRITTEN, [self._tenant, objects])
+        numbers = {digest: number for digest, number, _ in kept}
+        return [numbers[digest] for digest in digests]
+
+    def body(self, digest: bytes | None, data: bytes | None) -> bytes:
+        """The content of a row.
+
+        Raises:
+            StoreDamaged: it is missing, was changed, or cannot be decrypted.
+        """
+        if digest is None:
+            raise StoreDamaged(f"The row of a message is missing. {ADVICE}")
+        if len(digest) != SHA256:
+            raise StoreDamaged(f"The hash of a message was changed. {ADVICE}")
+        if data is None:
+            data = self._of_object(digest)
+        body = self._coding.plain(data, _about(digest))
+        if not self._coding.is_digest(digest, body):
+            raise StoreDamaged(f"A message was changed. {ADVICE}")
+        return body
+
+    def release(self, connection: Connection, uses: Mapping[int, int]) -> None:
+        """Give up so many uses of contents, within the transaction that deletes their archives.
+
+        Whoever archives one of them meanwhile waits for the end of the transaction. Objects that
+        nobody needs any more are left to `sweep`, which must follow it.
+
+        Raises:
+            StoreUnwritable: there are such objects, and their place is not known.
+        """
+        connection.execute(_TAKE, [[*uses]])
+        connection.execute(_LESS, [[*uses], [*uses.values()]])
+        gone = connection.execute(_UNUSED, [[*uses]], binary=True).fetchall()
+        if objects := sorted(digest for digest, is_object in gone if is_object):
+            if self._objects is None:
+                number = how_many(len(objects), "large message")
+                raise StoreUnwritable(
+                    f"{number} of the session would stay where the objects are, because {UNSET}; "
+                    "the session was not deleted."
+                )
+            connection.execute(_FORSAKE, [self._tenant, objects])
+
+    def announce(self, connection: Connection, bodies: Sequence[bytes]) -> None:
+        """Note which objects will be written, in a transaction before that of `keep`."""
+        connection.execute(_ANNOUNCE, [self._tenant, sorted({*map(self._coding.digest, bodies)})])
+
+    def sweep(self, connection: Connection) -> int:
+        """Delete objects that were announced long ago and that no row names; returns how many.
+
+        Their rows are held meanwhile: who archives one of them waits, and then writes it anew.
+
+        Raises:
+            ObjectsLeft: their place is not known, or does not answer.
+        """
+        if self._objects is None:
+            [[number]] = connection.execute(_WAITING, [self._tenant, SETTLED]).fetchall()
+            if number:
+                raise ObjectsLeft(
+                    f"{how_many(number, 'object')} could not be deleted: {UNSET}. {self._then()}"
+                )
+            return 0
+        old = connection.execute(_OLD, [self._tenant, SETTLED], binary=True).fetchall()
+        digests = sorted(digest for [digest] in old)
+        held = connection.execute(_HOLD, [self._tenant, digests], binary=True).fetchall()
+        unnamed = [digest for [digest] in held]
+        if unnamed:
+            try:
+                self._objects.delete([*map(self._name, unnamed)])
+            except (StoreUnreachable, StoreUnwritable) as error:
+                number = how_many(len(unnamed), "object")
+                raise ObjectsLeft(
+                    f"{number} in {self._objects.name} could not be deleted. {error} {self._then()}"
+                ) from error
+        connection.execute(_LET_GO, [self._tenant, unnamed])
+        return len(unnamed)
+
+    def is_object(self, body: bytes) -> bool:
+        """Whether a content is kept as an object."""
+        return self._objects is not None and len(body) >= LARGE
+
+    def _then(self) -> str:
+        return (
+            f"Then run `context-compression --tenant {self._tenant} archive expire {NEVER} --yes`, "
+            "which deletes them and no session."
+        )
+
+    def _in_table(self, digest: bytes, body: bytes) -> bytes | None:
+        return None if self.is_object(body) else self._coded(digest, body)
+
+    def _coded(self, digest: bytes, body: bytes) -> bytes:
+        return self._coding.coded(body, _about(digest))
+
+    def _of_object(self, digest: bytes) -> bytes:
+        if self._objects is None:
+            raise StoreDamaged(f"A large message is kept as an object, and {UNSET}.")
+        return self._objects.get(self._name(digest))
+
+    def _name(self, digest: bytes) -> str:
+        return f"{self._tenant}/{digest.hex()[:2]}/{digest.hex()}"
+
+
+def _about(digest: bytes) -> str:
+    return f"contents/{digest.hex()}"
+
 
 NUMBERS: Mapping[Kind, int] = {"events": 0, "ledger": 1}
 """How the tables name the kinds."""
@@ -211,3 +409,209 @@ def hash_in(entry: Mapping[str, Any]) -> str | None:
             return digest_of(text)
         case _:
             return None
+
+
+_ENTRIES = """
+SELECT r.ref, r.entry FROM sessions s JOIN refs r ON r.session = s.no
+WHERE s.tenant = %s AND s.id = %s AND r.ref >= %s AND r.ref < %s ORDER BY r.n, r.place
+"""
+_NEXT = """
+SELECT r.ref FROM sessions s JOIN LATERAL (
+    SELECT n, place FROM refs WHERE session = s.no AND ref = %s AND is_message
+    ORDER BY n DESC, place DESC LIMIT 1
+) AS this ON true
+JOIN refs r ON r.session = s.no AND r.n = this.n AND r.place > this.place AND r.is_message
+WHERE s.tenant = %s AND s.id = %s ORDER BY r.place LIMIT 1
+"""
+_KNOWN = """
+SELECT ref, min(coalesce(sha256, '')) <> max(coalesce(sha256, '')) FROM refs
+WHERE tenant = %s AND ref >= %s AND ref < %s GROUP BY ref LIMIT 40
+"""
+_ORIGINALS = """
+SELECT DISTINCT ON (sha256) session, entry FROM refs WHERE tenant = %s AND ref = %s
+ORDER BY sha256, session LIMIT 40
+"""
+"""Under each key a hash is another one, so that of a sealed original is in its entry."""
+_NEWEST = """
+SELECT s.id FROM refs r JOIN sessions s ON s.no = r.session
+WHERE r.tenant = %s AND r.ref = %s ORDER BY s.written DESC, s.id LIMIT 1
+"""
+_END = "g"
+"""Greater than any hex digit."""
+
+
+class Refs:
+    """The refs of all sessions of a tenant."""
+
+    def __init__(self, database: Database, tenant: str, coding: Coding) -> None:
+        """Nothing is read yet."""
+        self._database, self._tenant, self._coding = database, tenant, coding
+
+    def entries(self, session: str, digits: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The refs of a session that begin with some digits; see `Backend.entries`."""
+        parameters = [self._tenant, session, digits, digits + _END]
+        return [*self._sound(self._ask(_ENTRIES, parameters))]
+
+    def following(self, session: str, ref: str) -> str | None:
+        """The ref of the next message of the same compression; see `Backend.following`."""
+        return next((r for [r] in self._ask(_NEXT, [ref, self._tenant, session])), None)
+
+    def owner(self, ref: str) -> str | None:
+        """The id of the newest session that archived a ref; see `Backend.owner`."""
+        digits = ref.lower()
+        known = self._ask(_KNOWN, [self._tenant, digits, digits + _END])
+        full = complete_ref(digits, (each for each, _ in known))
+        if full is None:
+            return None
+        if dict(known)[full] and len(sessions := self._by_original(full)) > 1:
+            ids = self._ask("SELECT id FROM sessions WHERE no = ANY(%s)", [[*sessions]])
+            raise UnknownRef(several_originals(full, [id for [id] in ids]))
+        return next((id for [id] in self._ask(_NEWEST, [self._tenant, full])), None)
+
+    def _by_original(self, ref: str) -> Collection[int]:
+        """The number of one session for each original that is archived under a ref."""
+        found = self._ask(_ORIGINALS, [self._tenant, ref])
+        originals: dict[str | None, int] = {}
+        for number, body in found:
+            if (entry := self._coding.sound(body, f"refs/{ref}", dict)) is not None:
+                originals[hash_in(entry)] = number
+        return originals.values()
+
+    def _sound(self, found: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Refs with their entries, without those that are damaged."""
+        for ref, body in found:
+            if (entry := self._coding.sound(body, f"refs/{ref}", dict)) is not None:
+                yield ref, entry
+
+    def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return self._database.read(self._tenant, query, parameters)
+
+
+_OF = """
+SELECT c.digest, c.body FROM sessions s JOIN archives a ON a.session = s.no
+CROSS JOIN unnest(a.contents) WITH ORDINALITY AS given (content, at)
+LEFT JOIN contents c ON c.no = given.content
+WHERE s.tenant = %s AND s.id = %s AND a.name = %s ORDER BY at
+"""
+_ONE = """
+SELECT c.digest, c.body FROM sessions s JOIN archives a ON a.session = s.no
+CROSS JOIN LATERAL (SELECT a.contents[%s] AS content OFFSET 0) AS place
+JOIN contents c ON c.no = place.content
+WHERE s.tenant = %s AND s.id = %s AND a.name = %s
+"""
+_EACH = """
+SELECT s.id, a.name, given.at, c.digest, c.body
+FROM unnest(%s::text[], %s::text[], %s::int[]) AS given (id, name, at)
+JOIN sessions s ON s.tenant = %s AND s.id = given.id
+JOIN archives a ON a.session = s.no AND a.name = given.name
+CROSS JOIN LATERAL (SELECT a.contents[given.at + 1] AS content OFFSET 0) AS place
+JOIN contents c ON c.no = place.content
+"""
+"""A policy lets no index be used for an expression, so that is computed before the join."""
+_NAMES = """
+SELECT a.name FROM sessions s JOIN archives a ON a.session = s.no
+WHERE s.tenant = %s AND s.id = %s ORDER BY a.name
+"""
+
+
+class Archives:
+    """The originals of all sessions of a tenant."""
+
+    def __init__(
+        self, database: Database, tenant: str, sealed: SealedOrNot, rows: Rows, contents: Contents
+    ) -> None:
+        """Nothing is read yet."""
+        self._database, self._tenant, self._sealed = database, tenant, sealed
+        self._rows, self._contents = rows, contents
+
+    def write(self, session: str, name: str, messages: Sequence[Any], created_at: str) -> None:
+        """Keep messages and their hash in one transaction; see `Backend.write_originals`."""
+        bodies = [to_json(message) for message in messages]
+        record = {
+            "type": "originals", "created_at": created_at, "file": name,
+            "sha256": digest_of_list(messages),
+        }  # fmt: skip
+        lines = lines_of([record])
+
+        def work(connection: Connection) -> None:
+            numbers = self._contents.keep(connection, bodies)
+            size = sum(map(len, bodies))
+            added = self._rows.append(
+                connection, session, "events", [record], lines, created_at, beside=size
+            )
+            made = connection.execute(
+                "INSERT INTO archives (tenant, session, name, contents) VALUES (%s, %s, %s, %s) "
+                "ON CONFLICT DO NOTHING",
+                [self._tenant, added.session, name, numbers],
+            )
+            if not made.rowcount:
+                raise StoreError(
+                    f"{session} has originals {name}, and an archive is never overwritten. "
+                    "Take another n."
+                )
+
+        if large := [*filter(self._contents.is_object, bodies)]:
+            self._sealed.write(lambda connection: self._contents.announce(connection, large))
+        self._sealed.write(work)
+
+    def names(self, session: str) -> Collection[str]:
+        """The names of all originals of a session."""
+        return [name for [name] in self._ask(_NAMES, [self._tenant, session])]
+
+    def read(self, session: str, name: str, digest: str | None = None) -> list[Any]:
+        """The messages under a name; see `Backend.read_originals`."""
+        found = self._ask(_OF, [self._tenant, session, name])
+        if not found and name not in self.names(session):
+            raise self._damaged(session, name, "is missing")
+        messages = [self._message(session, name, *row) for row in found]
+        if digest is not None and digest != digest_of_list(messages):
+            raise self._damaged(session, name, "was changed: its hash does not match the log's")
+        return messages
+
+    def read_one(self, session: str, name: str, position: int) -> Any:
+        """One message under a name; see `Backend.read_original`."""
+        if position >= 0:
+            for row in self._ask(_ONE, [position + 1, self._tenant, session, name]):
+                return self._message(session, name, *row)
+        raise self._damaged(session, name, f"has no message {position}")
+
+    def read_each(
+        self, places: Sequence[tuple[str, str, int]]
+    ) -> Mapping[tuple[str, str, int], Any]:
+        """Messages of any sessions by session, name and position; those damaged are left out."""
+        columns = [list(column) for column in zip(*dict.fromkeys(places), strict=True)]
+        rows = self._ask(_EACH, [*columns, self._tenant]) if places else ()
+        found: dict[tuple[str, str, int], Any] = {}
+        for session, name, position, digest, body in rows:
+            with suppress(StoreDamaged):
+                found[session, name, position] = self._message(session, name, digest, body)
+        return found
+
+    def release(self, connection: Connection, session: int) -> None:
+        """Give up the originals of a session, within the transaction that deletes it."""
+        uses = Counter[int]()
+        gone = "DELETE FROM archives WHERE session = %s RETURNING contents"
+        for [contents] in connection.execute(gone, [session]):
+            uses.update(contents)
+        if uses:
+            self._contents.release(connection, uses)
+
+    def _message(self, session: str, name: str, digest: bytes | None, body: bytes | None) -> Any:
+        try:
+            return json.loads(self._contents.body(digest, body))
+        except StoreDamaged as error:
+            raise StoreDamaged(f"{name} of {session}: {error}") from error
+
+    def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return self._database.read(self._tenant, query, parameters)
+
+    def _damaged(self, session: str, name: str, problem: str) -> StoreDamaged:
+        return StoreDamaged(
+            f"{name} of {session} in {self._database.address.shown} {problem}. Bring it back from "
+            "a backup; what is intact can still be restored. Nothing was written."
+        )
+
+
+def digest_of_list(messages: Sequence[Any]) -> str:
+    """The SHA-256 of the file that a store in a folder would write, as 64 hex digits."""
+    return hashlib.sha256(to_json(list(messages), indent=2)).hexdigest()

@@ -1,4 +1,12 @@
-"""The query language: words, and limits by path, tool and failure.
+"""The query language: words, limits by path, tool and failure, and regular expressions.
+
+Function words: "what", "the", "did". They say how a question is asked, not what it is about.
+
+In a conversation a question's "when" or "did" is often rarer than its nouns, so that the number of
+texts with a word does not tell that it says little. Hence the table. Words of time and order, such
+as "before" and "during", are not in it: they may stand in the answer.
+
+The query language: words, and limits by path, tool and failure.
 
     the build broke              words
     "connection refused"         consecutive words
@@ -10,16 +18,234 @@
 Everything else is words: no query is invalid.
 """
 
+import json
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from time import monotonic
 from typing import TypeAlias
 
+import regex
+
+from context_compression.errors import StoreError
 from context_compression.evidence.words import kind_of, trimmed
-from context_compression.store.search.function_words import function_words
+from context_compression.store import files
+
+TABLE = {
+    "English": """
+        a about all also am an and any are as at be been but by can could d
+        did didn do does doesn don each for from had has have he her him his how i if in
+        into is isn it its ll long m many me more most much my no not of old on or our out re s she
+        should so some t than that the their them then there these they this those to us ve was
+        wasn we were what when where which who whom whose why will with would you your
+        """,
+    "German": """
+        aber alle als am an auch auf aus bei bin bis da das dass dem den der des die dies diese
+        dieser doch du durch ein eine einem einen einer er es für habe haben hat hatte ich ihr im in
+        ist kann man mein mit nach nicht noch nur ob oder schon sehr sein sich sie sind so und uns
+        unser von vor wann war waren warum was wegen welche welchem welchen welcher welches wem wen
+        wenn wer werden weshalb wie wieso wir wird wo wofür wohin womit worden wurde wurden zu zum
+        zur über
+        """,
+    "French": """
+        a au aux avec ce ces cette combien comment dans de des donc du elle en est et eu il ils j je
+        l la le les leur lequel laquelle ma mais me mes moi mon n ne nos notre nous on ont ou où par
+        pas pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa se ses son sont sur t
+        tu un une vos votre vous y à était été
+        """,
+    "Spanish": """
+        a al como con cual cuando cuanto cuál cuáles cuándo cuánto cuántos cómo de del donde dónde e
+        el ella ellos en era es esa ese esta este está fue ha han hay la las le lo los me mi más no
+        nos o para pero por porque qué que quien quién se sin sobre son su sus también te tu un una
+        y ya yo
+        """,
+    "Portuguese": """
+        a ao aos as com como da das de do dos e ela ele em era essa esse esta este está eu foi há
+        isso mais mas me meu minha na nas no nos não o onde os ou para pela pelo por porque quais
+        qual quando quanto quantos que quem se sem seu sua são também um uma você é
+        """,
+    "Italian": """
+        a al alla anche che chi ci come con cosa da dal dalla dei del della delle di dove e era gli
+        ha hanno ho i il in io l la le lo ma mi nel nella non o per perché più quale quali quando
+        quanto quanti questa questo se si sono su sua suo tra un una uno è
+        """,
+    "Dutch": """
+        aan als bij dat de deze die dit door een en er had hebben heb heeft het hij hoe hoeveel ik
+        in is je kan maar met mijn na naar niet nog of om ook op over te tot uit van voor waar
+        waarom wanneer waren was wat we welk welke werd wie wij ze zijn zo zou
+        """,
+    "Russian": """
+        а был была были было в вы где да для до его ее если есть же за зачем и из или их к как какая
+        какие какой какую когда кто куда ли мне мы на не него но о он она они от по почему при с
+        сколько так то у чего чем что чтобы это я
+        """,
+}
+"""The function words of each language, in lower case."""
+FEWEST = 2
+"""A query with this many function words of one language is a question or a sentence in it; one of
+them is enough if a question mark ends the query. A single "in" or "die" may be meant.
+"""
+
+_LANGUAGES = tuple(frozenset(words.split()) for words in TABLE.values())
+
+
+def function_words(words: Iterable[str], *, asked: bool) -> frozenset[str]:
+    """The function words among the words of a query, in lower case; of one language only.
+
+    `function_words(["what", "is", "zebra"], asked=True)` -> `{"what", "is"}`. It is empty if the
+    query seems to be no question or sentence.
+
+    Args:
+        words: of the query, in lower case.
+        asked: whether a question mark ends the query.
+    """
+    given = frozenset(words)
+    found = max((given & language for language in _LANGUAGES), key=len)
+    return found if len(found) >= (1 if asked else FEWEST) else frozenset()
+
+
+class Spellings:
+    """The ways in which a text can be written within a JSON string.
+
+    A path may also be written with backslashes, so any bytes with backslashes may contain it.
+
+    Attributes:
+        text: the text.
+        in_one: whether the text has no newline, so that only a single string can contain it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._ways = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
+        self._is_path = "/" in text
+        self.in_one = "\n" not in text
+
+    def may_be_in(self, data: bytes, *, in_parts: bool) -> bool:
+        """Whether some bytes may contain the text.
+
+        Args:
+            data: JSON strings.
+            in_parts: whether the strings stand for the lines of one text.
+        """
+        if (in_parts and not self.in_one) or (self._is_path and b"\\\\" in data):
+            return True
+        return any(way in data for way in self._ways)
+
+
+def lacks(data: bytes, spellings: Spellings, *, in_parts: bool) -> bool:
+    """Whether the bytes of a span certainly lack a text; `False` if that is not known."""
+    is_literal = in_parts or data.startswith(b'"')
+    return is_literal and not spellings.may_be_in(data, in_parts=in_parts)
+
+
+LONGEST, MOST_REPEATS = 1_000, 10_000
+"""The most characters of a pattern, and the largest product of its repeats."""
+SECONDS = 2.0
+"""Time limit for all searches with one pattern together."""
+REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
+RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
+"""A group that repeats a part of the pattern; its use of memory has no limit."""
+FUZZY = re.compile(r"\{(?:[\d<=\s]|#[^\n]*\n)*[deis]")
+"""The beginning of `{e}` or `{1<=e<=3}`, which allows errors in a match. Such a search tries so
+many ways that it does not stop at its time limit, and a search in an archive does not need it.
+"""
+LITERALLY = re.compile(
+    r"\(\?#[^)]*\)|\\[pP]\{\^?\w+\}|\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL
+)
+"""Parts whose characters have no special meaning: comments, properties, escapes, character classes.
+"""
+VERBOSE = re.compile(r"\(\?[a-zA-Z0-9]*x")
+"""The flag that allows comments of another kind."""
+LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
+"""A pattern that is plain text: each character, escaped or not, stands for itself."""
+
+
+class Pattern:
+    r"""A regular expression whose searches are limited in time.
+
+    In plain text, `/` also matches one backslash, or two, as JSON writes a backslash. Such a
+    pattern is usually a path, and Windows writes paths with backslashes.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        """Compile a pattern. Its time limit starts with the first search.
+
+        Raises:
+            StoreError: the pattern is not a regular expression, or is too long, or could use too
+                much time or memory.
+        """
+        self.pattern = pattern
+        _check(pattern)
+        full = pattern if self.literal is None else "|".join(map(regex.escape, self.spellings))
+        try:
+            self._compiled = regex.compile(full, regex.MULTILINE)
+        except RecursionError:
+            raise StoreError("The pattern is nested too deep; use a simpler one.") from None
+        except regex.error as problem:
+            raise StoreError(f"{pattern!r} is not a regular expression: {problem}.") from None
+        self._until: float | None = None
+
+    @property
+    def literal(self) -> str | None:
+        """The text that the pattern matches if it is plain text; else `None`."""
+        return re.sub(r"\\(.)", r"\1", self.pattern) if LITERAL.fullmatch(self.pattern) else None
+
+    @property
+    def spellings(self) -> list[str]:
+        """The ways to write the plain text; `[]` if the pattern is not plain text."""
+        text = self.literal
+        if text is None:
+            return []
+        return [text, *(text.replace("/", slash) for slash in ("\\", "\\\\") if "/" in text)]
+
+    def is_in(self, text: str) -> bool:
+        """Whether the pattern matches anywhere in a text; raises the same errors as `place_in`."""
+        return self.place_in(text) is not None
+
+    def place_in(self, text: str) -> int | None:
+        """The offset of the first match in a text; `None` if there is no match.
+
+        Raises:
+            StoreError: the search took too long, or too much memory.
+        """
+        if self._until is None:
+            self._until = monotonic() + SECONDS
+        try:
+            left = self._until - monotonic()
+            if left <= 0:
+                raise TimeoutError
+            match = self._compiled.search(text, timeout=left)
+        except TimeoutError:
+            raise StoreError(f"{self.pattern!r} takes too long; use a simpler pattern.") from None
+        except MemoryError:
+            raise StoreError(
+                f"{self.pattern!r} takes too much memory; use a simpler pattern."
+            ) from None
+        return match.start() if match else None
+
+
+def _check(pattern: str) -> None:
+    repeats = 1
+    for count in REPEAT.findall(pattern[:LONGEST]):
+        repeats *= max(1, int(count[:9]))
+    if len(pattern) > LONGEST or repeats > MOST_REPEATS:
+        raise StoreError(
+            f"The pattern is too large: at most {LONGEST:,} characters, and repeats like "
+            f"{{9}} of {MOST_REPEATS:,} in all. Use a simpler one."
+        )
+    plain = LITERALLY.sub("x", pattern)
+    checked = pattern if VERBOSE.search(plain) else plain
+    if RECURSION.search(checked):
+        raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
+    if match := FUZZY.search(checked):
+        raise StoreError(
+            f"The pattern is a fuzzy one, by {match[0]!r}: its search cannot be stopped in time. "
+            "Use one without; for the brace itself write \\{."
+        )
+
 
 MOST_WORDS = 32
 """How many words of a query are searched."""

@@ -1,9 +1,9 @@
 """Answers to Claude Code's hooks.
 
-    outputs.py     tool results, in the format of each tool
-    where.py       the conversation of an event
-    compaction.py  our answers before, at and after a compaction
-    rows.py        a view as the rows that function hooks use
+    outputs.py      outputs of Claude Code's tools as text and back, and a view as the rows of its
+                    hooks
+    compaction.py   compactions of Claude Code: answered with our view, or prepared for the host's
+                    own
 
 PostToolUse        a large result becomes its preview
 session.compact    function hook: our view replaces the conversation; if there is none, all of it is
@@ -20,9 +20,14 @@ from typing import Any
 
 from context_compression.conversation.messages import ToolCall, as_object, is_array, is_object
 from context_compression.hosts.claude_code.about import NAME
-from context_compression.hosts.claude_code.hooks.compaction import afterwards, announced, compacted
+from context_compression.hosts.claude_code.hooks.compaction import (
+    afterwards,
+    announced,
+    compacted,
+    recent_messages,
+    where,
+)
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
-from context_compression.hosts.claude_code.hooks.where import recent_messages, where
 from context_compression.session import Session
 from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread

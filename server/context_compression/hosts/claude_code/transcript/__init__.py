@@ -2,15 +2,12 @@
 
 Each line of a transcript is one row, a JSON object.
 
-    reader.py       reads a transcript row by row, and builds its live conversation
-    row.py          kinds of rows
-    outline.py      a short form of every row
-    lineage.py      the row that each row follows
-    history.py      which rows go back to before a compaction
-    branch.py       the rows that are in the context now
-    compactions.py  the compactions that led to a context
-    context.py      the messages of those rows, and their measured token usage
-    stream.py       reads the log of a run (`claude -p --output-format stream-json`)
+    reader.py    reads a transcript row by row, and builds its live conversation
+    rows.py      rows of a Claude Code transcript: their kinds, what each follows, the live branch,
+                 the course
+    context.py   messages from live rows: what the model was sent, with compactions and what the
+                 user said
+    stream.py    reads the log of a run (`claude -p --output-format stream-json`)
 
 The format is internal to Claude Code and changes. Unknown rows are skipped and reported.
 """
@@ -26,7 +23,7 @@ from context_compression.hosts.claude_code.transcript.reader import (
     reader,
     recognises,
 )
-from context_compression.hosts.claude_code.transcript.row import SHAPES
+from context_compression.hosts.claude_code.transcript.rows import SHAPES
 from context_compression.transcripts.reading import FileReading, Writers
 
 __all__ = [

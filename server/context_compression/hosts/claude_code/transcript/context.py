@@ -1,30 +1,237 @@
-"""Messages from live rows: what the model was sent, as far as the transcript records it."""
+"""Messages from live rows: what the model was sent, with compactions and what the user said.
+
+What the user said in a tool result of Claude Code, by what no tool can write into its row.
+
+Newer versions (seen in 2.1.217 to 2.1.332) record that the user rejected a call
+(`toolDenialKind`), and the comment (`userFeedback`), beside the message. Older ones only write a
+sentence into the result. The results of MCP servers are their own text, also when they fail; those
+of the host's own tools, if they fail, begin with words of the host (`Exit code 1`,
+`<tool_use_error>`, `ENOENT: …`). So its sentence is believed in these alone.
+
+The compactions that led to a context of Claude Code.
+
+compact_boundary        compactMetadata {trigger, preTokens, postTokens}
+microcompact_boundary   microcompactMetadata {trigger, preTokens, tokensSaved}: only the content of
+                        old tool results is removed
+
+The outline of a transcript: a short form of every row, enough to find the live branch.
+
+Rows may be large and many, but few are live: the rows after the last compaction, and the rows it
+kept. The branch is searched among these first, and among all rows only if it leads out of them.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from context_compression.conversation.authors import is_host_note
-from context_compression.conversation.messages import as_object, is_array
-from context_compression.hosts.claude_code.transcript.branch import Branch
-from context_compression.hosts.claude_code.transcript.compactions import begins_context
-from context_compression.hosts.claude_code.transcript.row import (
+from context_compression.conversation.authors import BY_USER, is_host_note, reason_in
+from context_compression.conversation.messages import COMPRESSED, as_object, is_array, is_object
+from context_compression.hosts.claude_code.about import NAME
+from context_compression.hosts.claude_code.transcript.rows import (
     PROMPT_TOKENS,
     SYNTHETIC,
+    Branch,
     Row,
     blocks,
     blocks_of,
+    is_clearing,
     is_compaction,
     is_summary,
+    kept_by,
+    live_branch,
     message_id,
     prompt_tokens,
 )
-from context_compression.hosts.claude_code.transcript.speakers import with_speaker
-from context_compression.transcripts.history import Request
-from context_compression.transcripts.lines import string
-from context_compression.transcripts.times import seconds
-from context_compression.transcripts.transcript import ClearedResult, whole_text
+from context_compression.transcripts.limits import LargestUse
+from context_compression.transcripts.lines import At, string
+from context_compression.transcripts.sessions import seconds
+from context_compression.transcripts.transcript import (
+    OURS,
+    ClearedResult,
+    Compaction,
+    Request,
+    whole_text,
+)
+
+REJECTED = "user-rejected"
+SENTENCE = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+"""How the result of a call that the user rejected begins, in all versions."""
+OF_SERVERS = "mcp__"
+"""How the names of the tools of MCP servers begin."""
+
+
+def with_speaker(result: Mapping[str, Any], tool: str, row: Row) -> Mapping[str, Any]:
+    """A result, marked with the reason if the user rejected its call.
+
+    Args:
+        result: the block.
+        tool: the name of the called tool; empty if it is not known.
+        row: the row with the result.
+    """
+    if result.get("is_error") is not True:
+        return result
+    text = result.get("content")
+    kind = row.get("toolDenialKind")
+    sentence = isinstance(text, str) and text.startswith(SENTENCE)
+    own = bool(tool) and not tool.startswith(OF_SERVERS)
+    if kind != REJECTED and not (kind is None and sentence and own):
+        return result
+    words = string(row, "userFeedback") or (reason_in(text) if isinstance(text, str) else "")
+    return {**result, BY_USER: words} if words else result
+
+
+class Compactions:
+    """All compactions in a transcript; `of` selects those that led to a branch."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Compaction] = {}  # by the uuid of their row
+        self._before: dict[str, list[Compaction]] = {}  # by the same: those that led to it
+        self._newest = ""  # whose first answer has not come yet
+
+    def add(self, row: Row, at: At, branch: Callable[[], Branch]) -> None:
+        """Add a row that `begins_context`, before which `branch` was the live branch."""
+        uuid = row["uuid"]
+        if uuid not in self._known:
+            self._before[uuid] = self.of(branch())
+            self._known[uuid] = _compaction(row, at)
+            self._newest = uuid
+
+    def go_on(self, kind: str, row: Row) -> None:
+        """Learn about the newest compaction from a new message that follows it."""
+        if not self._newest:
+            return
+        known = self._known[self._newest]
+        if kind == "user":
+            blocks = blocks_of(as_object(row.get("message")).get("content"))
+            if blocks and string(blocks[0], "text").startswith(COMPRESSED):
+                self._known[self._newest] = replace(known, by=OURS)
+        elif kind == "assistant" and (tokens := prompt_tokens(row)):
+            if known.tokens_after is None:
+                self._known[self._newest] = replace(known, tokens_after=tokens)
+            self._newest = ""
+
+    def of(self, branch: Branch) -> list[Compaction]:
+        """The compactions that led to the end of a branch, the oldest first."""
+        found: list[Compaction] = []
+        for row in branch.rows:
+            if row["uuid"] in self._known and row["uuid"] not in branch.kept:
+                found = found or [*self._before[row["uuid"]]]
+                found.append(self._known[row["uuid"]])
+        return found
+
+
+def begins_context(row: Row) -> bool:
+    """Whether a row changes what of the rows before it is in the context."""
+    return is_compaction(row) or is_clearing(row)
+
+
+def _compaction(row: Row, at: At) -> Compaction:
+    about = as_object(row.get("compactMetadata") or row.get("microcompactMetadata"))
+    before, after, saved = map(about.get, ("preTokens", "postTokens", "tokensSaved"))
+    before = before if isinstance(before, int) else None
+    if before is not None and isinstance(saved, int):
+        after = before - saved
+    return Compaction(
+        time=seconds(row.get("timestamp")),
+        trigger=string(about, "trigger"),
+        by=NAME,
+        tokens_before=before,
+        tokens_after=after if isinstance(after, int) else None,
+        cleared=is_clearing(row),
+        place=at.offset,
+    )
+
+
+IDS, WITH_IDS = ("type", "id", "tool_use_id"), ("tool_use", "tool_result")
+LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata", "isCompactSummary")
+
+
+class Outline:
+    """The short rows of a conversation by uuid, and separately those of its subagents."""
+
+    def __init__(self) -> None:
+        self._main: dict[str, Row] = {}
+        self._side: dict[str, Row] = {}
+        self._recent: dict[str, Row] = {}  # from the last compaction on
+        self._compactions = Compactions()
+        self._largest = LargestUse(), LargestUse()  # the second one: of subagents
+        self._branch: Branch | None = None  # the live one, until a row is added
+        self._older: set[str] = set()  # ids of the messages before it
+        self._is_rewritten = False  # whether one of those was written again after it
+
+    def compactions(self, branch: Branch) -> list[Compaction]:
+        """The compactions that led to a branch, the oldest first."""
+        return self._compactions.of(branch)
+
+    def largest(self, model: str | None) -> int:
+        """Tokens of the largest request that a model answered in the conversation."""
+        return self._largest[not self._main].of(model)
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered last, before a compaction too."""
+        return self._largest[not self._main].newest
+
+    @property
+    def subagents(self) -> int:
+        """The number of subagents' rows; 0 if the file holds no other rows."""
+        return len(self._side) if self._main else 0
+
+    def add(self, kind: str, row: Row, at: At) -> None:
+        """Add a row. A row that is written twice keeps its first place and its last content."""
+        short = {**_short(kind, row), "at": at}
+        uuid = row["uuid"]
+        if kind == "system" and begins_context(short):
+            self._compactions.add({**row, **short}, at, self.branch)
+        self._branch = None
+        if tokens := prompt_tokens(row):
+            model = string(as_object(row.get("message")), "model")
+            self._largest[bool(row.get("isSidechain"))].add(tokens, model)
+        if row.get("isSidechain"):
+            self._side[uuid] = short
+            return
+        if uuid not in self._main and is_compaction(short):
+            self._older.update(message_id(r) for r in self._recent.values() if "message" in r)
+            self._recent, self._is_rewritten = {}, False
+        if uuid not in self._main or uuid in self._recent:
+            self._recent[uuid] = short
+            is_rewritten = message_id(short) in self._older
+            self._is_rewritten |= is_rewritten
+            if not is_rewritten:
+                self._compactions.go_on(kind, row)
+        self._main[uuid] = short
+
+    def branch(self) -> Branch:
+        """The live branch, made of short rows."""
+        self._branch = self._branch or self._live()
+        return self._branch
+
+    def _live(self) -> Branch:
+        rows = self._main or self._side
+        boundary = next(iter(self._recent.values()), None)
+        if boundary is not None and is_compaction(boundary) and not self._is_rewritten:
+            kept = kept_by(boundary, rows)
+            near = live_branch({**{uuid: rows[uuid] for uuid in kept}, **self._recent})
+            if near.rows and near.rows[0] is boundary and not near.gaps:
+                return near
+        return live_branch(rows)
+
+
+def _short(kind: str, row: Row) -> dict[str, Any]:
+    short: dict[str, Any] = {key: row[key] for key in LINKS if row.get(key)}
+    short |= {"type": kind, "uuid": row["uuid"]}
+    if kind in ("user", "assistant"):
+        message: Mapping[str, Any] = as_object(row.get("message"))
+        content = message.get("content")
+        ids = [
+            {key: block[key] for key in IDS if key in block}
+            for block in (content if is_array(content) else ())
+            if is_object(block) and block.get("type") in WITH_IDS
+        ]
+        short["message"] = {"id": string(message, "id"), "content": ids}
+    return short
+
 
 LOCAL = "local"
 """The source of rows with what a command of the host itself printed, such as the table of

@@ -8,10 +8,12 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.hosts.claude_code.about import NAME, TITLE
-from context_compression.hosts.claude_code.transcript.compactions import begins_context
-from context_compression.hosts.claude_code.transcript.context import Context
-from context_compression.hosts.claude_code.transcript.outline import Outline
-from context_compression.hosts.claude_code.transcript.row import (
+from context_compression.hosts.claude_code.transcript.context import (
+    Context,
+    Outline,
+    begins_context,
+)
+from context_compression.hosts.claude_code.transcript.rows import (
     MESSAGES,
     PROMPT_TOKENS,
     SYNTHETIC,
@@ -19,16 +21,17 @@ from context_compression.hosts.claude_code.transcript.row import (
     blocks_of,
     folders_moved_to,
 )
-from context_compression.transcripts.generations import Generations, major
-from context_compression.transcripts.later import Later
 from context_compression.transcripts.lines import At, string
-from context_compression.transcripts.row_cache import RowCache
+from context_compression.transcripts.reading import Later
 from context_compression.transcripts.transcript import (
+    Generations,
     Load,
+    RowCache,
     Transcript,
     counted,
     folder_name,
     id_from_name,
+    major,
 )
 
 __all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]

@@ -1,0 +1,227 @@
+"""Finds the conversation for a session id, the path of a transcript, or `current`."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from context_compression.errors import (
+    ContextCompressionError,
+    ConversationNotFound,
+    PathNotAllowed,
+)
+from context_compression.hosts import Readings
+from context_compression.hosts.current import find_current, is_of_this_project
+from context_compression.hosts.sessions import HOSTS
+from context_compression.session import Session, session_id_for
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.transcripts.sessions import NO_REQUEST, Caller, ToolRequest
+from context_compression.workspace import Workspace
+from context_compression.workspace.opened import Opened
+from context_compression.workspace.own_sessions import KEPT_IN, is_own_session
+
+CURRENT = "current"
+SHORTEST_ID = 4
+"""How many first characters of a session id are enough, if no other id begins with them."""
+OF_NAME = 8
+"""How many first characters of a session's id some hosts put into the name of its file."""
+NO_PATH = (
+    ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
+)
+NO_FILE = ", and this server reads no files. Pass the id of a recorded session, or the messages"
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """The conversations that can be named in one workspace.
+
+    Attributes:
+        workspace: its store holds the recorded sessions.
+        readings: the transcripts that were already read.
+        began: when this process began, in seconds since 1970.
+    """
+
+    workspace: Workspace
+    readings: Readings = field(default_factory=Readings, repr=False)
+    began: float = field(default_factory=time.time)
+
+    @property
+    def _store(self) -> Store:
+        return self.workspace.store
+
+    def open(
+        self,
+        conversation: str | None = None,
+        *,
+        settings: Settings | None = None,
+        model: str | None = None,
+        tool_request: ToolRequest = NO_REQUEST,
+        of_host: bool = False,
+    ) -> Opened:
+        """The conversation that a session id, a path, or `current` names.
+
+        Nothing is written; `Session.follow(transcript.messages)` updates our record to a
+        transcript. `current` blocks up to 0.3 s.
+
+        Args:
+            conversation: as the caller passed it; `None` means `current`.
+            settings: for the session.
+            model: for the session.
+            tool_request: the running call; without it, `current` is less certain.
+            of_host: whether the id of a host's session names the host's file, if it is on this
+                machine, as its path does; else it names our record, which a compression changes.
+
+        Raises:
+            ConversationNotFound: no conversation has this name, or it is uncertain which is meant.
+            PathNotAllowed: the path is outside the folders that may be read.
+            TranscriptError: the file cannot be read as a conversation.
+        """
+        settings = settings or self.workspace.settings()
+        if conversation in (None, "", CURRENT):
+            self.workspace.access.check_search()
+            path = self.workspace.access.check_current(find_current(self._caller(tool_request)))
+            transcript = self.readings.look(path)
+        elif of_host and (path := self._kept_by_host(conversation)):
+            transcript = self.readings.look(path)
+        elif conversation in self._store.sessions():
+            return self._by_id(conversation, settings, model)
+        elif self.workspace.access.no_files:
+            return self._by_id(self.session_named(conversation, NO_FILE), settings, model)
+        elif not _looks_like_path(conversation) and not os.path.exists(
+            self.workspace.cwd / conversation
+        ):
+            return self._by_id(self.session_named(conversation, NO_PATH), settings, model)
+        else:
+            path = self._readable(self.workspace.place(conversation), tool_request)
+            if recorded := self._recorded(path):
+                return self._by_id(recorded, settings, model)
+            transcript = self.readings.look(path)
+        return self.workspace.of(transcript, settings=settings, model=model)
+
+    def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
+        """A session, with what its log records about the program that keeps its conversation."""
+        origin = Session(self._store, id).state().origin
+        settings, compacts_at = self.workspace.settings_in(origin, settings, model)
+        model = model or origin.get("model")
+        session = Session(self._store, id, settings=settings, model=model, summarizer=None)
+        session.origin = lambda: origin
+        return Opened(session, recorded_beside=origin.get("beside", 0), compacts_at=compacts_at)
+
+    def _kept_by_host(self, name: str) -> Path | None:
+        """The host's own file of a session on this machine, by the session's id or its beginning.
+
+        `None` if no host has it, or if hosts' transcripts may not be read.
+        """
+        access, workspace = self.workspace.access, self.workspace
+        if access.no_files or not access.read_host_transcripts or _looks_like_path(name):
+            return None
+        with suppress(ConversationNotFound):
+            name = self.session_named(name)
+        for host in HOSTS.values():
+            with suppress(ContextCompressionError, OSError):
+                for session in host.sessions(workspace.environ, workspace.home):
+                    if session.id and session.id in (name, name[:OF_NAME]):
+                        return session.path
+        return None
+
+    def recorded(self) -> list[str]:
+        """The ids of the recorded conversations, the most recently written first."""
+        return [id for id in self._store.sessions() if not is_own_session(id)]
+
+    def session_named(self, name: str, hint: str = "") -> str:
+        """The id of a session, given completely or by at least its first four characters.
+
+        Args:
+            name: as the caller passed it.
+            hint: for the error: what else the name could have been.
+
+        Raises:
+            ConversationNotFound: no recorded session begins with this name, or several do.
+        """
+        if name in self._store.sessions():
+            return name
+        recorded = self.recorded()
+        begin = [id for id in recorded if len(name) >= SHORTEST_ID and id.startswith(name)]
+        if len(begin) == 1:
+            return begin[0]
+        if begin:
+            raise ConversationNotFound(
+                f"{name!r} is the beginning of several sessions' ids. Pass more of one.", begin[:5]
+            )
+        raise ConversationNotFound(f"No session {name!r} is recorded{hint}.", recorded[:5])
+
+    def refuse_own_session(self, id: str) -> None:
+        """Refuse a session of this package where a conversation is needed.
+
+        A conversation recorded there would mix with the texts and summaries that are kept in it.
+
+        Raises:
+            ConversationNotFound: `id` names such a session.
+        """
+        if is_own_session(id):
+            raise ConversationNotFound(
+                f"The session {id!r} is reserved: {KEPT_IN[id.lower()]} are kept in it, and no "
+                "conversation is. Take another name; for a file of this name, pass its path.",
+                self.recorded()[:5],
+            )
+
+    def refuse_file_name(self, id: str) -> None:
+        """Refuse the name of a file for a session, because it would hide the file.
+
+        Raises:
+            ConversationNotFound: a file in the working directory has this name.
+        """
+        no_files = self.workspace.access.no_files
+        if not no_files and Path(id).name == id and os.path.isfile(self.workspace.cwd / id):
+            raise ConversationNotFound(
+                f"{id!r} is a file in {self.workspace.cwd}, and a session of this name would hide "
+                "it. Name the session otherwise; or leave out messages, to use the file.",
+                self.recorded()[:5],
+            )
+
+    def _caller(self, tool_request: ToolRequest) -> Caller:
+        return Caller(
+            self.workspace.environ,
+            self.workspace.home,
+            self.workspace.cwd,
+            os.getpid(),
+            self.began,
+            self.readings,
+            tool_request,
+        )
+
+    def _readable(self, path: Path, tool_request: ToolRequest) -> Path:
+        """The resolved path, if it may be read; the candidates for `current` may be read, too."""
+        access, caller = self.workspace.access, self._caller(tool_request)
+        try:
+            return access.check(path)
+        except PathNotAllowed:
+            if access.read_host_transcripts and is_of_this_project(caller, path):
+                return path.resolve()
+            raise
+
+    def _recorded(self, path: Path) -> str | None:
+        """The id of the session in our store whose log is at `path`; `None` if there is none."""
+        folder = self._store.backend.folder
+        log = folder and folder.resolve() / "sessions" / path.parent.name / "events.jsonl"
+        return path.parent.name if path == log else None
+
+    def session_for(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        settings: Settings | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """The session of a conversation that a program keeps itself."""
+        name = session_id_for(messages, self._store)
+        settings = settings or self.workspace.settings()
+        return Session(self._store, name, settings=settings, model=model, summarizer=None)
+
+
+def _looks_like_path(text: str) -> bool:
+    return "/" in text or "\\" in text or text.endswith((".json", ".jsonl", ".gz", ".zst"))

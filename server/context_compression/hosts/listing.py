@@ -1,0 +1,246 @@
+"""Lists the sessions on this machine: those that hosts keep, and those recorded in our store."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from context_compression.conversation.authors import first_words, is_no_request
+from context_compression.conversation.formats import parse
+from context_compression.errors import ContextCompressionError
+from context_compression.hosts import read
+from context_compression.hosts.conversations import Conversations
+from context_compression.hosts.reading import glance
+from context_compression.hosts.sessions import HOSTS
+from context_compression.progress import LISTING, advance
+from context_compression.tokens import Counter, anchored
+from context_compression.transcripts.reading import how_often
+from context_compression.transcripts.sessions import CandidateConversation, HostSessions
+from context_compression.workspace import Opened
+from context_compression.workspace.guard import in_our_words
+
+RECORDED = "recorded"
+"""Stands for the host of a session that a program recorded with this package."""
+
+LONGEST_READ = 64 * 1024 * 1024
+"""Bytes of a transcript that is read as a whole for the listing."""
+
+
+@dataclass(frozen=True)
+class ListedSession:
+    """A session in the listing.
+
+    Attributes:
+        host: the host that keeps it, as in `Transcript`; `RECORDED` for one in our store.
+        id: the host's id of it, or ours.
+        path: the path of its transcript; `None` for a session in our store.
+        written_at: when it was last written, in seconds since 1970.
+        project: the folder that the agent worked in; empty if that is not known.
+        title: the title of the session, or the user's first words.
+        tokens: the size of its context; `None` if it cannot be read.
+        window: the size of the model's context window, or the budget that the user set.
+        compactions: how often its context was compacted; `None` if that is not known.
+        archived: whether our store holds originals of it.
+        subagents: how many transcripts of subagents belong to it.
+        problem: why it cannot be read; empty if it can.
+        missing: what of it is in no file that could be read, in sentences for the user.
+    """
+
+    host: str
+    id: str
+    path: Path | None
+    written_at: float
+    project: str = ""
+    title: str = ""
+    tokens: int | None = None
+    window: int | None = None
+    compactions: int | None = None
+    archived: bool = False
+    subagents: int = 0
+    problem: str = ""
+    missing: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The name by which a command can open it."""
+        return str(self.path) if self.path else self.id
+
+    @property
+    def share(self) -> float | None:
+        """The used share of the window; `None` if it is not known."""
+        return None if self.tokens is None or not self.window else self.tokens / self.window
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The newest sessions.
+
+    Attributes:
+        sessions: the one written last comes first.
+        older: how many older ones were not looked at, because the limit was reached.
+        problems: hosts whose sessions cannot be listed, in sentences for the user.
+    """
+
+    sessions: Sequence[ListedSession]
+    older: int = 0
+    problems: Sequence[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A session that was found but not read; `host` is `None` for one in our store."""
+
+    written_at: float
+    candidate: CandidateConversation
+    host: HostSessions | None = None
+
+
+def list_sessions(
+    conversations: Conversations,
+    *,
+    hosts: Iterable[str] = (*HOSTS, RECORDED),
+    only_here: bool = False,
+    limit: int | None = None,
+) -> Listing:
+    """The newest sessions of this user; only those listed are read.
+
+    Args:
+        conversations: of this workspace.
+        hosts: the hosts whose sessions are listed.
+        only_here: list only sessions of the working directory.
+        limit: how many at most; `None` for all.
+    """
+    found, problems = _found(conversations, set(hosts))
+    listed: list[ListedSession] = []
+    for index, each in enumerate(found):
+        if limit is not None and len(listed) == limit:
+            return Listing(listed, len(found) - index, problems)
+        if _belongs(each, conversations, only_here):
+            listed.append(_read(each, conversations))
+            advance(LISTING, len(listed), min(limit or len(found), len(found)))
+    return Listing(listed, 0, problems)
+
+
+def _found(conversations: Conversations, hosts: set[str]) -> tuple[list[_Found], list[str]]:
+    """All sessions, the one written last first, and why some hosts have none."""
+    workspace = conversations.workspace
+    found: list[_Found] = []
+    problems: list[str] = []
+    for host in HOSTS.values():
+        try:
+            with in_our_words():
+                candidates = host.sessions(workspace.environ, workspace.home)
+        except ContextCompressionError as error:
+            problems.append(f"The sessions of {host.title} cannot be listed: {error}")
+            continue
+        found += [_Found(each.written_at, each, host) for each in candidates]
+    kept_by_hosts = {each.candidate.id for each in found}
+    found = [each for each in found if each.host and each.host.name in hosts]
+    if RECORDED in hosts:
+        found += _recorded(conversations, kept_by_hosts)
+    return sorted(found, key=lambda each: each.written_at, reverse=True), problems
+
+
+def _recorded(conversations: Conversations, kept_by_hosts: set[str]) -> Iterator[_Found]:
+    """The sessions of our store that are no record of a host's session on this machine."""
+    store = conversations.workspace.store
+    for id in conversations.recorded():
+        log = store.session(id)
+        if id not in kept_by_hosts and id[:8] not in kept_by_hosts and (stamp := log.stamp):
+            written_at = stamp[1] / 1e9
+            yield _Found(written_at, CandidateConversation(log.place, written_at, id=id))
+
+
+def _belongs(each: _Found, conversations: Conversations, only_here: bool) -> bool:
+    """Whether a session is listed: no subagent's, and of this project if only those are."""
+    if each.host is None:
+        return True
+    if only_here and not each.host.is_of(each.candidate, conversations.workspace.cwd):
+        return False
+    return not each.host.is_subagent(each.candidate)
+
+
+def _read(each: _Found, conversations: Conversations) -> ListedSession:
+    candidate, host = each.candidate, each.host
+    about = ListedSession(
+        host=host.name if host else RECORDED,
+        id=candidate.id,
+        path=candidate.path if host else None,
+        written_at=each.written_at,
+        project=candidate.project,
+        title=candidate.about,
+        subagents=host.subagents(candidate) if host else 0,
+    )
+    try:
+        with in_our_words():  # one session that nobody foresaw does not hide the others
+            if host is None:
+                return _with_record(about, conversations)
+            return _with_transcript(about, host, conversations)
+    except ContextCompressionError as error:
+        return replace(about, problem=in_few_words(error, candidate.path))
+
+
+def _with_record(about: ListedSession, conversations: Conversations) -> ListedSession:
+    """The session with what our record says about it."""
+    opened = conversations.open(about.id)
+    state, folder = opened.session.state(), conversations.workspace.store.backend.folder
+    return replace(
+        about,
+        project=str(folder.parent) if folder else "",
+        title=first_words(parse(state.recorded).messages),
+        tokens=_size(opened),
+        window=opened.session.settings.token_budget,
+        compactions=len(state.compressions),
+        archived=bool(state.refs),
+    )
+
+
+def _with_transcript(
+    about: ListedSession, host: HostSessions, conversations: Conversations
+) -> ListedSession:
+    """The session with what its transcript says; of a large one, only the ends are read."""
+    assert about.path
+    ends = glance(about.path)
+    if ends is None:
+        transcript = read(about.path, max_bytes=LONGEST_READ)
+        compactions = len(transcript.compactions)
+    else:
+        transcript, marks = ends.transcript, host.compaction_marks
+        counted = sum(how_often(marks, *file) for file in ends.files)
+        compactions = max(len(transcript.compactions), counted) if marks else None
+    opened = conversations.workspace.of(transcript)
+    if ends is not None:
+        window = opened.session.settings.token_budget
+        if largest := host.largest_use(about.path, transcript.model, window):
+            opened = conversations.workspace.of(replace(transcript, largest=largest))
+    title = about.title or transcript.title
+    if not title:
+        words = first_words(parse(transcript.messages).messages)
+        begins_here = ends is None and not transcript.compactions
+        if not begins_here or not words or is_no_request(words):
+            first = conversations.readings.first_words(about.path) or words
+            words = words if words and is_no_request(first) else first
+        title = words
+    return replace(
+        about,
+        id=opened.session.id,
+        project=transcript.project or about.project,
+        title=title,
+        tokens=_size(opened) if ends is None or transcript.usage else None,
+        window=opened.session.settings.token_budget,
+        compactions=compactions,
+        archived=opened.session.log.exists,
+        missing=[*transcript.missing],
+    )
+
+
+def in_few_words(error: ContextCompressionError, path: Path) -> str:
+    """The reason in an error, without the path and without what to do."""
+    return str(error).replace(f"{path} ", "").partition(". ")[0]
+
+
+def _size(opened: Opened) -> int:
+    session, anchor = opened.session, opened.anchor
+    shown = session.view() if opened.shown is None else opened.shown
+    if anchor is None:
+        return session.usage(shown).used_tokens
+    return anchored(Counter(session.model), parse(shown).messages, anchor)

@@ -1,0 +1,456 @@
+"""Pieces: parts of texts, smaller than a message, among which `extract` chooses by evidence."""
+
+from array import array
+from bisect import bisect, bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush, merge
+from itertools import accumulate, chain, islice, pairwise
+from operator import sub
+from typing import NamedTuple, TypeAlias
+
+from context_compression.conversation.labels import Span, gap_tokens
+from context_compression.evidence import facts as evidence
+from context_compression.evidence.words import KINDS, PROSE_KINDS
+from context_compression.planning import measured
+from context_compression.planning.cuts import Cutter
+
+FAILURE, REASON, OUTDATED, FAILED, DUE = 1, 2, 4, 8, 16
+"""The signs of a piece. `FAILURE`: it mentions failures. `REASON`: it states a decision.
+`OUTDATED`: it was replaced later. `FAILED`: it says why a call failed, or gives numbers of tests.
+`DUE`: it holds an open task."""
+
+
+class Source(NamedTuple):
+    """A text that competes for the view.
+
+    Attributes:
+        message: the index of its message.
+        slot: the index of its block in the message.
+        text: the full text.
+        tokens: the tokens of the full text.
+        opening: the tokens it costs to show any of this source.
+        weight: the factor for the worth of its pieces.
+        key: which text of a call it is; empty for other blocks.
+        spoken: the spans in which the user or the model speaks, and may state decisions.
+        worth: the worth of each of its pieces in addition to evidence.
+        start: only pieces that end after this character compete.
+        end: only pieces that begin before this character compete; `None` for no limit.
+        failed: whether it is the result of a call that failed.
+        per_token: the worth of each token of a piece in addition to evidence.
+    """
+
+    message: int
+    slot: int
+    text: str
+    tokens: int
+    opening: int
+    weight: float = 1.0
+    key: str = ""
+    spoken: Sequence[Span] = ()
+    worth: float = 0.0
+    start: int = 0
+    end: int | None = None
+    failed: bool = False
+    per_token: float = 0.0
+
+
+Place: TypeAlias = tuple[int, int, int]
+"""`(source, start, stop)`: the number of a source in its pool, and a span of its characters."""
+
+
+class PieceTable:
+    """Pieces, numbered in the order of their sources.
+
+    Attributes:
+        cutter: holds the start, the end and the words of each piece.
+        sources: the texts.
+        source_of: for each piece the number of its source.
+        signs: for each piece the sum of its signs: `FAILURE`, `REASON`, …
+        edges: for each piece on how many sides its text ends.
+        gap_tokens: for each source the tokens of a gap's mark.
+        firsts: for each source its first piece, and then the number of all pieces.
+        shifts: for each source the difference from a piece's number here to its number in `cutter`.
+        per_char: for each source its tokens per character.
+    """
+
+    def __init__(self, cutter: Cutter) -> None:
+        self.cutter = cutter
+        self.sources: list[Source] = []
+        self.source_of = array("I")
+        self.signs = bytearray()
+        self.edges = bytearray()
+        self.gap_tokens = bytearray()
+        self.firsts = array("I", [0])
+        self.shifts = array("q")
+        self.per_char = array("d")
+
+    def __len__(self) -> int:
+        return len(self.source_of)
+
+    def count(self, source: int) -> int:
+        """The number of pieces of a source."""
+        return self.firsts[source + 1] - self.firsts[source]
+
+    def place(self, piece: int) -> Place:
+        """The place of a piece."""
+        source = self.source_of[piece]
+        number = piece + self.shifts[source]
+        return source, self.cutter.starts[number], self.cutter.stops[number]
+
+    def tokens(self, piece: int) -> float:
+        """About how many tokens a piece has."""
+        source, start, stop = self.place(piece)
+        return (stop - start) * self.per_char[source]
+
+    def words(self, piece: int) -> "array[int]":
+        """The evidence words of a piece, by number."""
+        number, cutter = piece + self.shifts[self.source_of[piece]], self.cutter
+        return cutter.words[cutter.ends[number] : cutter.ends[number + 1]]
+
+
+def ranking(
+    table: PieceTable,
+    opening: "array[int]",
+    closed: bytearray,
+    worth_now: Callable[[int], float],
+) -> tuple[Callable[[int], int], Iterator[int]]:
+    """A function that gives the current rank of a piece, and the ranks of all pieces in order.
+
+    A smaller rank is better. The lower 32 bits of a rank hold the piece; of pieces with equal worth
+    the newest comes first.
+
+    Args:
+        table: the pieces.
+        opening: for each source, the tokens it costs to show any more of it.
+        closed: for each piece, on how many of its sides no text is missing.
+        worth_now: takes the number of a word and returns its current worth.
+    """
+    # closures over locals, because attributes would be slower for tens of thousands of pieces
+    source_of, shifts, per_char = table.source_of, table.shifts, table.per_char
+    always = array("d", [source.worth for source in table.sources])
+    weights = array("d", [source.weight for source in table.sources])
+    rates = array("d", [source.per_token for source in table.sources])
+    cutter, sides, placed = table.cutter, measured.SIDES_TOKENS, _placing(table)
+    starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends
+
+    def rank(piece: int) -> int:
+        source = source_of[piece]
+        number = piece + shifts[source]
+        worth = sum(map(worth_now, words[ends[number] : ends[number + 1]])) + always[source]
+        tokens = (stops[number] - starts[number]) * per_char[source]
+        worth += rates[source] * tokens
+        cost = tokens + sides[closed[piece]] + opening[source]
+        return placed(piece, worth, weights[source], cost)
+
+    def ranks() -> Iterator[int]:
+        """The ranks of all pieces, source by source, which is faster than one by one."""
+        for source, (first, stop) in enumerate(pairwise(table.firsts)):
+            shift, each, opens = shifts[source], per_char[source], opening[source]
+            worth, weight = always[source], weights[source]
+            here = slice(first + shift, stop + shift)
+            around = ends[here.start : here.stop + 1]
+            held = words[around[0] : around[-1]]
+            sums = [*accumulate(map(worth_now, held), initial=0.0)]
+            until = [sums[end - around[0]] for end in around]
+            worths = map(sub, islice(until, 1, None), until)
+            chars = map(sub, stops[here], starts[here])
+            for piece, new, size in zip(range(first, stop), worths, chars, strict=True):
+                cost = size * each + sides[closed[piece]] + opens
+                yield placed(piece, new + worth + rates[source] * size * each, weight, cost)
+
+    return rank, ranks()
+
+
+def _placing(table: PieceTable) -> Callable[[int, float, float, float], int]:
+    """A function from a piece, its worth, its source's weight and its cost to its rank."""
+    signs, most, outdated = table.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
+    bonuses = {
+        FAILURE: measured.ERROR_BONUS, REASON: measured.REASON_BONUS,
+        FAILED: measured.FAILED_BONUS, DUE: measured.DUE_BONUS,
+    }  # fmt: skip
+    bonus = [
+        sum(each for sign, each in bonuses.items() if added & sign) for added in range(2 * DUE)
+    ]
+    filler = measured.FILLER / max(1, len(table))
+
+    def placed(piece: int, worth: float, weight: float, cost: float) -> int:
+        if of_piece := signs[piece]:
+            worth += bonus[of_piece]
+            if of_piece & OUTDATED:
+                worth *= outdated
+        ratio = worth * weight / cost + filler * (piece + 1)
+        return -((int((ratio if ratio < most else most) * 1e6) << 32) + piece)
+
+    return placed
+
+
+def piece_of(rank: int) -> int:
+    """The piece to which a rank belongs."""
+    return -rank & 0xFFFFFFFF
+
+
+Weights: TypeAlias = "array[float] | dict[int, float]"
+"""The worth of each word, by its number."""
+
+
+def word_weights() -> Mapping[tuple[int, int, int], float]:
+    """The worth of a word by `(number of its kind, number of its messages, whether it is used)`.
+
+    A word that is in no piece is worth nothing.
+    """
+    most = measured.MANY
+    times = [0.0, *(0.5 + 0.5 * messages for messages in range(1, most + 1))]
+    in_code = {
+        (kind, messages, used): (
+            measured.KIND_WEIGHT[name] * times[messages] * (measured.USED if used else 1.0)
+        )
+        for kind, name in enumerate(KINDS)
+        for messages in range(most + 1)
+        for used in range(2)
+    }
+    in_prose = {
+        (kind, messages, used): measured.PROSE_WEIGHT[name] if messages else 0.0
+        for kind, name in enumerate(PROSE_KINDS, len(KINDS))
+        for messages in range(most + 1)
+        for used in range(2)
+    }
+    return in_code | in_prose
+
+
+WEIGHTS = word_weights()
+
+
+def weights_in_one(
+    words: Iterable[int], kinds: Sequence[int], used: Sequence[int]
+) -> dict[int, float]:
+    """The worth of words that are in one message, by number.
+
+    Args:
+        words: the numbers of the words.
+        kinds: the kinds of all words, by number.
+        used: for each word, by number, not 0 if it is used; words after the last are not used.
+    """
+    known = len(used)
+    return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in words}
+
+
+def weights_of_all(
+    kinds: Sequence[int], seen_in: Sequence[int], used: Sequence[int]
+) -> "array[float]":
+    """The worth of all words, by number.
+
+    `seen_in` holds for each word the number of its messages, at most `MANY`. The other arguments
+    are those of `weights_in_one`.
+    """
+    later = bytes(len(kinds) - len(used))
+    keys = zip(kinds, seen_in, chain(used, later), strict=True)
+    return array("f", map(WEIGHTS.__getitem__, keys))
+
+
+LAST = (1 << 63) - 1
+"""A number after all ranks."""
+
+
+class Choice:
+    """The pieces that were chosen so far, and the pieces that still compete."""
+
+    def __init__(self, table: PieceTable, shown: Iterable[int], weights: Weights) -> None:
+        """A choice without chosen pieces.
+
+        Args:
+            table: the pieces.
+            shown: the evidence words that are already in view, by number.
+            weights: the worth of each word; the worth of words in view becomes 0.
+        """
+        self._table = table
+        self._worth_now = weights
+        self._cover(shown)
+        self._opening = array("I", [source.opening for source in table.sources])
+        self._taken = bytearray(len(table))
+        self._closed = table.edges[:]  # for each piece, on how many sides nothing is missing
+        self._rank, ranks = ranking(table, self._opening, self._closed, weights.__getitem__)
+        # the first ranks of all pieces in order, and as a heap those of pieces ranked again
+        self._ranked = ascending(ranks)
+        self._ranked.append(LAST)
+        self._put_back = array("q", [LAST])
+
+    def _cover(self, words: Iterable[int]) -> None:
+        """Set the worth of words to 0, because they are in view now."""
+        weights = self._worth_now
+        known = weights if isinstance(weights, dict) else range(len(weights))
+        for number in words:
+            if number in known:  # else it is in no piece
+                weights[number] = 0.0
+
+    def take(self, room: float) -> "array[int]":
+        """Take the best pieces that fit into `room` tokens, and return them, the best first."""
+        # As evidence comes into view, ranks only get worse. A piece that is still the best when it
+        # is ranked again is therefore the best of all. Ranks get better only in the text of a
+        # chosen piece. Its neighbours are ranked again at once, other pieces of its text when their
+        # turn comes, so that more texts are opened.
+        ranked, put_back, rank_now = self._ranked, [*self._put_back], self._rank
+        chosen, too_large = array("I"), array("q")
+        at, smallest = 0, measured.SMALLEST_PIECE_TOKENS
+        while room >= smallest:
+            rank = ranked[at]
+            if put_back[0] < rank:
+                rank = heappop(put_back)
+            elif rank == LAST:
+                break
+            else:
+                at += 1
+            piece = piece_of(rank)
+            if self._taken[piece]:
+                continue
+            now = rank_now(piece)
+            if now > ranked[at] or now > put_back[0]:
+                heappush(put_back, now)
+                continue
+            cost = self._cost(piece)
+            if cost > room:
+                too_large.append(now)
+                continue
+            room -= cost
+            chosen.append(piece)
+            for neighbour in self._taking(piece):
+                heappush(put_back, rank_now(neighbour))
+        del ranked[:at]
+        put_back.extend(too_large)
+        heapify(put_back)
+        self._put_back = array("q", put_back)
+        return chosen
+
+    def _taking(self, piece: int) -> Iterator[int]:
+        """Take a piece, and yield its neighbours that are not taken."""
+        source_of, taken = self._table.source_of, self._taken
+        taken[piece] = 1
+        self._opening[source_of[piece]] = 0
+        self._cover(self._table.words(piece))
+        for neighbour in (piece - 1, piece + 1):
+            if 0 <= neighbour < len(taken) and source_of[neighbour] == source_of[piece]:
+                self._closed[neighbour] += 1
+                if not taken[neighbour]:
+                    yield neighbour
+
+    def _cost(self, piece: int) -> float:
+        """About how many tokens it takes to show a piece and the marks of gaps next to it."""
+        source = self._table.source_of[piece]
+        opening = self._opening[source]
+        gaps = (2 if opening else 1) - self._closed[piece]
+        marks = self._table.gap_tokens[source] * gaps
+        return max(0.0, self._table.tokens(piece) + marks + opening)
+
+
+def ascending(ranks: Iterator[int]) -> "array[int]":
+    """The ranks in order; sorted in parts, because so many objects would need too much memory."""
+    parts: list[array[int]] = []
+    while part := sorted(islice(ranks, measured.SORTED_AT_ONCE)):
+        parts.append(array("q", part))
+    return parts[0] if len(parts) == 1 else array("q", merge(*parts))
+
+
+class Pool(PieceTable):
+    """All pieces that compete for one view."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        super().__init__(cutter)
+        self._seen_in = bytearray()  # for each word the number of its messages, at most `MANY`
+        self._message, self._words = -1, set[int]()  # the last message, and its words
+
+    def add(self, source: Source, outdated: Iterable[Span] = (), due: Iterable[Span] = ()) -> None:
+        """Cut a source into pieces and add them.
+
+        Args:
+            source: the text.
+            outdated: the spans of its outdated parts.
+            due: the spans of open tasks in it.
+        """
+        pieces = self._pieces_of(source)
+        self.shifts.append(pieces.start - len(self))
+        self.per_char.append(source.tokens / max(1, len(source.text)))
+        self.source_of.extend([len(self.sources)] * len(pieces))
+        self.firsts.append(len(self))
+        self.signs.extend(self._signs_of(source, pieces, outdated, due))
+        if pieces:
+            self.edges.extend(bytes(len(pieces)))
+            self.edges[len(self) - len(pieces)] += 1
+            self.edges[-1] += 1
+        self.sources.append(source)
+        self.gap_tokens.append(gap_tokens(source.text, explicit=source.key == source.text))
+        if source.message != self._message:
+            if self._words:
+                self._count()
+            self._message = source.message
+        self._words.update(self.cutter.words_of(pieces))
+
+    def _pieces_of(self, source: Source) -> range:
+        """The pieces of a source that compete, by the cutter's numbers."""
+        cutter, pieces = self.cutter, self.cutter(source.text)
+        if source.start:
+            first = bisect(cutter.stops, source.start, pieces.start, pieces.stop)
+            pieces = range(first, pieces.stop)
+        if source.end is not None:
+            end = bisect_left(cutter.starts, source.end, pieces.start, pieces.stop)
+            pieces = range(pieces.start, end)
+        return pieces
+
+    def _signs_of(
+        self, source: Source, pieces: range, outdated: Iterable[Span], due: Iterable[Span]
+    ) -> bytearray:
+        """The signs of each piece; an outdated piece is not due."""
+        here = slice(pieces.start, pieces.stop)
+        starts, stops = self.cutter.starts[here], self.cutter.stops[here]
+        signs = self.cutter.fails[here]
+
+        def within(span: Span) -> range:
+            """The pieces that a span overlaps, counted from the first piece of the source."""
+            return range(bisect(stops, span[0]), bisect_left(starts, span[1]))
+
+        if source.failed:
+            failures = (at for at, fails in enumerate(signs) if fails)
+            for at in islice(failures, measured.FIRST_FAILURES):
+                signs[at] |= FAILED
+        printed = not source.key and not source.spoken
+        if printed and (tests := evidence.count_of_tests(source.text)):
+            for at in within(tests):
+                signs[at] |= FAILED
+        for spoken in source.spoken:
+            for at in within(spoken):
+                if evidence.DECISION.search(source.text, starts[at], stops[at]):
+                    signs[at] |= REASON
+        for span in due:
+            for at in within(span):
+                signs[at] |= DUE
+        for replaced in outdated:
+            for at in within(replaced):
+                signs[at] = signs[at] & ~DUE | OUTDATED
+        return signs
+
+    def _count(self) -> None:
+        """Count the words of the last message as seen in one more message."""
+        seen_in, most = self._seen_in, measured.MANY
+        seen_in.extend(bytes(len(self.cutter.numbering) - len(seen_in)))
+        for number in self._words:
+            if seen_in[number] < most:
+                seen_in[number] += 1
+        self._words.clear()
+
+    def choice(self, shown: Iterable[int], used: Sequence[int]) -> Choice:
+        """A choice among the pieces.
+
+        Args:
+            shown: the evidence words that are already in view, by number.
+            used: for each word, by number, not 0 if it was spoken or passed to a tool.
+        """
+        return Choice(self, shown, self.weights(used))
+
+    def weights(self, used: Sequence[int]) -> Weights:
+        """The worth of each word, by its kind, the number of its messages, and whether it was used.
+
+        `used` is the same as for `choice`.
+        """
+        kinds = self.cutter.numbering.kinds
+        if not self._seen_in:  # a single message holds only few of all words
+            return weights_in_one(self._words, kinds, used)
+        self._count()
+        return weights_of_all(kinds, self._seen_in, used)
