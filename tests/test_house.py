@@ -15,8 +15,9 @@ import context_compression
 PACKAGE = Path(context_compression.__file__).parent
 TESTS = Path(__file__).parent
 MODULES_AT_THE_TOP = {
-    "__init__.py", "__main__.py", "errors.py", "extras.py", "listening.py", "opening.py",
-    "progress.py", "setting_names.py", "settings.py", "threads.py",
+    "__init__.py", "__main__.py", "errors.py", "extras.py", "library.py", "listening.py",
+    "opening.py", "plurals.py", "progress.py", "setting_names.py", "settings.py", "strings.py",
+    "threads.py",
 }  # fmt: skip
 AT_THE_TOP = MODULES_AT_THE_TOP | {"py.typed"}
 ROOMS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))

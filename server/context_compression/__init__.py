@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from context_compression.compression.result import Result
     from context_compression.errors import BudgetTooSmall, ContextCompressionError
-    from context_compression.library.functions import acompress, compress, should_compress
+    from context_compression.library import acompress, compress, should_compress
     from context_compression.session import Session
     from context_compression.session.restoring import restore_tool
     from context_compression.settings import Settings
@@ -44,7 +44,7 @@ __all__ = [
 _PLACES = {
     "compression.result": ("Result",),
     "errors": ("BudgetTooSmall", "ContextCompressionError"),
-    "library.functions": ("acompress", "compress", "should_compress"),
+    "library": ("acompress", "compress", "should_compress"),
     "session.restoring": ("restore_tool",),
     "session": ("Session",),
     "settings": ("Settings",),

@@ -63,7 +63,7 @@ SMALLEST_TARGET = 1
 
 @dataclass(frozen=True, kw_only=True)
 class CompressionRequest:
-    """The arguments of one compression; `library.functions.compress` explains the others.
+    """The arguments of one compression; `library.compress` explains the others.
 
     Attributes:
         aim: the target in tokens of an automatic compression, instead of the settings' target. It

@@ -48,7 +48,7 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
 
     Raises:
         InvalidSettings: a `summarizer` is given, and an event loop runs in this thread.
-        ContextCompressionError: see `library.functions.compress`.
+        ContextCompressionError: see `library.compress`.
     """
     steps = start(replace(request, has_summarizer=summarizer is not None))
     if summarizer and in_event_loop():
@@ -157,7 +157,7 @@ def without_thinking(request: CompressionRequest) -> Result:
     """The conversation without any thinking, whatever its size and the strategy of the request.
 
     Raises:
-        ContextCompressionError: see `library.functions.compress`.
+        ContextCompressionError: see `library.compress`.
     """
     settings = for_model(request.settings, request.model)
     prepared = PreparedConversation(request, settings, thinking.NAME)

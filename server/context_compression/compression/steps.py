@@ -246,7 +246,7 @@ def start(request: CompressionRequest) -> Steps:
     """The steps of one compression.
 
     Raises:
-        ContextCompressionError: see `library.functions.compress`.
+        ContextCompressionError: see `library.compress`.
     """
     request.check()
     settings = for_model(request.settings, request.model)

@@ -4,6 +4,7 @@ This package defines what a session does with its log. The package `compression`
 compression, `store` keeps the files, and `doors` finds the session that a caller means.
 
     session.py      `Session`
+    continuing.py   `compress` with a store: continues what the last call returned
     fit.py          keeps it small before each request: its own record, or a program's history
     in_memory.py    makes requests small while the store cannot be used
     pacing.py       when it compresses by itself, how deep, and when originals come back; `Event`

@@ -189,7 +189,7 @@ def test_a_store_that_is_named_by_its_path_keeps_its_session_open(
             opened.append(arguments[1])
             super().__init__(*arguments, **options)
 
-    monkeypatch.setattr("context_compression.library.continuing.Session", Counted)
+    monkeypatch.setattr("context_compression.session.continuing.Session", Counted)
     for number in range(4):
         compress(steps(number), settings=SMALL, store=str(tmp_path))
 

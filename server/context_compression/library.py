@@ -21,7 +21,7 @@ from context_compression.threads import in_thread, same_signature_as
 if TYPE_CHECKING:
     from context_compression.compression.prepared import CompressionRequest
     from context_compression.compression.result import Result
-    from context_compression.library.continuing import Place, Written
+    from context_compression.session.continuing import Place, Written
     from context_compression.strategies.base import Strategy
     from context_compression.summaries.summarizer import Summarizer
     from context_compression.tokens import TextCounter
@@ -144,7 +144,7 @@ def _compressed(
     request: "CompressionRequest", store: "Place | None", writer: "Written"
 ) -> "Result":
     if store is not None and request.messages:
-        from context_compression.library.continuing import compress_in_session
+        from context_compression.session.continuing import compress_in_session
 
         return compress_in_session(store, request, writer)
     from context_compression.compression.run import compress as compress_in_memory
