@@ -5,7 +5,7 @@ applies their edits, and `session` and `store` keep data on disk.
 
 The path of one call, `compress(messages)`:
 
-    library.py              makes a `CompressionRequest` from the arguments
+    (library.py)            makes a `CompressionRequest` from the arguments
     compression/run.py      drives the steps, and asks a model if they need a summary
     compression/steps.py    runs strategies until the conversation fits
     strategies/<name>.py    proposes edits
