@@ -1,10 +1,10 @@
 """What an agent's work costs if it must see the text: until all of it is done.
 
-    python benchmarks/until_done.py [--windows 60000,200000] [--doors fit,run_tools] [--steps 100]
+    python benchmarks/until_done.py [--windows 60000,200000] [--doors fit,loop] [--steps 100]
         [--processes 2] [--quick]
 
 A scripted agent reads files, reads logs, or searches, one call after another: with `Session.fit`
-before each request, or driven by `run_tools` or `arun_tools` of `loops.openai` (`--doors`). Of the
+before each request, or driven by `examples/openai_loop.py` (`--doors loop`). Of the
 previews that it gets instead of a text, it restores a share with `context_restore`, page by page,
 before it goes on. Beside it stands the same agent whose results are never shortened on arrival
 (`offload_at_source` is 0 for all tools), only by compressions.
@@ -25,6 +25,7 @@ import json
 import os
 import random
 import re
+import runpy
 import sys
 import tempfile
 from collections import Counter
@@ -34,6 +35,7 @@ from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, count, islice, product
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -42,14 +44,14 @@ from replay import Tally, shared
 
 from context_compression import Session, restore_tool
 from context_compression.conversation.formats import parse
-from context_compression.loops.openai import arun_tools, run_tools
 from context_compression.session.restoring import RESTORE
 from context_compression.tokens import Counter as TokenCounter
 
 Message: TypeAlias = dict[str, Any]
 WINDOWS = (60_000, 200_000)
 SHARES = (0.0, 0.25, 0.5, 1.0)
-FIT, RUN_TOOLS, ARUN_TOOLS = DOORS = ("fit", "run_tools", "arun_tools")
+FIT, LOOP = DOORS = ("fit", "loop")
+EXAMPLE = Path(__file__).parents[1] / "examples/openai_loop.py"
 STEPS = 100
 QUICK, QUICK_WINDOW = 24, 30_000
 TASK = "Make errors name the key that they are about, everywhere. Never touch src/vendor."
@@ -133,7 +135,7 @@ class Agent:
         if door == FIT:
             self.fit(calls)
         else:
-            self.loop(calls, {step.tool for step in steps}, door)
+            self.loop(calls, {step.tool for step in steps})
         compressions = self.session.status().compressions
         return Done(self.tally.requests, self.tally.cost, self.previews, compressions)
 
@@ -171,12 +173,11 @@ class Agent:
             result = {"role": "tool", "tool_call_id": f"c{number}", "content": step.text}
             history.append(result)
 
-    def loop(self, calls: Calls, tools: set[str], door: str) -> None:
-        """Let `run_tools` drive, with a model that makes these calls."""
-        self.session.record({"role": "user", "content": TASK})
+    def loop(self, calls: Calls, tools: set[str]) -> None:
+        """Let the example's loop drive, with a model that makes these calls."""
         made: list[Step] = []
 
-        def create(*, messages: list[Message], **request: Any) -> Any:
+        async def create(*, messages: list[Message], **request: Any) -> Any:
             number = len(made)
             step = after(calls, number, self.sent(messages))
             made.extend([step] if step else [])
@@ -185,20 +186,19 @@ class Agent:
             def model_dump(**how: object) -> Message:
                 return answer
 
-            message = SimpleNamespace(model_dump=model_dump)
-            return SimpleNamespace(choices=[SimpleNamespace(message=message)])
+            choice = SimpleNamespace(
+                message=SimpleNamespace(model_dump=model_dump), finish_reason="stop"
+            )
+            usage = SimpleNamespace(prompt_tokens=0, completion_tokens=1)
+            return SimpleNamespace(choices=[choice], usage=usage)
 
-        async def acreate(**request: Any) -> Any:
-            return create(**request)
-
-        def answered(**arguments: Any) -> str:
+        async def answered(arguments: object) -> str:
             return made[-1].text
 
+        answer_to = runpy.run_path(str(EXAMPLE))["answer_to"]
+        task: list[Message] = [{"role": "user", "content": TASK}]
         functions = dict.fromkeys(tools, answered)
-        if door == RUN_TOOLS:
-            run_tools(self.session, client(create), functions)
-        else:
-            asyncio.run(arun_tools(self.session, client(acreate), functions))
+        asyncio.run(answer_to(task, client(create), self.session, functions))
 
     def sent(self, request: list[Message]) -> str:
         """Tally a request; returns its last text."""

@@ -1,97 +1,80 @@
-"""An agent reads forty logs with the `anthropic` client, in a window that holds six of them.
+"""A whole agent loop with the `anthropic` client: every request fits, and nothing is lost.
 
-    python examples/anthropic_loop.py
+    ANTHROPIC_API_KEY=… python examples/anthropic_loop.py
 
-No key and no network: the model is a script behind a Messages API on loopback. For a real one, let
-the client be `Anthropic()` and name a model; the loop stays as it is.
+`fit` makes what is sent small enough, `restore_tool` brings back what left, and `recover` mends a
+refused request. `openai_loop.py` does the same in an event loop.
 """
 
-import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
-from anthropic import Anthropic
-from anthropic.types import ToolParam
+from anthropic import Anthropic, APIStatusError
 
-from context_compression import Session, count_tokens
-from context_compression.conversation.refs import ref_of
-from context_compression.loops.anthropic import run_tools
-from context_compression.testing.messages_api import Answer, Entry, MessagesAPI
+from context_compression import Session, restore_tool
+from context_compression.summaries.errors import silent_overflow
+from context_compression.tokens import window_of
 
-STEPS = 40
-BUDGET = 30_000
-MODEL = "claude-sonnet-5"
-READ_LOG: ToolParam = {
-    "name": "read_log",
-    "description": "Reads the log of a build.",
-    "input_schema": {"type": "object", "properties": {"build": {"type": "integer"}}},
-}
+SAID = {"role": "user", "content": "Echo a word."}
+ECHO = {"name": "echo", "input_schema": {"type": "object"}}
 
 
-def read_log(build: int) -> str:
-    """A tool with a large output, some 4,700 tokens."""
-    lines = [f"{n:4} build {build} compiled unit_{n * build % 977}.o in {n} ms" for n in range(200)]
-    lines[120] = f"ERROR build {build}: undefined symbol `flush_{build}`"
-    return "\n".join(lines)
+def answer_to(messages: Any, client: Any, session: Session, functions: Any, **request: Any) -> Any:
+    """The model's last answer, after all tools that it calls; `messages` grows with each step.
+
+    After a cancelled run, call it with the same messages, or in a new process with
+    `session.view()`: calls without a result are made first. If the user says something instead,
+    `fit` sends a note for each. `request` has the arguments of the client: `model`, `tools`, ….
+    """
+    restore = restore_tool(session)  # offered from the first request on: the cache stays valid
+    request["tools"] = [*request.get("tools", ()), restore.anthropic]
+    run = partial(result_of, {**functions, restore.name: restore.answer})
+    while True:
+        if calls := calls_in(messages[-1]):
+            with ThreadPoolExecutor() as threads:
+                messages.append({"role": "user", "content": [*threads.map(run, calls)]})
+        answer = asked(messages, client, session, request)
+        if not (content := [block.to_dict(mode="json") for block in answer.content]):
+            return answer
+        messages.append({"role": "assistant", "content": content})
+        if answer.stop_reason != "pause_turn" and not calls_in(messages[-1]):
+            return answer
 
 
-def script() -> list[Entry]:
-    """What the model says: one log after the other, then what it found."""
-    calls: list[Entry] = [
-        Answer(
-            text=f"Now build {build}.",
-            stop_reason="tool_use",
-            content=[
-                {"type": "tool_use", "id": f"toolu_{build}", "name": "read_log",
-                 "input": {"build": build}}
-            ],
-        )
-        for build in range(1, STEPS + 1)
-    ]  # fmt: skip
-    return [*calls, Answer(text="Every build lacks a flush symbol of its own.")]
+def asked(messages: Any, client: Any, session: Session, request: dict[str, Any]) -> Any:
+    """One answer. A refused request is sent again: smaller, or without thinking bound elsewhere."""
+    sent = session.fit(messages, system=request.get("system"), tools=request["tools"])
+    window = max(session.settings.token_budget, window_of(session.model) or 0)
+    while True:
+        system = {"system": session.system} if session.system else {}  # a summary may be in it
+        try:
+            answer = client.messages.create(**request | system, messages=sent)
+        except APIStatusError as error:
+            if (sent := session.recover(error)) is None:  # once until the model answers
+                raise
+            continue
+        used = answer.usage
+        read = used.input_tokens + (used.cache_read_input_tokens or 0)
+        cut = silent_overflow(answer.stop_reason, read, used.output_tokens, window)
+        if not cut or (sent := session.recover("context_length_exceeded")) is None:
+            return answer
 
 
-def main() -> None:
-    """Run the loop and show how full every request was."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        MessagesAPI(script()) as api,
-        Anthropic(api_key="none", base_url=api.base_url) as client,
-    ):
-        session = Session(
-            folder,
-            "builds",
-            model=MODEL,
-            settings={"token_budget": BUDGET, "keep_recent_tokens": 4_000},
-            on_event=lambda event: print(
-                f"  compressed: {event.tokens_before:,} -> {event.tokens_after:,} tokens"
-                if event.kind == "end"
-                else f"  {event.reason} reached"
-            ),
-        )
-        session.record({"role": "user", "content": "Read the logs of all builds. What is wrong?"})
-
-        answer = run_tools(
-            session,
-            client,
-            {"read_log": read_log},
-            model=MODEL,
-            max_tokens=1_000,
-            tools=[READ_LOG],
-        )
-
-        print(f"\n{answer.content}\n")
-        sent = [tokens(request.body) for request in api.requests]
-        read = sum(count_tokens(read_log(build), model=MODEL) for build in range(1, STEPS + 1))
-        print(f"{len(sent)} requests, {read:,} tokens of logs read")
-        print(f"largest request: {max(sent):,} of {BUDGET:,} tokens")
-        ref = ref_of(read_log(1))  # as the note says that stands in its place
-        print(f"log 1 restored byte for byte: {session.restore(ref) == read_log(1)}")
+def calls_in(message: Any) -> list[Any]:
+    """The calls of a message."""
+    return [b for b in message["content"] if not isinstance(b, str) and b["type"] == "tool_use"]
 
 
-def tokens(body: dict[str, Any]) -> int:
-    """Of a whole request."""
-    return count_tokens(body["messages"], tools=body.get("tools"), model=MODEL)
+def result_of(functions: Any, call: Any) -> dict[str, Any]:
+    """The result of a call, or its error, which the model reads."""
+    try:
+        result = {"content": functions[call["name"]](call["input"])}
+    except Exception as error:
+        result = {"content": f"{type(error).__name__}: {error}", "is_error": True}
+    return {"type": "tool_result", "tool_use_id": call["id"], **result}
 
 
 if __name__ == "__main__":
-    main()
+    about = {"model": "claude-sonnet-5", "max_tokens": 999, "tools": [ECHO]}
+    print(answer_to([SAID], Anthropic(), Session(".compression", "tour"), {"echo": str}, **about))

@@ -1,112 +1,79 @@
-"""An agent reads forty logs with a client of the `openai` shape, in a window of ten of them.
+"""A whole agent loop with the `openai` client, in an event loop: every request fits.
 
-    python examples/openai_loop.py
+    OPENAI_API_KEY=… python examples/openai_loop.py
 
-No key, no network, no `openai` package: `Script` stands for the client. With the real one, write
-`OpenAI()` in its place and name a real model; the loop stays as it is.
+`afit` makes what is sent small enough, `restore_tool` brings back what left, and `arecover` mends
+a request that was refused all the same. `anthropic_loop.py` does the same without an event loop.
 """
 
 import asyncio
 import json
-import tempfile
+from functools import partial
+from time import ctime
 from typing import Any
 
-from pydantic import BaseModel
+from openai import APIStatusError, AsyncOpenAI
 
-from context_compression import Session, count_tokens
-from context_compression.conversation.refs import ref_of
-from context_compression.loops.openai import arun_tools
-
-STEPS = 40
-BUDGET = 30_000
-MODEL = "gpt-5"
-READ_LOG: dict[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": "read_log",
-        "description": "Reads the log of a build.",
-        "parameters": {"type": "object", "properties": {"build": {"type": "integer"}}},
-    },
-}
+from context_compression import Session, restore_tool
+from context_compression.summaries.errors import silent_overflow
+from context_compression.tokens import window_of
 
 
-def read_log(build: int) -> str:
-    """A tool with a large output, some 3,000 tokens."""
-    lines = [f"{n:4} build {build} compiled unit_{n * build % 977}.o in {n} ms" for n in range(200)]
-    lines[120] = f"ERROR build {build}: undefined symbol `flush_{build}`"
-    return "\n".join(lines)
+async def answer_to(
+    messages: Any, client: Any, session: Session, functions: Any, **request: Any
+) -> Any:
+    """The model's last answer, after all tools that it calls; `messages` grows with each step.
+
+    After a cancelled run, call it with the same messages, or in a new process with
+    `session.view()`: calls without a result are made first. If the user says something instead,
+    `afit` sends a note for each. `request` has the arguments of the client: `model`, `tools`, ….
+    """
+    restore = restore_tool(session)  # offered from the first request on: the cache stays valid
+    request["tools"] = [*request.get("tools", ()), restore.openai]
+    run = partial(result_of, {**functions, restore.name: restore.aanswer})
+    while True:
+        messages += await asyncio.gather(*map(run, messages[-1].get("tool_calls") or ()))
+        answer = await asked(messages, client, session, request)
+        message = answer.choices[0].message.model_dump(mode="json", exclude_none=True)
+        if any(message[name] for name in message if name != "role"):
+            messages.append(message)
+        if not message.get("tool_calls"):
+            return answer
 
 
-class Said(BaseModel):
-    """The message of an answer, as the client has it."""
-
-    role: str = "assistant"
-    content: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
-
-
-class Choice(BaseModel):
-    """One of an answer's choices."""
-
-    message: Said
-
-
-class Completion(BaseModel):
-    """An answer."""
-
-    choices: list[Choice]
+async def asked(messages: Any, client: Any, session: Session, request: dict[str, Any]) -> Any:
+    """One answer. A request that was too long is sent again, smaller."""
+    sent = await session.afit(messages, tools=request["tools"])
+    window = max(session.settings.token_budget, window_of(session.model) or 0)
+    while True:
+        try:
+            answer = await client.chat.completions.create(**request, messages=sent)
+        except APIStatusError as error:
+            if (sent := await session.arecover(error)) is None:  # once until the model answers
+                raise
+            continue
+        used, reason = answer.usage, answer.choices[0].finish_reason
+        cut = silent_overflow(reason, used.prompt_tokens, used.completion_tokens, window)
+        if not cut or (sent := await session.arecover("context_length_exceeded")) is None:
+            return answer
 
 
-class Script:
-    """A client whose model reads one log after the other; `requests` holds what it was sent."""
-
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.chat = self.completions = self
-
-    async def create(self, **request: Any) -> Completion:
-        """The next call, or the last word."""
-        self.requests.append(request)
-        build = len(self.requests)
-        said = Said(content="Every build lacks a flush symbol of its own.")
-        if build <= STEPS:
-            call = {"name": "read_log", "arguments": json.dumps({"build": build})}
-            said = Said(tool_calls=[{"id": f"call_{build}", "type": "function", "function": call}])
-        return Completion(choices=[Choice(message=said)])
+async def result_of(functions: Any, call: Any) -> dict[str, Any]:
+    """The result of a call, or its error, which the model reads."""
+    function, result = call["function"], {"role": "tool", "tool_call_id": call["id"]}
+    try:
+        arguments = json.loads(function["arguments"] or "{}")
+        return result | {"content": await functions[function["name"]](arguments)}
+    except Exception as error:
+        return result | {"content": f"Error: {type(error).__name__}: {error}"}
 
 
-async def main() -> None:
-    """Run the loop and show how full every request was."""
-    client = Script()
-    with tempfile.TemporaryDirectory() as folder:
-        session = Session(
-            folder,
-            "builds",
-            model=MODEL,
-            settings={"token_budget": BUDGET, "keep_recent_tokens": 4_000},
-            on_event=lambda event: print(
-                f"  compressed: {event.tokens_before:,} -> {event.tokens_after:,} tokens"
-                if event.kind == "end"
-                else f"  {event.reason} reached"
-            ),
-        )
-        session.record(
-            {"role": "system", "content": "You are a careful engineer."},
-            {"role": "user", "content": "Read the logs of all builds. What is wrong?"},
-        )
-
-        answer = await arun_tools(
-            session, client, {"read_log": read_log}, model=MODEL, tools=[READ_LOG]
-        )
-
-        print(f"\n{answer.choices[0].message.content}\n")
-        sent = [count_tokens(request["messages"], model=MODEL) for request in client.requests]
-        read = sum(count_tokens(read_log(build), model=MODEL) for build in range(1, STEPS + 1))
-        print(f"{len(sent)} requests, {read:,} tokens of logs read")
-        print(f"largest request: {max(sent):,} of {BUDGET:,} tokens")
-        ref = ref_of(read_log(1))  # as the note says that stands in its place
-        print(f"log 1 restored byte for byte: {session.restore(ref) == read_log(1)}")
+async def now(arguments: Any) -> str:
+    """A tool: what time it is."""
+    return ctime()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    chat, said = Session(".compression", "tour"), [{"role": "user", "content": "What time is it?"}]
+    about: Any = {"model": "gpt-5", "tools": [{"type": "function", "function": {"name": "time"}}]}
+    print(asyncio.run(answer_to(said, AsyncOpenAI(), chat, {"time": now}, **about)))

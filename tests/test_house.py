@@ -43,7 +43,7 @@ TESTED_ELSEWHERE = {
     "workspace": "by tests of its users, `cli` and `mcp_server`",
 }
 """Rooms without a folder of tests, and where they are tested."""
-NO_ROOMS = {"attacks", "benchmarks", "fixtures", "laws", "support"}
+NO_ROOMS = {"attacks", "benchmarks", "examples", "fixtures", "laws", "support"}
 """Folders of tests that belong to no room."""
 
 

@@ -35,21 +35,17 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A request to a model; the outcome is its answer.
+    """A request to a model for a summary; the outcome is its answer.
 
     Attributes:
-        asked: the provider's client, or the `Summarizer`.
+        asked: the `Summarizer`.
         model: the id of the model, if it is known.
         max_tokens: the most tokens of the answer, if the request limits them.
-        streamed: whether the answer is streamed.
-        session: the `Session` of an agent's loop; `None` for a summary.
     """
 
     asked: Any
     model: str | None
     max_tokens: int | None = None
-    streamed: bool = False
-    session: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ from threading import Event as Flag
 from types import SimpleNamespace
 from typing import Any
 
-import anthropic
 import anyio.to_thread
-import openai
 import pytest
 from mcp_door import ask, connected, workspace_in
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -32,8 +30,6 @@ from context_compression import Session, acompress, compress, listening
 from context_compression.errors import BudgetTooSmall
 from context_compression.integrations import opentelemetry as module
 from context_compression.integrations.opentelemetry import instrument, usage_attributes
-from context_compression.loops import anthropic as anthropic_loop
-from context_compression.loops import openai as openai_loop
 from context_compression.session.by_caller import SummaryAssignment
 from context_compression.session.pacing import Event
 from context_compression.summaries.chat_completions import OpenAISummarizer
@@ -42,11 +38,9 @@ from context_compression.testing import (
     ScriptedSummarizer,
     chat_api,
     conversation,
-    messages_api,
     summary_about,
 )
 from context_compression.testing.chat_api import ChatAPI
-from context_compression.testing.messages_api import MessagesAPI
 
 PAGE = Path(__file__).parents[2] / "docs" / "frameworks" / "opentelemetry.md"
 EXAMPLES = [each for each in find_examples(str(PAGE)) if each.prefix == "python"]
@@ -270,75 +264,6 @@ def test_a_summary_by_the_caller_is_two_spans(spans: Spans, tmp_path: Path):
     assert seen(first)["context_compression.summary.by"] == "caller"
     assert seen(last)["context_compression.strategy"] == "summarize"
     assert spans.of("chat") == []
-
-
-def test_a_loop_tells_how_much_of_the_cache_was_used_again(spans: Spans, tmp_path: Path):
-    usage = {"input_tokens": 100, "cache_read_input_tokens": 850, "cache_creation_input_tokens": 50}
-    script = [messages_api.Answer("Done.", usage=usage)]
-    with (
-        MessagesAPI(script) as api,
-        anthropic.Anthropic(api_key="any", base_url=api.base_url) as client,
-    ):
-        session = Session(tmp_path, "talk", settings=SMALL)
-        session.record(*talk())
-        anthropic_loop.create(session, client, model=MODEL, max_tokens=99)
-
-    compaction, chat = spans.all()
-    assert seen(compaction)["context_compression.reason"] == "threshold"
-    told = seen(chat)
-    told.pop("gen_ai.response.id")
-    assert told == {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "anthropic",
-        "gen_ai.request.model": MODEL,
-        "gen_ai.request.max_tokens": 99,
-        "gen_ai.conversation.id": "talk",
-        "gen_ai.conversation.compacted": True,
-        "gen_ai.response.model": MODEL,
-        "gen_ai.response.finish_reasons": ("end_turn",),
-        "gen_ai.usage.input_tokens": 1_000,
-        "gen_ai.usage.output_tokens": told["gen_ai.usage.output_tokens"],
-        "gen_ai.usage.cache_read.input_tokens": 850,
-        "gen_ai.usage.cache_creation.input_tokens": 50,
-        "context_compression.cache.reuse": 0.85,
-        "server.address": "127.0.0.1",
-    }
-
-
-@pytest.mark.parametrize("stream", [False, True])
-async def test_each_request_of_a_loop_for_openai_is_a_span(
-    spans: Spans, tmp_path: Path, stream: bool
-):
-    answer = chat_api.Answer("Done.", usage={"prompt_tokens_details": {"cached_tokens": 0}})
-    with ChatAPI([answer]) as api:
-        async with openai.AsyncOpenAI(api_key="any", base_url=api.base_url) as client:
-            session = Session(tmp_path, "talk")
-            session.record({"role": "user", "content": SECRET})
-            asked: dict[str, Any] = {"model": "gpt-5", "stream": stream}
-            if stream:
-                asked["stream_options"] = {"include_usage": True}
-            await openai_loop.acreate(session, client, **asked)
-
-    (chat,) = spans.all()
-    assert chat.name == "chat gpt-5"
-    assert seen(chat)["gen_ai.provider.name"] == "openai"
-    assert seen(chat)["gen_ai.conversation.compacted"] is False
-    assert seen(chat)["gen_ai.response.finish_reasons"] == ("stop",)
-    assert seen(chat)["gen_ai.usage.cache_read.input_tokens"] == 0
-    assert seen(chat).get("gen_ai.request.stream", False) is stream
-
-
-async def test_requests_can_be_left_to_the_clients_own_spans(tmp_path: Path):
-    spans = Spans()
-    stop = instrument(tracer_provider=spans.provider, requests=False)
-    with ChatAPI(["Done."]) as api:
-        async with openai.AsyncOpenAI(api_key="any", base_url=api.base_url) as client:
-            session = Session(tmp_path, "talk", settings=SMALL)
-            session.record(*conversation(12, dialect="openai"))
-            await openai_loop.acreate(session, client, model="gpt-5")
-    stop()
-
-    assert [span.name for span in spans.all()] == ["compact gpt-5"]
 
 
 @pytest.mark.parametrize("way", ["record", "fit"])

@@ -3,12 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from threading import Event as Signal
-from threading import Thread
 from typing import Any
 
 import anyio
@@ -353,66 +350,6 @@ async def test_the_asynchronous_twins_do_the_same(tmp_path: Path) -> None:
     assert one.session.recover(TOO_LONG) == await two.session.arecover(TOO_LONG)
     assert await two.session.arecover(TOO_LONG) is None
     assert one.events == two.events
-
-
-def running(work: Callable[[], object]) -> Thread:
-    thread = Thread(target=work)
-    thread.start()
-    return thread
-
-
-def test_compress_waits_for_the_running_request(told: Told) -> None:
-    asked = Signal()
-
-    with told.session.fitting.pace.request(abort=asked.set):
-        compressing = running(lambda: told.session.compress(target_tokens=1_500))
-        assert asked.wait(60), "the loop was not asked to cut its request short"
-        assert told.session.view() == talk(40)
-        told.order.append("answer")
-        told.session.record(MORE)
-    compressing.join()
-
-    assert told.order == ["answer", "start", "end"]
-    assert told.session.view()[-1] == MORE
-
-
-def test_a_request_without_a_hook_is_waited_for(told: Told) -> None:
-    with told.session.fitting.pace.request():
-        compressing = running(lambda: told.session.compress(target_tokens=1_500))
-        told.order.append("answer")
-    compressing.join()
-
-    assert told.order == ["answer", "start", "end"]
-
-
-def test_the_hook_is_called_only_while_a_request_runs(told: Told) -> None:
-    aborted: list[str] = []
-    with told.session.fitting.pace.request(abort=lambda: aborted.append("first")):
-        pass
-
-    told.session.compress(target_tokens=1_500)
-
-    assert aborted == []
-
-
-def test_a_request_that_fails_is_over(told: Told) -> None:
-    with pytest.raises(ConnectionError), told.session.fitting.pace.request():
-        raise ConnectionError
-
-    assert told.session.compress(target_tokens=1_500).changed
-
-
-@pytest.mark.anyio
-async def test_an_event_loop_goes_on_while_compress_waits_for_its_request(told: Told) -> None:
-    asked = anyio.Event()
-
-    async with anyio.create_task_group() as group:
-        with told.session.fitting.pace.request(abort=asked.set):
-            group.start_soon(lambda: told.session.acompress(target_tokens=1_500))
-            await asked.wait()
-            told.order.append("answer")
-
-    assert told.order == ["answer", "start", "end"]
 
 
 class Slow:

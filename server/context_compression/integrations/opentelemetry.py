@@ -1,4 +1,4 @@
-"""OpenTelemetry: a span for each compaction, and one for each call of a model that we make.
+"""OpenTelemetry: a span for each compaction, and one for each call of a model for a summary.
 
     from context_compression.integrations.opentelemetry import instrument
 
@@ -58,16 +58,12 @@ DETAILS = ("prompt_tokens_details", "input_tokens_details", "inputTokenDetails")
 """Where OpenAI and the AI SDK keep the cached tokens."""
 
 
-def instrument(
-    *sessions: Any, tracer_provider: TracerProvider | None = None, requests: bool = True
-) -> Callable[[], None]:
+def instrument(*sessions: Any, tracer_provider: TracerProvider | None = None) -> Callable[[], None]:
     """Make spans from now on, of all compactions or of those of some sessions.
 
     Args:
         sessions: each a `Session`; none for the whole process, with compactions in memory.
         tracer_provider: by default the global one.
-        requests: whether a request of our loops is a span, too. Switch it off where the provider's
-            client is instrumented already.
 
     Returns:
         A function that ends it.
@@ -81,8 +77,7 @@ def instrument(
             case Compaction():
                 return _compaction(tracer, work)
             case ModelCall():
-                seen = requests or work.session is None
-                return _model_call(tracer, work) if seen else _UNSEEN
+                return _model_call(tracer, work)
             case ReportedUsage():
                 _add_usage(work)
                 return _UNSEEN
@@ -132,8 +127,8 @@ def _exporter(name: str) -> Any:
 
 def _is_of(work: Work, sessions: tuple[Any, ...]) -> bool:
     """Whether work is that of one of the sessions; a summary belongs to the running compaction."""
-    if work.session is None:
-        return isinstance(work, ModelCall) and context.get_value(OURS) is not None
+    if isinstance(work, ModelCall):
+        return context.get_value(OURS) is not None
     return any(work.session is session for session in sessions)
 
 
@@ -179,15 +174,11 @@ def _outcome(outcome: Any) -> dict[str, Any]:
 
 @contextmanager
 def _model_call(tracer: trace.Tracer, work: ModelCall) -> Generator[Ending]:
-    session = work.session
     attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _provider_of(work.asked),
         "gen_ai.request.model": work.model,
         "gen_ai.request.max_tokens": work.max_tokens,
-        "gen_ai.request.stream": work.streamed or None,
-        "gen_ai.conversation.id": getattr(session, "id", None),
-        "gen_ai.conversation.compacted": bool(session.state().compressions) if session else None,
         "server.address": getattr(getattr(work.asked, "base_url", None), "host", None),
     }
     name = f"chat {work.model}" if work.model else "chat"

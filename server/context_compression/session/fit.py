@@ -126,7 +126,7 @@ class Fitting:
         memory: makes the requests while the store cannot be used.
         room: brings back what an earlier request gave up, and tells what exceeds the window.
         passed_on: tells the messages that stay as they came.
-        pace: keeps requests and compressions apart.
+        pace: prevents loops of compressions.
         announce: tells the start and the end of each compression.
         background: makes compressions beside the agent's work, if the session does that.
         used: the upper bound of the tokens in use, as far as they were counted.
@@ -206,8 +206,7 @@ class Fitting:
 
     def by_hand(self, planned: PlannedCompression) -> Result:
         """The result of a compression that the caller asked for."""
-        with self.pace.compressing():
-            return self.compressor.run(planned)
+        return self.compressor.run(planned)
 
     def recovered(self, error: Error) -> list[dict[str, Any]] | None:
         """What goes out instead of a refused request; see `Session.recover`."""

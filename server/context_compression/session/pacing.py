@@ -1,11 +1,9 @@
 """When a session compresses by itself, how deep, and when originals come back."""
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Condition, get_ident
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from context_compression.conversation.formats import parse
@@ -19,7 +17,7 @@ from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.strategies import window
 from context_compression.summaries.errors import Error, is_foreign_thinking, is_overflow
-from context_compression.threads import tell, wait_until
+from context_compression.threads import tell
 from context_compression.tokens import Counter, fingerprint
 from context_compression.tokens.usage import Messages, Usage
 
@@ -138,78 +136,11 @@ class Announcer:
 
 
 class Pace:
-    """Keeps one session's requests and compressions apart, and prevents loops of compressions."""
+    """Prevents loops of compressions in one session."""
 
     def __init__(self) -> None:
-        self._free = Condition()
-        self._holder: int | None = None
-        self._claims: list[int] = []
-        self._abort: Callable[[], object] | None = None
         self._left = 0
         self._recovered: set[Reason] = set()
-
-    @contextmanager
-    def request(self, abort: Callable[[], object] | None = None) -> Generator[None]:
-        """Enclose the agent's request; a compression calls `abort` to cut it short.
-
-        The request waits for a running compression, unless this thread itself runs it.
-        """
-        begins = partial(self._begins, abort, besides=get_ident())
-        wait_until(partial(self._waited, begins))
-        with self._ending():
-            yield
-
-    @contextmanager
-    def compressing(self) -> Generator[None]:
-        """Enclose a compression: a running request is aborted or waited for, and none begins.
-
-        A request of the same thread is not waited for.
-        """
-        with self._claimed():
-            thread = get_ident()
-            wait_until(partial(self._waited, lambda: self._holder in (None, thread)))
-            yield
-
-    def _waited(self, ready: Callable[[], bool], seconds: float | None) -> bool:
-        with self._free:
-            return self._free.wait_for(ready, seconds)
-
-    def _begins(self, abort: Callable[[], object] | None, besides: int | None = None) -> bool:
-        """Begin a request if none runs and no compression runs or waits; returns whether it began.
-
-        Claims of the thread `besides` do not count.
-        """
-        with self._free:
-            free = self._holder is None and all(thread == besides for thread in self._claims)
-            if free:
-                self._holder, self._abort = get_ident(), abort
-            return free
-
-    @contextmanager
-    def _ending(self) -> Generator[None]:
-        """Ends the request on exit."""
-        try:
-            yield
-        finally:
-            with self._free:
-                self._holder = self._abort = None
-                self._free.notify_all()
-
-    @contextmanager
-    def _claimed(self) -> Generator[None]:
-        """Lets no request begin, not even the aborted one again; aborts the running request."""
-        thread = get_ident()
-        with self._free:
-            self._claims.append(thread)
-            abort = self._abort
-        try:
-            if abort is not None:
-                abort()
-            yield
-        finally:
-            with self._free:
-                self._claims.remove(thread)
-                self._free.notify_all()
 
     def worth_trying(self, tokens: int) -> bool:
         """Whether the view has grown enough since the last compression for an automatic one."""

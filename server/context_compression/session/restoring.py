@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from context_compression.conversation.formats import parse
@@ -451,7 +452,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class RestoreTool:
-    """The tool `context_restore` for one session.
+    """The tool `context_restore` for one session; several threads may answer with it.
 
     Attributes:
         session: the session to restore from.
@@ -464,6 +465,7 @@ class RestoreTool:
     name: ClassVar[str] = RESTORE
     description: ClassVar[str] = DESCRIPTION
     schema: ClassVar[Mapping[str, Any]] = SCHEMA
+    _one_at_a_time: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def anthropic(self) -> dict[str, Any]:
@@ -494,7 +496,8 @@ class RestoreTool:
             arguments: of the call, as an object or as its JSON.
         """
         try:
-            return answered(self.session, arguments)
+            with self._one_at_a_time:
+                return answered(self.session, arguments)
         except ContextCompressionError as error:
             return f"Error: {error}"
 

@@ -1,83 +1,21 @@
-"""`restore_tool`: our tool for any loop, and loops as the tutorials of two clients write them."""
+"""`restore_tool`: our tool for any loop."""
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from scripted_model import ScriptedModel
 
-from context_compression import Session, count_tokens, restore_tool
-from context_compression.conversation.refs import ref_of
+from context_compression import Session, restore_tool
 from context_compression.session import NO_LINE
-from context_compression.testing.messages_api import Answer, MessagesAPI
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-BUDGET = 30_000
-SMALL = {"token_budget": BUDGET, "keep_recent_tokens": 4_000}
 LOG = "\n".join(f"{n} compiled unit_{n}.o" for n in range(1_000)) + "\nERROR: undefined flush_7"
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
     return Session(tmp_path, "s")
-
-
-def example(name: str) -> ModuleType:
-    if not EXAMPLES.is_dir():
-        pytest.skip(f"no examples at {EXAMPLES}")
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def script(read_log: Any, steps: int = 14) -> list[Answer]:
-    """A model that reads logs, restores the first of them, and answers."""
-
-    def calling(id: str, name: str, **arguments: Any) -> Answer:
-        call = {"type": "tool_use", "id": id, "name": name, "input": arguments}
-        return Answer("", stop_reason="tool_use", content=[call])
-
-    return [
-        *(calling(f"call_{build}", "read_log", build=build) for build in range(1, steps + 1)),
-        calling("call_r", "context_restore", ref=ref_of(read_log(1)), pattern="ERROR"),
-        Answer("Every build lacks a flush symbol."),
-    ]
-
-
-def test_a_loop_of_the_anthropic_tutorials_stays_small_and_restores(session: Session):
-    anthropic = pytest.importorskip("anthropic")
-    module = example("anthropic_fit")
-    session.settings = session.settings.changed(SMALL)
-
-    with MessagesAPI(script(module.read_log)) as api:
-        client = anthropic.Anthropic(api_key="any", base_url=api.base_url)
-        answer = module.ask(client, session, "What is wrong?")
-
-    assert answer == "Every build lacks a flush symbol."
-    bodies = [request.body for request in api.requests]
-    assert max(count_tokens(body["messages"], tools=body["tools"]) for body in bodies) < BUDGET
-    assert "ERROR build 1: undefined symbol `flush_1`" in json.dumps(bodies[-1]["messages"][-1])
-
-
-def test_a_loop_of_the_openai_tutorials_stays_small_and_restores(session: Session):
-    openai = pytest.importorskip("openai")
-    module = example("openai_fit")
-    session.settings = session.settings.changed(SMALL)
-
-    with ScriptedModel(script(module.read_log)) as model:
-        client = openai.OpenAI(api_key="any", base_url=f"{model.url}/v1")
-        answer = module.ask(client, session, "What is wrong?")
-
-    assert answer == "Every build lacks a flush symbol."
-    bodies = [turn.body for turn in model.turns]
-    assert max(count_tokens(body["messages"], tools=body["tools"]) for body in bodies) < BUDGET
-    assert "ERROR build 1: undefined symbol `flush_1`" in model.turns[-1].results[-1]
 
 
 def test_the_model_restores_a_text_in_pages(session: Session):
