@@ -156,7 +156,7 @@ def _legend(parts: Sequence[int]) -> str:
 
 def _style() -> str:
     """The page's colours, light and dark."""
-    text = files("context_compression.report.html").joinpath("page.css").read_text("utf-8")
+    text = files("context_compression.report").joinpath("page/page.css").read_text("utf-8")
     light, dark = (
         "".join(f".{kind} {{ fill: {_colour(kind, part)} }} " for kind in KINDS)
         for part in text.split("prefers-color-scheme: dark", 1)

@@ -39,7 +39,6 @@ PACKAGES_OF_COMPRESS = {
 
 TESTED_ELSEWHERE = {
     "shell": "by tests of its user, `cli`",
-    "doors": "by tests of its users, `cli` and `mcp_server`",
     "workspace": "by tests of its users, `cli` and `mcp_server`",
 }
 """Rooms without a folder of tests, and where they are tested."""

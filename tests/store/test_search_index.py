@@ -312,7 +312,7 @@ print(len(found.hits), found.note)
 def test_without_sqlite_the_same_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = ("okapi forest", "tool:bash error:", "path:src/app", "timeout", "nothing of it")
     with_index = [store.search(query, limit=50) for query in queries]
-    for module in ("index", "index_file", "lookup"):
+    for module in ("index", "lookup"):
         monkeypatch.delitem(sys.modules, f"context_compression.store.search.{module}")
     monkeypatch.setitem(sys.modules, "sqlite3", None)
 

@@ -52,6 +52,7 @@ from context_compression.conversation.messages import as_object, is_array, is_ob
 from context_compression.errors import TranscriptError
 from context_compression.hosts.codex.messages import (
     NAME,
+    SHAPES,
     TITLE,
     Item,
     Messages,
@@ -78,6 +79,8 @@ from context_compression.transcripts.transcript import (
     named,
     within,
 )
+
+__all__ = ["GENERATIONS", "NAME", "SHAPES", "CodexReader", "earlier", "reader", "recognises"]
 
 SESSIONS, ARCHIVED = "sessions", "archived_sessions"
 FOLDERS = (f"{SESSIONS}/*/*/*", ARCHIVED)
