@@ -13,14 +13,15 @@ from postgres import programs, running
 from context_compression.hosts.setup.machine import Machine, Server
 
 settings.register_profile(
-    "house",
+    "gate",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=60,
+    max_examples=25,
     derandomize="CI" in os.environ,  # a landing fails for what it changed; at home each run is new
 )
-settings.register_profile("long", settings.get_profile("house"), max_examples=2_000)
-settings.load_profile(os.environ.get("CONTEXT_COMPRESSION_LAWS", "house"))
+settings.register_profile("house", settings.get_profile("gate"), max_examples=60)
+settings.register_profile("long", settings.get_profile("gate"), max_examples=2_000)
+settings.load_profile(os.environ.get("CONTEXT_COMPRESSION_LAWS", "gate"))
 
 
 @pytest.fixture

@@ -190,6 +190,7 @@ def test_the_table_of_settings_is_that_of_the_settings() -> None:
     assert all(f"`CONTEXT_COMPRESSION_{name}`" in made for name in OTHERS)
 
 
+@pytest.mark.slow
 def test_the_examples_print_what_they_say(
     eval_example: EvalExample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,7 @@ async def test_the_facts_of_the_tools_have_the_keys_that_they_had(
     assert found == external_file("fixtures/faces/facts.json")
 
 
+@pytest.mark.slow
 def test_the_json_of_the_commands_has_the_keys_that_it_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

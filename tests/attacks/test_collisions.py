@@ -19,6 +19,8 @@ from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.store import Store
 from context_compression.testing import Run, tool_step
 
+pytestmark = pytest.mark.slow
+
 LOG = "".join(
     f"{n:03} worker-{n % 7} handled request {n * 37 % 1009} in {n % 90} ms\n" for n in range(400)
 )

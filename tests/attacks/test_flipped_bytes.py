@@ -15,6 +15,8 @@ from context_compression.errors import StoreError
 from context_compression.store import Store
 from context_compression.testing import Run, tool_step
 
+pytestmark = pytest.mark.slow
+
 TALK = [
     {"role": "user", "content": "Why is the build slow?"},
     *tool_step([Run("a", "Bash", {"command": "make"}, "one part done\n" * 60)], "anthropic"),

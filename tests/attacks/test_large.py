@@ -26,7 +26,7 @@ from context_compression.session import Session
 from context_compression.transcripts import opening as unpacking
 from context_compression.transcripts.lines import parsed_json as parsed_json
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 SAID = b'{"role": "user", "content": "a"}\n'
 MEGABYTE = 1024 * 1024
 ANYWHERE = {"CONTEXT_COMPRESSION_ALLOWED_PATHS": "/"}

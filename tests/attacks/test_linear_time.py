@@ -20,6 +20,8 @@ from context_compression.evidence.redaction import redact
 from context_compression.hosts.claude_code.hooks.outputs import output_of
 from context_compression.testing import Run, tool_step
 
+pytestmark = pytest.mark.slow
+
 SEARCH = Path(__file__).parents[1] / "support" / "pattern_search.py"
 HOSTILE = [
     "a", "aGVsbG8gd29ybGQ", "[", " ", '"', "'", "/", "a/", "7", "a.", "\\", "<a", "(", "{", "\n",

@@ -5,7 +5,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import context_compression
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(str(context_compression.__file__)).parent
 MODE = re.compile(r"[rwaxbt+]{1,3}")

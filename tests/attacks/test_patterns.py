@@ -13,6 +13,8 @@ import pytest
 from context_compression.errors import StoreError
 from context_compression.store import Pattern
 
+pytestmark = pytest.mark.slow
+
 FUZZY = [
     "(?b)(a+){e}", "(a+){e<=3}", "(?e)(a+z){e<=5}", "(?:a+){1<=e<=3}", "(?:ab){i<=2,d<=2}",
     "(?:ab){2i+2d+1s<=4}", "(?:ab){e:[a-z]}", "(?:ab){ s <= 2 }", "a{e}", r"\\(a+){e}",

@@ -20,6 +20,8 @@ from context_compression.summaries.serialization import serialize
 from context_compression.testing import Run, tool_step
 from context_compression.testing.messages_api import MessagesAPI
 
+pytestmark = pytest.mark.slow
+
 ALL_KEYS = KEYS | MORE_KEYS
 FORMS = {
     **{f"key of {name}": (key, key) for name, key in (ALL_KEYS | FURTHER_KEYS).items()},

@@ -35,6 +35,8 @@ from context_compression.errors import StoreError
 from context_compression.store import Store
 from context_compression.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = ("summarized", "windowed", "gone", "planned", "offloaded")
 ALL_PLACES = os.environ.get("CONTEXT_COMPRESSION_LAWS") == "long"
 """Each place of a store costs half a second; a short run takes every fourth."""

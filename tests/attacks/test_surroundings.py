@@ -19,6 +19,8 @@ from context_compression.hosts.events import HOSTS, answer
 from context_compression.store import Store
 from context_compression.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = (
     ("status",),
     ("status", "chat.json"),

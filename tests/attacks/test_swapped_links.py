@@ -15,7 +15,10 @@ from context_compression.hosts.claude_code.hooks.outputs import saved_text
 from context_compression.hosts.opencode.database import title_of
 from context_compression.transcripts.opening import Access, opened_once
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows opens no file within a folder")
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="Windows opens no file within a folder"),
+    pytest.mark.slow,
+]
 SECRET = '{"role": "user", "content": "a secret"}\n'
 HARMLESS = '{"role": "user", "content": "harmless"}\n'
 TIMES = 4_000

@@ -33,6 +33,8 @@ from context_compression.store import Store
 from context_compression.testing import ScriptedSummarizer
 from context_compression.workspace import Opened
 
+pytestmark = pytest.mark.slow
+
 RECORDING = Path(context_compression.__file__).parent / "demo" / "conversation.jsonl"
 ID = "recording"
 TEXT = "a long text that belongs to nobody"

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Messages = list[dict[str, Any]]
 Script = Callable[[str], ModuleType]
 

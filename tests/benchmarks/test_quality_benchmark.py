@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Script = Callable[[str], ModuleType]
 
 FILLER = "The quick brown fox jumps over the lazy dog and runs through the wide green wood. "

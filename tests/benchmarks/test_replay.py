@@ -21,6 +21,8 @@ from context_compression.session.events import decode_message
 from context_compression.session.pacing import GROWTH, Event
 from context_compression.testing import ScriptedSummarizer
 
+pytestmark = pytest.mark.slow
+
 RECORDED = {
     "claude-code-cli-43d5a694": 150, "claude-code-context-evaluator-3c997b78": 100,
     "codex-agentv-6d314cc7": 78, "copilot-cli-agentv-74597dd0": 108,

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Script = Callable[[str], ModuleType]
 
 PAGE = "before\n\n<!-- table: kept -->\n<!-- end of table: kept -->\n\nafter\n"

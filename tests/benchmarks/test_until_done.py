@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 WINDOW, STEPS = 20_000, 16
 """Tokens of the window, and how many results an agent asks for."""
 

@@ -62,6 +62,7 @@ def size_listed(desk: Desk, session: str) -> str:
     return f"{size} {unit}"
 
 
+@pytest.mark.slow
 def test_it_says_how_much_room_each_session_takes(used: Desk) -> None:
     indexed(used)
 
@@ -207,6 +208,7 @@ def test_expiring_deletes_also_what_a_live_session_refers_to(
     assert (used.store / "sessions" / "later").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["90", "d", "-3d", "0d", "90 days", "1.5d", "9y", "", "999999d"])
 def test_a_time_that_is_none_is_refused_in_words(used: Desk, text: str) -> None:
     done = used.run("archive", "prune", "--older-than", text, "--yes")
@@ -215,6 +217,7 @@ def test_a_time_that_is_none_is_refused_in_words(used: Desk, text: str) -> None:
     assert b"12h, 90d or 8w" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_size_that_is_listed_is_the_size_that_is_deleted(used: Desk) -> None:
     another(used)
     indexed(used)
@@ -236,6 +239,7 @@ def test_what_pruning_would_free_is_what_is_listed(used: Desk) -> None:
     assert used.json("archive", "prune", "--older-than", "90d", "--yes")["bytes"] == size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [("delete", "chat"), ("prune", "--older-than", "1d")], ids=["delete", "prune"]
 )
@@ -303,6 +307,7 @@ def test_where_nothing_is_old_nothing_is_said_of_it(used: Desk) -> None:
     assert "90 days" not in used.does("archive").stdout.decode()
 
 
+@pytest.mark.slow
 def test_pruning_with_nobody_to_ask_is_refused_only_where_something_would_go(used: Desk) -> None:
     assert used.json("archive", "prune", "--older-than", "90d")["deleted"] == []
     another(used)

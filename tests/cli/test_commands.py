@@ -39,6 +39,7 @@ def test_compress_prints_a_shorter_conversation_and_its_account_beside_it(
     assert (desk.folder / "chat.json").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_every_ref_restores_the_exact_bytes(used: Desk, refs: dict[str, int], messages: Messages):
     for ref, index in list(refs.items())[:3]:
         original = messages[index]["content"][0]["content"]
@@ -58,6 +59,7 @@ def test_restore_shows_a_range_of_lines_or_those_with_a_pattern(used: Desk, refs
     assert [row.partition(":")[0] for row in found] == [str(n) for n in range(41, 51)]
 
 
+@pytest.mark.slow
 def test_to_look_writes_nothing(used: Desk, refs: dict[str, int], snapshot: Snapshot):
     before = snapshot(used.folder)
 
@@ -70,6 +72,7 @@ def test_to_look_writes_nothing(used: Desk, refs: dict[str, int], snapshot: Snap
     assert snapshot(used.folder) == before
 
 
+@pytest.mark.slow
 def test_the_same_file_gives_the_same_view_however_often(desk: Desk):
     arguments = ("compress", "chat.json", "--target-tokens", str(TARGET))
     first = desk.does(*arguments)
@@ -85,6 +88,7 @@ def replaced_by_its_view(desk: Desk) -> None:
     (desk.folder / "view.json").replace(desk.folder / "chat.json")
 
 
+@pytest.mark.slow
 def test_a_view_put_in_place_of_the_transcript_is_compressed_further(desk: Desk):
     replaced_by_its_view(desk)
 
@@ -102,6 +106,7 @@ def test_with_an_output_file_the_messages_go_there(desk: Desk):
     assert count_tokens(json.loads((desk.folder / "new").read_bytes())) <= TARGET
 
 
+@pytest.mark.slow
 def test_a_dry_run_gives_the_account_alone_and_keeps_nothing(desk: Desk):
     asked = ("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "new")
 
@@ -154,6 +159,7 @@ def test_the_account_says_what_of_the_target_is_the_system_prompt(desk: Desk, me
     assert f"met; {fixed:,} of them are system prompt, tools and the like, which stay" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begins", ["user", "system"])
 def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messages, begins: str):
     (desk.folder / "other").mkdir()
@@ -183,6 +189,7 @@ def test_pins_and_settings_of_one_run_count(desk: Desk, messages: Messages):
     assert desk.json("config")["keep_recent"] == 10
 
 
+@pytest.mark.slow
 def test_auto_goes_before_another_strategy_of_the_settings(desk: Desk):
     desk.does("config", "strategy=truncate")
 
@@ -248,6 +255,7 @@ def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
     assert "system prompt, tools and the like" in desk.does("status", "live.jsonl").stdout.decode()
 
 
+@pytest.mark.slow
 def test_a_target_is_of_the_conversation_and_the_share_of_the_host_stands_beside_it(desk: Desk):
     usage = {"input_tokens": 50_000, "output_tokens": 40}
     rows: list[dict[str, Any]] = []
@@ -334,6 +342,7 @@ def test_the_beginning_of_a_sessions_id_names_it(desk: Desk):
     assert b"no summaries" in desk.does("summaries", "--session", "c35cf82b").stdout
 
 
+@pytest.mark.slow
 def test_status_says_why_nothing_is_saved_before_the_view_was_sent(used: Desk):
     compressed_now = used.does("status", "chat").stdout.decode()
     sessions = used.does("status").stdout.decode()
@@ -350,6 +359,7 @@ def test_status_of_an_empty_store_says_what_one_can_do(desk: Desk):
     assert b"Nothing is recorded" in desk.does("status").stdout
 
 
+@pytest.mark.slow
 def test_config_sets_shows_and_resets(desk: Desk):
     desk.does("config", "keep_recent=5", "importantKeywords=alpha, beta")
 
@@ -413,6 +423,7 @@ def test_config_writes_only_what_differs_from_the_defaults(desk: Desk):
     assert there == {"version": 1, "max_turns": 7}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nosuch", "all"])
 def test_config_resets_what_somebody_wrote_there_that_is_no_setting(desk: Desk, name: str):
     desk.does("config", "keep_recent=5")
@@ -432,6 +443,7 @@ def test_config_resets_a_setting_in_whichever_spelling_it_stands_there(desk: Des
     assert desk.json("config")["keep_recent"] == 10
 
 
+@pytest.mark.slow
 def test_summaries_lists_the_digests(desk: Desk):
     assert b"no summaries" in desk.does("summaries").stdout
     compressed(desk, "--strategy", "window", "--set", "keep_recent=3")
@@ -461,6 +473,7 @@ def test_a_file_named_by_the_user_is_read_wherever_it_lies(
     assert desk.json("status", str(elsewhere))["messages"] == 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environ",
     [
@@ -497,6 +510,7 @@ def test_a_closed_pipe_is_no_trouble(desk: Desk):
     assert b"rror" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("serve",)], ids=["nothing", "serve"])
 def test_without_a_command_it_serves_until_the_client_leaves(desk: Desk, arguments: Sequence[str]):
     done = desk.run(*arguments)
@@ -504,6 +518,7 @@ def test_without_a_command_it_serves_until_the_client_leaves(desk: Desk, argumen
     assert (done.returncode, done.stdout) == (0, b"")
 
 
+@pytest.mark.slow
 def test_the_demo_passes_all_its_checks_and_leaves_nothing_behind(desk: Desk, snapshot: Snapshot):
     before = snapshot(desk.folder)
 
@@ -555,6 +570,7 @@ def test_what_could_not_be_read_is_said(desk: Desk, messages: Messages):
     assert b"warning: The last line is cut off" in done.stderr
 
 
+@pytest.mark.slow
 def test_explain_says_on_stderr_why_messages_stayed_or_went(desk: Desk):
     asked = ("compress", "chat.json", "--target-tokens", str(TARGET), "--explain", "--dry-run")
 

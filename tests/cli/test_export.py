@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from context_compression import Session, count_tokens, hosts
 from context_compression.hosts.exporting import EXPORTERS
 from context_compression.testing import ScriptedSummarizer
@@ -64,6 +66,7 @@ def test_a_summary_in_the_system_prompt_goes_along(desk: Desk, messages: list[di
     assert len(written) == len(session.view()) + 1
 
 
+@pytest.mark.slow
 def test_every_host_is_offered_and_another_is_refused(desk: Desk):
     for host in EXPORTERS:
         assert desk.json("export", "chat.json", "--host", host)["host"] == host

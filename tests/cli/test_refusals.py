@@ -30,6 +30,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_no_conversation(desk: Desk, name: str, snapshot: Snapshot):
     content, said = FILES[name]
@@ -63,6 +64,7 @@ def test_a_file_of_3_gb_is_not_read(desk: Desk):
     assert "2,147,483,648" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -113,6 +115,7 @@ def test_a_session_that_holds_offloaded_texts_is_no_conversation(
     assert snapshot(used.folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("conversation", "output", "more"),
     [
@@ -138,6 +141,7 @@ def test_the_conversation_itself_is_no_place_for_the_output(
     assert snapshot(used.folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conversation", ["chat", "chat.json"])
 @pytest.mark.parametrize("output", ["sessions/chat/events.jsonl", "config.json", "new.json"])
 def test_the_store_is_no_place_for_the_output(
@@ -160,6 +164,7 @@ def test_an_undo_cannot_be_tried_out(used: Desk, snapshot: Snapshot):
     assert snapshot(used.folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -185,6 +190,7 @@ def test_something_impossible_is_asked_for(
     assert snapshot(used.folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -210,6 +216,7 @@ def test_something_that_cannot_be_restored(
     assert said in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -293,6 +300,7 @@ def test_a_command_that_does_not_exist(desk: Desk):
     assert "No such command 'comprss'" in refused(desk.run("comprss"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -326,6 +334,7 @@ def test_an_answer_that_finds_no_room_says_so(desk: Desk, more: Sequence[str]):
     assert done.stderr.startswith(b"Error: The answer cannot be written: No space left")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there a program always has a place to write to")
 @pytest.mark.parametrize("closed", [1, 2])
 def test_where_nobody_listens_it_ends_with_words_or_the_answer(desk: Desk, closed: int):
@@ -350,6 +359,7 @@ def test_a_pin_that_is_no_index_is_a_text(text: str):
     assert pin(text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["status", "doctor", "install claude-code", "sessions"])
 def test_a_url_as_the_store_is_refused_before_anything_is_written(
     desk: Desk, command: str, snapshot: Snapshot

@@ -51,6 +51,7 @@ def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str
     assert json.loads(for_programs.stdout)["text"] == ""
 
 
+@pytest.mark.slow
 def test_a_ref_may_be_copied_with_what_stands_around_it(used: Desk, refs: dict[str, int]) -> None:
     ref = next(iter(refs))
 
@@ -59,6 +60,7 @@ def test_a_ref_may_be_copied_with_what_stands_around_it(used: Desk, refs: dict[s
         assert used.json("restore", written) == used.json("restore", ref)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [

@@ -110,6 +110,7 @@ def steady(screen: dict[str, Any], folder: Path) -> str:
     return re.sub(r"[\d.]+ s to start", "N s to start", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_looks_as_it_did(

@@ -269,6 +269,7 @@ def test_a_session_that_is_too_large_to_be_read_has_a_title_and_a_size(home: Pat
     assert large["tokens"] > 70_000  # the long result came after that request
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fixture", "indent"),
     [

@@ -48,6 +48,7 @@ def test_install_without_a_host_lists_what_is_here_and_writes_nothing(
     assert snapshot(desk.folder) == before
 
 
+@pytest.mark.slow
 def test_install_says_what_it_did_and_where_the_backup_is_and_uninstall_undoes_it(
     desk: Desk, codex: Path, snapshot: Snapshot
 ) -> None:
@@ -112,6 +113,7 @@ def test_in_a_project_the_entry_is_for_this_machine(desk: Desk) -> None:
     assert not (desk.folder / ".vscode").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -161,6 +163,7 @@ def test_the_doctor_has_a_line_for_each_host_that_is_here(desk: Desk, codex: Pat
     assert more == "More about one of them: context-compression doctor HOST"
 
 
+@pytest.mark.slow
 def test_without_any_host_the_doctor_tries_this_installation(desk: Desk) -> None:
     found = desk.json("doctor")
 
@@ -189,6 +192,7 @@ def test_an_installation_in_a_temporary_folder_is_warned_of(desk: Desk):
     assert "in a permanent folder: `uv tool install .`" in done.stderr
 
 
+@pytest.mark.slow
 def test_claude_codes_status_line_is_set_unless_the_user_has_one_or_wants_none(desk: Desk) -> None:
     settings = desk.folder / "home" / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -218,6 +222,7 @@ BROKEN_SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", BROKEN_SETTINGS.values(), ids=BROKEN_SETTINGS)
 @pytest.mark.parametrize("others", [(), ("cursor",), ("codex", "zed")])
 def test_a_file_that_cannot_be_read_keeps_every_other_file_as_it_was(

@@ -22,6 +22,7 @@ def environ(api: MessagesAPI) -> dict[str, str]:
     return {"ANTHROPIC_API_KEY": "sk-secret", "ANTHROPIC_BASE_URL": api.base_url}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["option", "environment"])
 def test_a_model_the_user_named_writes_the_summary(desk: Desk, way: str):
     with MessagesAPI([SUMMARY]) as api:
@@ -50,6 +51,7 @@ def test_a_model_of_a_server_like_openais_writes_the_summary_without_a_key(desk:
     assert "Look at all the parts." in str(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 def test_a_failing_model_is_followed_by_extract_with_the_reason(desk: Desk):
     with MessagesAPI([overloaded()]) as api:
         done = desk.does(
@@ -99,6 +101,7 @@ def plan_in(told: bytes) -> str:
     return found
 
 
+@pytest.mark.slow
 def test_a_summary_in_two_runs_without_a_model(desk: Desk):
     asked = desk.does(*BY_ME, "--focus", "part 7", "--output", "request.txt")
 
@@ -125,6 +128,7 @@ def test_a_summary_in_two_runs_without_a_model(desk: Desk):
     assert b"has changed since" in again.stderr
 
 
+@pytest.mark.slow
 def test_the_second_run_reads_the_summary_from_stdin_and_asks_on_where_it_takes_parts(desk: Desk):
     chat = desk.json(*BY_ME)
     assert chat["changed"] is False
@@ -145,6 +149,7 @@ def test_the_second_run_reads_the_summary_from_stdin_and_asks_on_where_it_takes_
     assert desk.does("compress", "chat.json", "--undo").stderr.startswith(b"The last compression")
 
 
+@pytest.mark.slow
 def test_a_summary_that_cannot_be_used_leaves_the_plan_open(desk: Desk):
     plan = plan_in(desk.does(*BY_ME).stderr)
     (desk.folder / "empty.md").write_text(" \n", "utf-8")
@@ -163,6 +168,7 @@ def test_a_summary_that_cannot_be_used_leaves_the_plan_open(desk: Desk):
     desk.does(*answer, "summary.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

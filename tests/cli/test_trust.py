@@ -35,6 +35,7 @@ def cloned(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 def test_they_are_not_applied_and_each_answer_that_matters_says_so(cloned: Desk) -> None:
     assert cloned.json("config")["keep_recent"] == 10
     asked = ("compress", "chat.json", "--target-tokens", "6000", "--output", "new.json")
@@ -68,6 +69,7 @@ def test_trust_shows_them_harmlessly_and_asks(cloned: Desk) -> None:
     assert cloned.json("config")["keep_recent"] == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "where", [(), (".compression",), (".",)], ids=["here", "named", "its project"]
 )
@@ -90,6 +92,7 @@ def test_a_folder_that_the_command_made_needs_no_trust(desk: Desk) -> None:
     assert b"Nothing to trust" in desk.does("trust").stdout
 
 
+@pytest.mark.slow
 def test_a_folder_that_others_may_write_to_is_refused_with_the_cure(desk: Desk) -> None:
     desk.does("config", "keep_recent=5")
     desk.store.chmod(0o777)
@@ -116,6 +119,7 @@ def test_with_stdin_closed_it_says_that_nobody_can_be_asked(cloned: Desk) -> Non
     assert b"nobody foresaw" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["gone", "chat.json", "plain", "plain/\x1b[2J", "a\nb"])
 def test_what_is_no_store_is_refused_in_words(cloned: Desk, named: str) -> None:
     plain = cloned.folder / "plain"
@@ -140,6 +144,7 @@ def test_a_store_of_another_name_can_be_trusted(cloned: Desk) -> None:
     assert cloned.json("--store", str(other), "config")["keep_recent"] == 1
 
 
+@pytest.mark.slow
 def test_why_there_is_nothing_to_trust_is_told_apart(desk: Desk) -> None:
     assert b"there is no" in desk.does("trust").stdout
     desk.does("config", "keep_recent=5")
@@ -147,6 +152,7 @@ def test_why_there_is_nothing_to_trust_is_told_apart(desk: Desk) -> None:
         assert b"its settings apply" in desk.does("trust", *where).stdout
 
 
+@pytest.mark.slow
 def test_a_store_of_an_older_version_that_sets_nothing_can_be_taken_as_ones_own(desk: Desk) -> None:
     desk.does("compress", "chat.json", "--target-tokens", "6000", "--output", "new.json")
     (desk.store / ".locks/id").unlink()

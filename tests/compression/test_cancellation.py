@@ -173,6 +173,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cancelling", [by_the_loop, by_a_scope])
 @pytest.mark.parametrize("deed", DEEDS)
 async def test_cancelled_at_any_moment_a_compression_is_made_or_never_was(

@@ -82,6 +82,7 @@ def test_the_upper_bound_triggers_while_the_estimate_meets_the_target() -> None:
     assert result.tokens_after <= budget // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("beside", "target"), [(0, 100_000), (40_000, 60_000), (95_000, 25_000)])
 def test_what_was_charged_beyond_the_messages_is_left_room_for_in_the_window(
     beside: int, target: int
@@ -918,6 +919,7 @@ for dialect in ("anthropic", "openai"):
 """
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes_in_every_process() -> None:
     said = {
         subprocess.run(

@@ -65,6 +65,7 @@ def agrees(messages: Messages, result: Result) -> None:
         assert "\n" not in told.line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("share", [0.1, 0.5])
 @pytest.mark.parametrize("dialect", ["anthropic", "openai"])

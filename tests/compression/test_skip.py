@@ -10,6 +10,8 @@ from context_compression import Result, Session, acompress, compress
 from context_compression.errors import SummaryError
 from context_compression.testing import ScriptedSummarizer, conversation
 
+pytestmark = pytest.mark.slow
+
 Messages = list[dict[str, Any]]
 SKIP: dict[str, Any] = {"on_summary_failure": "skip", "token_budget": 8_000}
 WHOLE = conversation(30)

@@ -146,6 +146,7 @@ def check(dialect: Dialect, run: Run, rule: str, mark: object = None) -> None:
     assert result.loss["constraints"].retained == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ANSWERS)
 @pytest.mark.parametrize("language", RULES)
 def test_a_rule_in_the_answer_to_a_question_is_kept_and_counted(form: str, language: str) -> None:
@@ -164,6 +165,7 @@ def test_a_question_tool_is_known_in_every_dialect(dialect: Dialect) -> None:
     check(dialect, Run("asked", "ask_user", {"question": ASKED}, rule), rule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", REASONS)
 @pytest.mark.parametrize("language", RULES)
 def test_a_rule_in_the_reason_of_a_rejection_is_kept_and_counted(form: str, language: str) -> None:
@@ -202,6 +204,7 @@ def test_the_wording_of_a_rejection_is_never_surely_the_users(
     assert [result.claim for result in results] == ["unmarked"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", REASONS)
 @pytest.mark.parametrize("dialect", ["anthropic", "gemini", "bedrock", "vercel"])
 def test_an_output_that_only_words_itself_like_a_rejection_is_not_the_users(

@@ -30,6 +30,7 @@ def test_each_dialect_is_known_by_its_shape_and_comes_out_as_it_came_in(dialect:
     assert all(a is b for a, b in zip(read.render(read.messages), messages, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.2, 0.08])
 @pytest.mark.parametrize("dialect", ALL)
 def test_a_long_session_of_each_dialect_meets_its_target_and_is_accepted(
@@ -44,6 +45,7 @@ def test_a_long_session_of_each_dialect_meets_its_target_and_is_accepted(
     assert refused(result.messages, dialect) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ALL)
 def test_a_session_grows_and_is_compressed_again_in_each_dialect(
     dialect: Dialect, tmp_path: Any

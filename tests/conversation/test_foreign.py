@@ -106,6 +106,7 @@ def test_objects_are_known_by_the_library_they_are_made_by() -> None:
     assert refusal(type("Other", (), {"__module__": "pydantic_ainew"})()) is None
 
 
+@pytest.mark.slow
 @given(conversations() | broken())
 def test_conversations_of_anthropic_and_openai_are_never_foreign(messages: Messages) -> None:
     assert refusal(messages) is None
@@ -144,6 +145,7 @@ def test_no_garbage_brings_it_down(value: Any) -> None:
     assert said is None or said.endswith(".")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opens", ["messages", "data", "history"])
 def test_what_is_nested_without_end_is_told_by_what_stands_outside(opens: str) -> None:
     value: Any = [UI]

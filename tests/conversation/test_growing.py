@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from generated import Messages
 from hypothesis import given
 from talks import broken_talks
@@ -11,6 +12,8 @@ from context_compression.conversation.formats.reading import parse as reading
 from context_compression.conversation.validity import growing as module
 from context_compression.conversation.validity.growing import GrowingRepair
 from context_compression.testing import Run, tool_step
+
+pytestmark = pytest.mark.slow
 
 
 @given(talk=broken_talks())

@@ -37,6 +37,7 @@ thoughtful = pytest.mark.parametrize("dialect", ["anthropic", "bedrock", "vercel
 redacted = pytest.mark.parametrize("redacted", [False, True], ids=["signed", "redacted"])
 
 
+@pytest.mark.slow
 @every_dialect
 @given(data=st.data())
 def test_generated_conversations_are_never_refused(dialect: Dialect, data: st.DataObject) -> None:
@@ -53,6 +54,7 @@ def test_what_was_not_touched_is_bound_declared_and_together(messages: Messages)
     assert signatures(messages, messages) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @every_dialect
 def test_conversations_of_the_fakes_are_never_refused(dialect: Dialect, ending: Any) -> None:
@@ -62,6 +64,7 @@ def test_conversations_of_the_fakes_are_never_refused(dialect: Dialect, ending: 
         assert refused(messages, dialect) == []
 
 
+@pytest.mark.slow
 @every_dialect
 @given(data=st.data())
 def test_whatever_is_damaged_can_still_be_judged(dialect: Dialect, data: st.DataObject) -> None:

@@ -124,6 +124,7 @@ def test_the_summary_stands_behind_the_system_prompt_which_stays_as_it_is(system
         assert result.system[:-1] == system
 
 
+@pytest.mark.slow
 @each_system
 @each_dialect
 def test_five_summaries_in_a_row_never_nest_and_skip_nothing(system: Any, dialect: Dialect) -> None:
@@ -185,6 +186,7 @@ def test_views_are_valid_and_within_the_budget(
     check(first, messages, system)
 
 
+@pytest.mark.slow
 @given(
     messages=conversations(st.just("anthropic")), system=systems,
     strategy=st.sampled_from(STRATEGIES), role=st.sampled_from(["system", "user"]),
@@ -229,6 +231,7 @@ def test_the_caller_may_change_the_role_at_any_time() -> None:
         messages, prompt = result.messages + work(more, 30), result.system
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [None, len])
 def test_any_way_to_count_keeps_the_budget(count: Callable[[str], int] | None) -> None:
     messages = work(0, 40)

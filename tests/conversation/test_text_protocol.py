@@ -175,6 +175,7 @@ def compressed(messages: Messages, share: float, **options: Any) -> Result:
     return compress(messages, target_tokens=int(count_tokens(messages) * share), **options)
 
 
+@pytest.mark.slow
 @every_harness
 @every_shape
 @pytest.mark.parametrize("share", [0.12, 0.3, 0.6])
@@ -215,6 +216,7 @@ def test_a_long_output_becomes_a_preview(harness: Harness) -> None:
     assert texts(view)[1::2] == texts(messages)[1::2]
 
 
+@pytest.mark.slow
 @every_harness
 @every_shape
 def test_what_a_session_compressed_comes_back(harness: Harness, shape: str, tmp_path: Path) -> None:

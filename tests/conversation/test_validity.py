@@ -44,6 +44,7 @@ def test_a_valid_conversation_needs_no_repair_and_keeps_its_objects(messages: Me
     assert all(a is b for a, b in zip(done.messages, parsed.messages, strict=True))
 
 
+@pytest.mark.slow
 @given(broken())
 def test_after_repair_the_provider_accepts_it_and_a_repair_is_always_reported(
     messages: Messages,

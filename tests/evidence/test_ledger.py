@@ -539,6 +539,7 @@ def recorded(data_folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         yield file.name, json.loads(gzip.decompress(file.read_bytes()))["messages"]
 
 
+@pytest.mark.slow
 def test_every_file_edited_in_real_conversations_is_in_the_ledger(data_folder: Path) -> None:
     edited = 0
     for name, messages in recorded(data_folder):

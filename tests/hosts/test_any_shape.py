@@ -19,6 +19,8 @@ from transcripts import FIXTURES, fixtures, rows_of, written
 from context_compression import hosts
 from context_compression.hosts.opencode.database import looking, sessions_where, title_of
 
+pytestmark = pytest.mark.slow
+
 MARK = "no word of a fixture"
 FILES = fixtures()
 SPOKEN = ["files", "skills", "content", "output", "summary", "recent", "text"]

@@ -130,6 +130,7 @@ def test_a_hosts_own_view_comes_back_whole_with_its_reasoning(tmp_path: Path):
     assert exported.notes == ()
 
 
+@pytest.mark.slow
 @every_host
 @settings(max_examples=25)
 @given(view=conversations())

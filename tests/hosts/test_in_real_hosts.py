@@ -12,6 +12,8 @@ from scripted_model import ScriptedModel
 
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
+pytestmark = pytest.mark.slow
+
 OURS = (sys.executable, "-m", "context_compression")
 SETTINGS = '{\n    "model": "claude-opus-5-5", "env": {"A": "b"}\n}'
 COUNT = "seq -f 'line %g of what was counted' 1 500"

@@ -16,6 +16,8 @@ from transcripts import fixtures, rows_of, written
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.transcripts.transcript import Each, Known, Shape, looking_for
 
+pytestmark = pytest.mark.slow
+
 MARK, KIND = "MARK of a newer host", "kind-of-2031"
 NAMES = ("type", "role", "kind", "status")
 """The names of fields that say what else is in the same object."""

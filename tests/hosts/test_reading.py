@@ -25,6 +25,7 @@ def in_place_of(path: Path, transcript: hosts.Transcript) -> hosts.Transcript:
     return replace(transcript, path=path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", ROWS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 @given(data=st.data())
 def test_a_transcript_read_while_it_grows_is_the_one_read_at_once(
@@ -122,6 +123,7 @@ HOSTS = sorted({path.parent.name for path in ROWS})
 DOCUMENTS = fixtures("*.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 @given(data=st.data())
 def test_no_row_however_strange_stops_the_reader(

@@ -36,6 +36,7 @@ DECIDED: dict[str, dict[str, tuple[Any, Any]]] = {
 """By file and fact: what is expected, and what we found instead."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDED or ABSENT)
 def test_a_recorded_transcript_gives_what_another_reader_found(path: Path, data_folder: Path):
     expected = _expected(path)
@@ -136,6 +137,7 @@ def test_calls_and_results_of_a_recorded_transcript_stand_together(path: Path, d
             assert answered == {call.id for call in message.calls}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDED or ABSENT)
 def test_a_recorded_transcript_compresses_to_a_valid_view(path: Path, data_folder: Path):
     transcript = hosts.read(path)

@@ -6,6 +6,8 @@ import pytest
 from agent_runs import STEPS, assert_kept, log
 from frameworks import Framework
 
+pytestmark = pytest.mark.slow
+
 AGENT_FRAMEWORK = Framework("agent-framework")
 PROGRAM = "agent_framework_agent.py"
 

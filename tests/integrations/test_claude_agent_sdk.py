@@ -9,6 +9,8 @@ import pytest
 from agent_runs import BY_REF, STEPS, assert_kept, log
 from frameworks import Framework
 
+pytestmark = pytest.mark.slow
+
 SDK = Framework("claude-agent-sdk")
 
 

@@ -8,6 +8,8 @@ from agent_runs import STEPS, assert_kept, log
 from frameworks import Framework
 from spoken import KEPT, is_unsaid
 
+pytestmark = pytest.mark.slow
+
 ADK = Framework("google-adk")
 PROGRAM = "google_adk_agent.py"
 

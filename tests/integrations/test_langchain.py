@@ -8,6 +8,8 @@ from agent_runs import assert_kept, log
 from frameworks import Framework
 from spoken import KEPT, is_unsaid
 
+pytestmark = pytest.mark.slow
+
 LANGCHAIN = Framework("langchain")
 
 

@@ -7,6 +7,8 @@ import pytest
 from agent_runs import assert_kept
 from frameworks import ROOT, Framework
 
+pytestmark = pytest.mark.slow
+
 LITELLM = Framework("litellm")
 
 

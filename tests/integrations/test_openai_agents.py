@@ -8,6 +8,8 @@ from agent_runs import assert_kept
 from frameworks import ROOT, Framework
 from spoken import KEPT, is_unsaid
 
+pytestmark = pytest.mark.slow
+
 OPENAI_AGENTS = Framework("openai-agents")
 
 

@@ -44,7 +44,7 @@ from context_compression.testing.chat_api import ChatAPI
 
 PAGE = Path(__file__).parents[2] / "docs" / "frameworks" / "opentelemetry.md"
 EXAMPLES = [each for each in find_examples(str(PAGE)) if each.prefix == "python"]
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 MODEL = "claude-test-1"
 SECRET = "the colour of the okapi is 7731"

@@ -7,6 +7,8 @@ from agent_runs import BY_REF, STEPS, assert_kept, log
 from frameworks import Framework
 from spoken import KEPT, is_unsaid
 
+pytestmark = pytest.mark.slow
+
 PYDANTIC_AI = Framework("pydantic-ai")
 
 

@@ -21,6 +21,8 @@ from context_compression.store.files import FILE_NAME
 from context_compression.store.location import FOLDER, PLACE, TENANT
 from context_compression.testing import said_by_user
 
+pytestmark = pytest.mark.slow
+
 
 @given(st.text(), st.text())
 def test_two_ids_never_share_a_session(first: str, second: str) -> None:

@@ -7,6 +7,8 @@ from agent_runs import STEPS, assert_kept, log
 from frameworks import Framework
 from spoken import KEPT, is_unsaid
 
+pytestmark = pytest.mark.slow
+
 STRANDS = Framework("strands")
 PROGRAM = "strands_agent.py"
 

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 
+import pytest
 from every_door import Ask, Door, every_door, holds
 from hypothesis import strategies as st
 from talks import SMALL, Talk, broken_talks, shares, talks
@@ -30,6 +31,7 @@ def same_bytes(door: Door, talk: Talk, asked: Ask, *, is_damaged: bool = False) 
             assert id(message) in known or canonical(read) not in equal, "no longer the very object"
 
 
+@pytest.mark.slow
 @every_door
 def test_the_same_conversation_gives_the_same_bytes(door: Door) -> None:
     def law(door: Door, talk: Talk, data: st.DataObject) -> None:
@@ -38,6 +40,7 @@ def test_the_same_conversation_gives_the_same_bytes(door: Door) -> None:
     holds(door, talks, law)
 
 
+@pytest.mark.slow
 @every_door
 def test_the_same_damaged_conversation_gives_the_same_bytes(door: Door) -> None:
     def law(door: Door, talk: Talk, data: st.DataObject) -> None:

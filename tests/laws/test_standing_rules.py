@@ -112,6 +112,7 @@ def test_a_view_at_or_above_the_minimum_size_holds_each_sure_rule(
         assert result.target_met
 
 
+@pytest.mark.slow
 @every_door
 def test_behind_every_door_a_view_at_the_minimum_size_holds_each_sure_rule(door: Door) -> None:
     def law(door: Door, said: tuple[Dialect, Ruled], data: st.DataObject) -> None:

@@ -9,7 +9,7 @@ import pytest
 from mcp_door import ask, refusal
 from replicas import client_of, replicas, token_of, write_tokens
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

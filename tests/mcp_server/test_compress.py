@@ -419,6 +419,7 @@ async def test_the_usual_target_is_of_the_conversation_whatever_the_host_adds(
     assert "K conversation + 60K of Claude Code = " in beside.facts["next_request"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["auto", "extract", "truncate"])
 async def test_a_target_counts_what_status_counts(
     client: Client, workspace: Workspace, strategy: str
@@ -705,6 +706,7 @@ async def test_a_session_whose_origin_makes_no_sense_opens_as_if_it_told_none(
     assert answer.facts["total_budget"] == 200_000
 
 
+@pytest.mark.slow
 async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
     client: Client, workspace: Workspace
 ) -> None:

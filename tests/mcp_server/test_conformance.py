@@ -10,6 +10,7 @@ from context_compression.mcp_server import create_server
 from context_compression.workspace import Workspace
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.anyio,
     # the scenarios of 2025 ask for what the revision of 2026 deprecates
     pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning"),

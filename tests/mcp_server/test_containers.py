@@ -16,7 +16,7 @@ import yaml
 from mcp_door import ask
 from replicas import client_of, replicas, write_tokens
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 VALUES = {

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from replicas import Replica, replicas, token_of, write_tokens
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

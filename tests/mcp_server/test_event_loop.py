@@ -14,7 +14,7 @@ from context_compression.store.file_backend import FileBackend
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 AT_ONCE = {"forget", "place_of_document", "place_of_text"}
 """Methods that read nothing."""

@@ -363,6 +363,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
         serve_http(workspace_in(tmp_path), port=taken.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_without_a_token_one_is_made_up_and_written_to_stderr(tmp_path: Path) -> None:
     code = """
 from pathlib import Path

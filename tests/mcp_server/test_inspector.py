@@ -15,7 +15,7 @@ from context_compression.mcp_server.resources import PANEL_URI, prompts_for
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.workspace import Workspace
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 INSPECTOR = Package("mcp-inspector", "@modelcontextprotocol/inspector", "2.12.0")
 CALL = ("--tool-name", "context_offload", "--tool-args-json", json.dumps({"content": "a text"}))

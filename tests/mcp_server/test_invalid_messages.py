@@ -102,6 +102,7 @@ def wire(
         yield wire
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "kept"),
     [
@@ -125,6 +126,7 @@ def test_half_an_emoji_in_a_name_is_mended_too(wire: Wire) -> None:
     assert "Unknown argument 'conver\ufffd'" in answer["content"][0]["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["auto", "legacy"])
 def test_lines_before_the_handshake_are_mended_and_answered(tmp_path: Path, protocol: str) -> None:
     hello = json.dumps(HELLO).replace('"test"', r'"te\ud83dst"')
@@ -227,6 +229,7 @@ def test_nothing_is_said_where_nobody_waits(wire: Wire, line: str) -> None:
     assert wire.answers_to(line) == []
 
 
+@pytest.mark.slow
 def test_half_an_emoji_in_a_transcript_can_be_counted_compressed_and_found(
     wire: Wire, tmp_path: Path
 ) -> None:

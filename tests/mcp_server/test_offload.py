@@ -100,6 +100,7 @@ async def test_what_cannot_be_archived_is_refused(client: Client, workspace: Wor
     assert everything_in(workspace.store.folder) == {}
 
 
+@pytest.mark.slow
 async def test_large_results_of_a_conversation_leave_its_view(
     client: Client, workspace: Workspace
 ) -> None:

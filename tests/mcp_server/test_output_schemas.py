@@ -10,7 +10,7 @@ from transcripts import FIXTURES
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def test_every_listed_fact_is_in_a_real_answer(client: Client, workspace: Workspace) -> None:

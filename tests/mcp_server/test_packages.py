@@ -21,7 +21,7 @@ from real_hosts import Environment, Package
 
 from context_compression.workspace import Workspace
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / ".ci" / "packages"

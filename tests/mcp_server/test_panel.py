@@ -20,7 +20,7 @@ from context_compression.mcp_server import create_server
 from context_compression.mcp_server.resources import PANEL_URI
 from context_compression.workspace import Workspace
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 SHOWS = advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})
 OTHER = advertise(EXTENSION_ID, {"mimeTypes": ["text/html"]})
 PATIENCE = 60_000  # milliseconds for a call of a tool, on a busy machine

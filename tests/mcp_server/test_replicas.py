@@ -16,7 +16,7 @@ from replicas import NEWEST, Replica, client_of, replicas, token_of, write_token
 
 from context_compression.testing import conversation
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 STORE = "CONTEXT_COMPRESSION_STORE"
 TENANTS = ("ann", "bob", "cyd", "dan", "eve")
 

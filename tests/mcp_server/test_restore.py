@@ -35,6 +35,7 @@ async def all_pages(client: Client, **asked: str) -> list[str]:
     return [page for answer in await all_answers(client, **asked) for page in answer.pages]
 
 
+@pytest.mark.slow
 async def test_every_ref_of_a_compression_comes_back_byte_for_byte(
     client: Client, workspace: Workspace
 ) -> None:
@@ -177,6 +178,7 @@ async def test_cursor_and_lines_may_be_numbers(client: Client) -> None:
     assert second.text.startswith("6-7 of 7 archived texts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
@@ -340,6 +342,7 @@ async def test_what_was_archived_twice_counts_once_and_the_last_page_says_so(
     assert cursor_in(second) is None
 
 
+@pytest.mark.slow
 async def test_a_total_that_is_not_known_is_called_an_upper_bound(
     client: Client, workspace: Workspace
 ) -> None:

@@ -32,6 +32,7 @@ def server(folder: Path, protocol: str = "auto") -> StdioServerParameters:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "spoken"),
     [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")],
@@ -58,6 +59,7 @@ async def test_a_conversation_goes_through_all_tools(
     assert kept.facts["ref"] in said
 
 
+@pytest.mark.slow
 async def test_what_was_kept_is_there_after_a_restart(tmp_path: Path) -> None:
     async with Client(server(tmp_path)) as client:
         kept = await ask(client, "context_offload", content="Größe\r\n" * 3_000)
@@ -152,6 +154,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     assert ended.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 async def test_explanations_come_only_where_they_are_asked_for(tmp_path: Path) -> None:
     write_messages(tmp_path / "talk.json", conversation(30))
     call: dict[str, Any] = {"conversation": "talk.json", "target_tokens": 9_000, "dry_run": True}

@@ -105,6 +105,7 @@ async def test_a_rate_limit_is_waited_for(tmp_path: Path) -> None:
     assert len(api.requests) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "reason"), [(overloaded(), "overloaded (529)"), (empty(), "answered with nothing")]
 )

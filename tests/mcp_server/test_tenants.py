@@ -287,6 +287,7 @@ def rare_collections() -> Generator[None]:
     gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("rare_collections")
 async def test_a_server_that_is_dropped_meanwhile_is_made_again_and_leaves_nothing_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -366,6 +367,7 @@ async def test_one_who_asks_too_much_is_told_when_to_ask_again_and_others_are_se
     assert of_bob.status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -13,7 +13,7 @@ from context_compression import Session
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SERVE = """
 from pathlib import Path

@@ -13,7 +13,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import Implementation, ResourceTemplateReference, TextContent, TextResourceContents
 from mcp_door import agrees, ask, everything_in, refusal
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 FIRST = "## Goal\nA parser for TOML.\n## Rules\n`no regex`\n## Next\nDates."
 SECOND = "## Goal\nA parser for TOML.\n## Next\nDates work; write the docs."

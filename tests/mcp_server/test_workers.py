@@ -27,6 +27,7 @@ from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.anyio,
     pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc"),
 ]

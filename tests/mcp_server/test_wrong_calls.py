@@ -79,6 +79,7 @@ async def test_bounds_and_choices_are_told(
     assert wanted in await refusal(client, tool, **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "arguments", "wanted"),
     [
@@ -241,6 +242,7 @@ async def test_messages_that_are_none_are_refused(client: Client) -> None:
             assert "message 0" in (await refusal(client, tool, messages=messages)).lower()
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_no_garbage_brings_a_tool_down(data: st.DataObject) -> None:
     offer = data.draw(st.sampled_from(OFFERS))

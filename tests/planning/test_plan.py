@@ -16,6 +16,8 @@ from context_compression.planning.plan import Plan, pinned
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 
+pytestmark = pytest.mark.slow
+
 LS = Run("a", "Bash", {"command": "ls"}, "main.py")
 CAT = Run("b", "Read", {"path": "main.py"}, "print(1)")
 GREP = Run("c", "Grep", {"pattern": "TODO"}, "nothing found")

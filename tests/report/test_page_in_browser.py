@@ -17,6 +17,8 @@ from context_compression.report.html import page
 from context_compression.report.markup import KINDS
 from context_compression.report.model import Report
 
+pytestmark = pytest.mark.slow
+
 Mode = Literal["light", "dark"]
 MODES: tuple[Mode, ...] = ("light", "dark")
 WIDTHS = (400, 800, 1600)

@@ -114,6 +114,7 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
     return await answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS)
 @given(messages=conversations(), model=st.booleans())
 @settings(max_examples=4)

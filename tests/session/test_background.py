@@ -827,6 +827,7 @@ ACTIONS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ACTIONS)
 @settings(max_examples=8)
 def test_whatever_happens_meanwhile_views_are_valid_and_nothing_is_lost(actions: list[str]):

@@ -94,6 +94,7 @@ def test_the_prompt_prefix_stays_in_95_of_100_requests(tmp_path: Path):
     assert log(3) in [original for _, _, original in session.archived()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [{}, {"system": "You build.", "tools": [{"name": "logs"}]}])
 def test_the_prompt_prefix_stays_without_our_tool(tmp_path: Path, beside: dict[str, Any]):
     session = Session(tmp_path, "s", settings={"token_budget": WINDOW})
@@ -220,6 +221,7 @@ def is_start(message: Any) -> bool:
     return "look into part" in canonical(message) or "Fix the build" in canonical(message)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=8,
     deadline=None,
@@ -252,6 +254,7 @@ def test_whatever_a_program_does_the_view_is_valid_stable_and_restorable(
 TINY = SMALL.changed({"token_budget": 400, "offload_min_tokens": 20})
 
 
+@pytest.mark.slow
 @settings(max_examples=6, phases=[Phase.generate], database=None)
 @given(EVERY_DIALECT, st.booleans(), st.data())
 def test_conversations_of_every_shape_are_followed_as_they_grow(

@@ -174,6 +174,7 @@ def test_a_log_without_any_of_this_is_read_as_before(tmp_path: Path) -> None:
     assert Session(tmp_path / "old", "s").view() == view
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [{"of": 5}, {"of": None}, {"of": [[1]]}, {"of": [{"x": 1}]}, {"of": ["a", [0, 9]]}, {"of": []}],

@@ -13,6 +13,8 @@ from context_compression.conversation.own_notes import said
 from context_compression.conversation.refs import canonical
 from context_compression.testing import Dialect, Run, said_by_user, tool_step
 
+pytestmark = pytest.mark.slow
+
 WINDOW = {"token_budget": 20_000}
 TOOLS: list[Any] = [{"name": "context_restore", "input_schema": {"type": "object"}}]
 MARK = {"type": "ephemeral"}

@@ -188,6 +188,7 @@ sizes = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @sizes
 def test_between_compressions_each_request_begins_with_the_one_before_it(
     question: float, output: int, tmp_path: Path
@@ -198,6 +199,7 @@ def test_between_compressions_each_request_begins_with_the_one_before_it(
     assert rewritten <= len(worked.ended)
 
 
+@pytest.mark.slow
 @sizes
 def test_a_compression_follows_another_only_when_the_view_has_grown_again(
     question: float, output: int, tmp_path: Path

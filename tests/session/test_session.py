@@ -217,6 +217,7 @@ def test_what_a_repair_wrote_comes_back_too_where_the_view_quotes_it(tmp_path: P
     assert any(output in session.restore(ref) for ref in named)
 
 
+@pytest.mark.slow
 @both_dialects
 @pytest.mark.parametrize("strategy", ["auto", "offload", "truncate", "window", "extract"])
 def test_after_a_compression_the_view_is_smaller_valid_and_survives_a_restart(

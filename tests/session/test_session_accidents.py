@@ -126,6 +126,7 @@ session.compress(target_tokens=2_000)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize(
     "moment",

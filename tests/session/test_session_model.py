@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from generated import Messages, conversations, dialects
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -24,6 +25,8 @@ from context_compression.conversation.refs import canonical, ref_of
 from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.testing import Dialect, Run, said_by_user, tool_step
+
+pytestmark = pytest.mark.slow
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
 SMALL = Settings(

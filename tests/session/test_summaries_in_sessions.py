@@ -529,6 +529,7 @@ session.compress(strategy="summarize", target_tokens=5_000)
 DONE = ("after the line that counts", "while offloaded files are removed")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize(
     "moment",

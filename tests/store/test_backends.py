@@ -51,6 +51,7 @@ KINDS: dict[str, Callable[[Path], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("check", CONTRACT, ids=name_of)
 def test_a_database(
@@ -96,6 +97,7 @@ def test_a_store_without_a_folder_does_all_that_a_session_needs(tmp_path: Path) 
     assert "talk" not in store.sessions()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["auto", "window", "offload", "truncate"])
 def test_a_view_is_the_same_bytes_over_a_database_as_over_files(
     strategy: str, tmp_path: Path, postgres_server: Server

@@ -18,6 +18,8 @@ from context_compression.store.objects import objects_at
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.session_files import file_name
 
+pytestmark = pytest.mark.slow
+
 NOON = "2026-11-21T12:00:00Z"
 NAME = file_name(NOON, 1)
 EVENT = {"type": "message", "message": {"role": "user", "content": "hello"}}

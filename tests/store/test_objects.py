@@ -31,6 +31,8 @@ from context_compression.store.objects import Objects, bucket, objects_at
 from context_compression.store.places import backend_at
 from context_compression.store.session_files import file_name
 
+pytestmark = pytest.mark.slow
+
 NOON = "2026-11-21T12:00:00Z"
 TEXT = b"a large tool result\n" * 1_000
 

@@ -32,6 +32,8 @@ from context_compression.store.sealing import Seal
 from context_compression.store.session_files import file_name
 from context_compression.testing import conversation
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"token_budget": 6_000, "keep_recent_tokens": 500, "offload_min_tokens": 100}
 NOON = "2026-11-21T12:00:00Z"
 NAME = file_name(NOON, 1)

@@ -16,6 +16,8 @@ from context_compression.store.places import backend_at, probe
 from context_compression.store.postgres import database
 from context_compression.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "postgresql://worker:s3cret@127.0.0.1:1/archive"
 AWAY = "The database postgresql://127.0.0.1:1/archive does not answer: Connection refused."
 

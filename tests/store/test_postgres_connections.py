@@ -22,6 +22,8 @@ from context_compression.store.postgres import connections as pools
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.threads import before_writing
 
+pytestmark = pytest.mark.slow
+
 KILL = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
     f"WHERE usename = '{ROLE}' AND application_name = %s"

@@ -25,6 +25,8 @@ from context_compression.store.postgres.rows import LARGE
 from context_compression.store.sealing import Seal
 from context_compression.testing import Run, tool_step
 
+pytestmark = pytest.mark.slow
+
 KEYS = Seal([bytes([7]) * 32])
 TABLES = (
     "sessions", "rows", "contents", "archives", "refs", "summaries", "documents", "shelves",

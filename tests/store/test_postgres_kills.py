@@ -11,6 +11,8 @@ from store_fleet import check, working
 from context_compression import Session, Store
 from context_compression.store.postgres.backend import PostgresBackend
 
+pytestmark = pytest.mark.slow
+
 ROUNDS, EACH_KILLS_SERVER = 200, 5
 WORKERS, ROUNDS_OF_A_SESSION = 4, 25
 TOGETHER = 8

@@ -17,6 +17,8 @@ from context_compression.store.postgres import database
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.testing import conversation
 
+pytestmark = pytest.mark.slow
+
 MESSAGE = {"type": "message", "message": {"role": "user", "content": "hello"}}
 PASSWORD = "s3cr€t/p@ss w:rd%?#&+ü"
 

@@ -18,6 +18,8 @@ from context_compression.store.postgres import schema
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.connections import TenantConnection
 
+pytestmark = pytest.mark.slow
+
 MESSAGE = {"type": "message", "message": {"role": "user", "content": "hello"}}
 KILL = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{ROLE}'"
 

@@ -15,6 +15,8 @@ from context_compression.store.postgres import matching as scope
 from context_compression.store.postgres import texts
 from context_compression.store.postgres.backend import PostgresBackend
 
+pytestmark = pytest.mark.slow
+
 PADDING = " So it is." * 99
 TABLES = ("texts", "lexemes")
 

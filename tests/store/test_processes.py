@@ -45,6 +45,7 @@ def kill(child: subprocess.Popen[str]) -> str:
     return child.communicate()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("after", [1, 4, 9, 16, 25])
 def test_a_killed_process_loses_nothing_it_had_written(tmp_path: Path, after: int) -> None:

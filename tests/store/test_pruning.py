@@ -142,6 +142,7 @@ def test_a_deletion_that_was_killed_is_finished_by_the_next(
     assert {path.name for path in (store.folder / "sessions").iterdir()} == {"new", "middle"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -242,6 +243,7 @@ def test_a_rule_on_how_long_to_keep_deletes_also_what_others_refer_to(store: Sto
     assert store.verify() == []
 
 
+@pytest.mark.slow
 def test_what_a_process_works_in_is_not_deleted_by_the_rule(store: Store) -> None:
     with store.session("old").locked():
         assert store.expire(40 * DAY, now=NOW) == ["middle"]

@@ -81,6 +81,7 @@ def says(hit: Hit) -> str:
     return "\n".join(line for _, line in hit.lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -579,6 +580,7 @@ def test_further_hits_are_those_after_the_first(store: Store) -> None:
     assert len({ref for page in pages for ref in page}) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("texts", [15, 140])
 @pytest.mark.parametrize("asked", [{"query": "zebra"}, {"pattern": "zebra"}])
 def test_pages_show_each_hit_once_and_end_where_the_total_says(
@@ -659,6 +661,7 @@ def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store)
     assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
 
 
+@pytest.mark.slow
 def test_a_pattern_beside_a_query_is_looked_for_in_all_that_the_query_finds(store: Store) -> None:
     wanted = offloaded(store, *(f"{n} giraffe okapi" for n in range(9)))
     offloaded(store, *(f"{n} okapi okapi" for n in range(500)))
@@ -757,6 +760,7 @@ ODD = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ODD, ids=lambda query: repr(query[:12]))
 def test_no_query_is_wrong(store: Store, query: str) -> None:
     offloaded(store, "a b the error of src/app İ ß ﷺ", "\ud83d lone", "a\0b")
@@ -767,6 +771,7 @@ def test_no_query_is_wrong(store: Store, query: str) -> None:
     assert len(found.hits) <= 3
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.text(max_size=60), st.from_regex("[a-z]{3,9}", fullmatch=True))
 def test_a_word_is_found_among_whatever_signs(before: str, after: str, word: str) -> None:
     with TemporaryDirectory() as folder:

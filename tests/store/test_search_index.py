@@ -220,6 +220,7 @@ def test_one_of_the_version_before_is_made_anew(store: Store) -> None:
     assert [hit.session for hit in store.search("Who was living in forests?").hits] == ["texts"]
 
 
+@pytest.mark.slow
 def test_bytes_changed_in_it_never_show_what_is_not_archived(store: Store) -> None:
     store.search("okapi")
     sound = (store.folder / INDEX).read_bytes()
@@ -396,6 +397,7 @@ print(found.note, [hit.session for hit in found.hits])
     assert finds_all(store)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_a_process_killed_while_it_makes_the_index_leaves_a_sound_one(

@@ -138,6 +138,7 @@ def test_tenants_of_a_folder_never_meet(steps: Sequence[Operation]) -> None:
         live(Store(Path(folder) / "store").of_tenant, steps)
 
 
+@pytest.mark.slow
 def test_tenants_of_a_database_never_meet(postgres_server: Server) -> None:
     @settings(max_examples=25)
     @given(operations)

@@ -144,6 +144,7 @@ def last_words(parsed: Any) -> set[str]:
     return {user_words(last.with_blocks((block,))).strip() for block in last.blocks}
 
 
+@pytest.mark.slow
 @every_strategy
 @given(talk=talks(), share=shares)
 def test_a_view_is_valid_smaller_and_complete_with_its_originals(
@@ -159,6 +160,7 @@ def test_a_view_is_valid_smaller_and_complete_with_its_originals(
     accepted(talk, result)
 
 
+@pytest.mark.slow
 @every_strategy
 @given(talk=broken_talks(), share=shares)
 def test_broken_input_gives_a_valid_view_and_a_report(
@@ -176,6 +178,7 @@ def test_broken_input_gives_a_valid_view_and_a_report(
     check(messages, result)
 
 
+@pytest.mark.slow
 @every_strategy
 @given(talk=talks(), share=shares)
 def test_the_same_input_gives_the_same_bytes(strategy: str, talk: Talk, share: float) -> None:
@@ -188,6 +191,7 @@ def test_the_same_input_gives_the_same_bytes(strategy: str, talk: Talk, share: f
     assert second.refs == first.refs
 
 
+@pytest.mark.slow
 @given(talk=talks(), data=st.data())
 def test_auto_meets_every_target_from_the_floor_on(talk: Talk, data: st.DataObject) -> None:
     _, messages = talk
@@ -204,6 +208,7 @@ def test_auto_meets_every_target_from_the_floor_on(talk: Talk, data: st.DataObje
     assert result.tokens_after <= target
 
 
+@pytest.mark.slow
 @every_strategy
 @given(talk=talks(), share=shares, data=st.data())
 def test_pinned_messages_stay_as_they_came_but_for_thinking_that_would_be_refused(
@@ -231,6 +236,7 @@ def test_pinned_messages_stay_as_they_came_but_for_thinking_that_would_be_refuse
             )
 
 
+@pytest.mark.slow
 @every_strategy
 @given(talk=talks(), share=shares)
 def test_nothing_is_put_into_the_users_mouth(strategy: str, talk: Talk, share: float) -> None:
@@ -246,6 +252,7 @@ def test_nothing_is_put_into_the_users_mouth(strategy: str, talk: Talk, share: f
                 assert line.startswith(("[Compressed History]", "[...")) or line in said
 
 
+@pytest.mark.slow
 @every_strategy
 @settings(max_examples=15)
 @given(talk=talks(), share=shares)
@@ -281,6 +288,7 @@ def json_of(message: Any) -> str:
     return json.dumps(message, ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.25, 0.1, 0.05])
 @pytest.mark.parametrize("name", RECORDED)
 @every_strategy
@@ -295,6 +303,7 @@ def test_recorded_conversations_keep_the_laws(
     check(messages, result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.25, 0.1])
 @pytest.mark.parametrize("name", RECORDED)
 def test_what_was_compressed_before_changes_nothing(
@@ -313,6 +322,7 @@ def test_what_was_compressed_before_changes_nothing(
     assert after.refs == alone.refs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.2, 0.05])
 @pytest.mark.parametrize("name", THOUGHTFUL)
 @every_strategy

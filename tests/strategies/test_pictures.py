@@ -349,6 +349,7 @@ def with_pictures(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Messages:
     return messages
 
 
+@pytest.mark.slow
 @given(messages=with_pictures(), share=st.sampled_from((0.05, 0.2, 0.5, 0.9)))
 @settings(max_examples=100)
 def test_no_picture_is_edited_or_lost_and_every_target_is_met(

@@ -6,12 +6,15 @@ with all else that must stay.
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from context_compression import compress, count_tokens
 from context_compression.conversation.formats import parse
 from context_compression.testing import ScriptedSummarizer, conversation
+
+pytestmark = pytest.mark.slow
 
 LINE = 60
 """More tokens than a receipt of a tool result takes."""

@@ -57,6 +57,7 @@ SAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("says", SAYS.values(), ids=SAYS)
 @pytest.mark.parametrize("window", [2_500, 8_192])
 def test_a_small_window_still_gives_a_summary(says: str, window: int) -> None:
@@ -69,6 +70,7 @@ def test_a_small_window_still_gives_a_summary(says: str, window: int) -> None:
     assert len({*sizes[:4]}) == len(sizes[:4]), "a refused request is never made again as it was"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("says", [said for name, said in SAYS.items() if name != "nobody"])
 def test_a_window_that_is_named_is_filled_at_once(says: str) -> None:
     model = Windowed(8_192, says)

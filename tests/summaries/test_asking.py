@@ -102,6 +102,7 @@ DOORS = {
 each_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
 
+@pytest.mark.slow
 @each_door
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
 def test_a_summarizer_of_any_kind_writes_the_summary(
@@ -175,6 +176,7 @@ WRONG_ANSWERS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+@pytest.mark.slow
 @each_door
 @pytest.mark.parametrize("kind", [Asked, AskedPlainly])
 @pytest.mark.parametrize("wrong", WRONG_ANSWERS.values(), ids=WRONG_ANSWERS)

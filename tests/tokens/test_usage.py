@@ -14,6 +14,8 @@ from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import breakdown, largest
 
+pytestmark = pytest.mark.slow
+
 HELLO = {"role": "user", "content": "hello"}
 TOOLS = [{"name": "Bash", "description": "Runs a command.", "input_schema": {"type": "object"}}]
 

@@ -118,6 +118,7 @@ def test_nuls_in_a_packed_transcript_cost_no_row_either(fixture: Path, tmp_path:
     assert shown(transcript) == shown(hosts.read(fixture))
 
 
+@pytest.mark.slow
 @of_each_host
 @given(data=st.data())
 def test_rows_without_a_line_break_between_them_are_all_read(

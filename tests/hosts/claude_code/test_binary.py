@@ -23,6 +23,8 @@ import context_compression
 from context_compression import Session, hosts
 from context_compression.testing.messages_api import Answer, Body, MessagesAPI
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = Path(context_compression.__file__).parent / "hosts" / "claude_code" / "plugin"
 SERVER = "mcp__plugin_context-compression_context"
 SESSION = "11111111-2222-4333-8444-555555555555"

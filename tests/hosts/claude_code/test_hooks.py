@@ -546,6 +546,7 @@ async def compacted_by_user(tmp_path: Path, words: str, **more: Any) -> tuple[An
     return json.loads(answer.text), Session(workspace.store, SESSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "target", "environ"),
     [
@@ -591,6 +592,7 @@ async def test_a_conversation_that_cannot_get_smaller_is_left_alone_and_says_why
     assert not session.state().compressions
 
 
+@pytest.mark.slow
 async def test_the_user_sees_one_line_after_a_compaction(
     client: Client, workspace: Workspace
 ) -> None:

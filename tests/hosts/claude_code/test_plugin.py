@@ -152,6 +152,7 @@ def hook(folder: Path, stdin: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stdin", ["", "no json", "[]", "{}", '{"hook_event_name": "Stop"}'])
 def test_the_command_is_silent_where_there_is_nothing_to_say(tmp_path: Path, stdin: str) -> None:
     ended = hook(tmp_path, stdin)

@@ -21,6 +21,8 @@ from context_compression.session import Session
 from context_compression.store import Store
 from context_compression.testing.messages_api import Answer
 
+pytestmark = pytest.mark.slow
+
 OURS = "mcp__context_compression__context_"
 LONG = "for i in $(seq 1 900); do echo line $i of it; done"
 

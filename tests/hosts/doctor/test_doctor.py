@@ -30,6 +30,8 @@ from context_compression.hosts.setup.host import Host
 from context_compression.hosts.setup.machine import Machine, Server
 from context_compression.store import Store
 
+pytestmark = pytest.mark.slow
+
 Machines = Callable[..., Machine]
 CODEX = BY_NAME["codex"]
 CURSOR = BY_NAME["cursor"]

@@ -15,7 +15,10 @@ from context_compression.hosts.configurations import HOSTS
 from context_compression.hosts.setup.host import ConfigurationEntry, Host
 from context_compression.hosts.setup.machine import PROGRAM, Machine, Server
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there"),
+    pytest.mark.slow,
+]
 CONTENT: Mapping[str, bytes] = {
     "comments": b'{\n // mine\n "theme": "dark"\n}\n',
     "a byte order mark": b'\xef\xbb\xbf{"theme": "dark"}',

@@ -130,6 +130,7 @@ def test_install_twice_and_uninstall_leave_every_byte_as_it_was(
     assert everything(machine.home) == before
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), host=st.sampled_from(HOSTS))
 def test_whatever_was_written_there_comes_back(
@@ -177,6 +178,7 @@ def test_a_project_has_a_file_of_its_own(host: Host, machine: Machine) -> None:
     assert not machine.cwd.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("host", "text"), CASES)
 def test_what_others_changed_since_stays(host: Host, text: str, machine: Machine) -> None:
     path = written(host, machine, text)

@@ -17,6 +17,8 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall, strings_in
 from context_compression.hosts import Readings
 
+pytestmark = pytest.mark.slow
+
 DEMO = Path(context_compression.__file__).parent / "demo" / "conversation.jsonl"
 SESSIONS = ("claude-code-cli-e680e851", "codex-agentv-04004bfe")
 

@@ -9,6 +9,8 @@ from text_harnesses import HARNESSES, worked
 from context_compression import BudgetTooSmall, compress, count_tokens
 from context_compression.conversation.formats import parse
 
+pytestmark = pytest.mark.slow
+
 ENDINGS = {
     "pytest": "FAILED tests/test_pool.py::test_full - assert 3\n== 1 failed, 8 passed in 2.10s ==",
     "unittest": "Ran 9 tests in 1.003s\n\nFAILED (failures=1)",

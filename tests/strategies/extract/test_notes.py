@@ -123,6 +123,7 @@ def test_in_a_small_room_the_notes_tell_one_ref_of_a_gap(room: int) -> None:
     assert refs[0] in result.originals
 
 
+@pytest.mark.slow
 def test_what_is_quoted_of_an_earlier_note_stands_below_its_label() -> None:
     read = session(
         text_message("user", "Please read the pages."),

@@ -11,6 +11,8 @@ from context_compression.strategies import filling as attempt
 from context_compression.strategies.keep import cost
 from context_compression.testing import PIXEL, conversation
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_count_of_a_callers_counter_breaks_the_choice() -> None:
     """One that gives nothing for short texts: dropping a piece then frees nothing."""

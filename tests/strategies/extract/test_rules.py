@@ -232,6 +232,7 @@ NOTES = [
 MUST = [f"Line {n}: the field {n} must never be null in the table number {n}." for n in range(150)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 60, 120])
 @pytest.mark.parametrize("pasted", [NOTES, MUST], ids=["notes", "lines with must"])
 @pytest.mark.parametrize(

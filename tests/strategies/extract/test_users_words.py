@@ -187,6 +187,7 @@ def test_what_a_tool_put_out_is_never_taken_for_the_users_words() -> None:
     assert "evil" not in texts(smallest.messages)
 
 
+@pytest.mark.slow
 def test_a_note_of_ours_that_is_quoted_again_is_not_labelled_as_the_users() -> None:
     read = session(
         text_message("user", "Please read the pages."),

@@ -325,6 +325,7 @@ async def test_what_is_no_answer_is_quoted(kind: Kind, text: str):
     assert f'sent this instead of a summary: "{text}"' in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "entry"), PASSING.values(), ids=PASSING)
 async def test_what_passes_is_asked_again(kind: Kind, entry: Any):
     pauses = Pauses()
@@ -336,6 +337,7 @@ async def test_what_passes_is_asked_again(kind: Kind, entry: Any):
     assert pauses == [0.5, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "entry"), PASSING.values(), ids=PASSING)
 async def test_the_attempts_are_all_the_calls_there_are(kind: Kind, entry: Any):
     with kind.api([entry]) as api:
@@ -507,6 +509,7 @@ async def test_long_words_of_the_provider_are_cut(kind: Kind):
     assert len(str(error)) < 300
 
 
+@pytest.mark.slow
 def test_the_event_loop_goes_on_while_the_client_is_imported(kind: Kind):
     """The import takes over a second; an MCP server has pings to answer."""
     code = (
