@@ -27,9 +27,9 @@ MOST_LINES_OF_A_HEART = 900
 """Of one module in each room, its heart."""
 MOST_LINES_OF_A_FUNCTION = 60
 
-MOST_LINES_IN_ALL = 82_597
+MOST_LINES_IN_ALL = 80_733
 """Ratchets: each may only go down. Whoever makes the house smaller lowers them to what it is."""
-MOST_MODULES = 351
+MOST_MODULES = 339
 MOST_MODULES_OF_COMPRESS = 16
 """How many of our own modules `from context_compression import compress` loads."""
 PACKAGES_OF_COMPRESS = {

@@ -33,7 +33,7 @@ from context_compression.errors import InvalidConversation, InvalidSettings, Inv
 from context_compression.planning.plan import Archive
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
-from context_compression.tokens.remembered import Counting
+from context_compression.tokens.o200k import Counting
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 TOOLS: Messages = [{"name": "Bash", "description": "Runs a command. " * 40, "input_schema": {}}]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import compress
-from context_compression.conversation.formats.foreign import FORMATS, refusal
+from context_compression.conversation.formats.foreign import formats, refusal
 from context_compression.conversation.formats.parts import fits
 from context_compression.conversation.formats.reading import no_content_error
 from context_compression.conversation.messages import is_array, is_object
@@ -23,7 +23,7 @@ from context_compression.errors import InvalidConversation
 WAYS = ("convert", "pass its", "pass the")
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
-telling = st.sampled_from([next(iter(shape)) for known in FORMATS for shape in known.shapes])
+telling = st.sampled_from([next(iter(shape)) for known in formats() for shape in known.shapes])
 keys = telling | st.sampled_from(["role", "content", "type", "id"]) | st.text(max_size=3)
 garbage = st.recursive(
     scalars | st.sampled_from([sample for _, sample in FOREIGN]),
@@ -73,13 +73,13 @@ def test_every_shape_in_the_table_has_a_sample_and_is_told_by_it() -> None:
 
     samples = [part for _, sample in FOREIGN for part in inside(sample)]
 
-    for known in FORMATS:
+    for known in formats():
         for shape in known.shapes:
             assert known.sentence in [refusal(s) for s in samples if fits(s, shape)], shape
 
 
 def test_no_key_that_most_messages_have_tells_of_a_format() -> None:
-    first = {next(iter(shape)) for known in FORMATS for shape in known.shapes}
+    first = {next(iter(shape)) for known in formats() for shape in known.shapes}
 
     assert first.isdisjoint(("role", "content"))
 

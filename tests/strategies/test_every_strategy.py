@@ -23,7 +23,7 @@ from context_compression.conversation import validity
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.authors.speech import is_only_polite
 from context_compression.conversation.formats import parse
-from context_compression.conversation.formats.plain import without_halves
+from context_compression.conversation.formats.parts import without_halves
 from context_compression.conversation.messages import Thinking
 from context_compression.conversation.refs import ref_of
 from context_compression.evidence.constraints import constraints

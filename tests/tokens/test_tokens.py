@@ -52,8 +52,7 @@ from context_compression.tokens import (
     o200k,
     window_of,
 )
-from context_compression.tokens.o200k import estimate
-from context_compression.tokens.remembered import WORTH_A_THREAD, Recent, Remembered
+from context_compression.tokens.o200k import WORTH_A_THREAD, Recent, Remembered, estimate
 
 TOKENIZER = Path(__file__).parents[2] / "data" / "tokenizer"
 SHIPPED = (files("context_compression.tokens") / "data" / "o200k.bin").read_bytes()

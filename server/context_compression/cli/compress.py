@@ -21,7 +21,7 @@ from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import is_terminal, say, working, write, write_json
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
-from context_compression.conversation.own_notes import without_speakers
+from context_compression.conversation.labels import without_speakers
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations

@@ -11,8 +11,8 @@ from context_compression.compression.result import Kept, Result
 from context_compression.conversation import text_protocol, validity
 from context_compression.conversation.authors.speech import with_reminders
 from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import Message, Text, ToolResult, is_array
-from context_compression.conversation.provider_rules import ProviderRules
 from context_compression.conversation.system_prompt import carried
 from context_compression.conversation.validity import Repaired
 from context_compression.errors import InvalidSettings, InvalidTarget

@@ -6,13 +6,12 @@ only the wording of their notes.
 
     messages.py           `Message` and its blocks, as values
     arguments.py          the texts in the arguments of calls, and other texts in their place
-    formats/parts.py      what the readers of dialects share: roles, shapes, ids, arguments of
-                          calls, opaque blocks
+    formats/parts.py      what the readers of dialects share: plain JSON, providers' rules, roles,
+                          shapes, ids, calls
     formats/reading.py    `parse`, which recognises the dialect of dicts, checks them, and makes a
                           `Conversation`
-    formats/foreign.py    formats that this package recognises but does not read; it refuses them by
-                          name
-    provider_rules.py     the rules in which providers differ
+    formats/foreign.py    formats that are recognised, by foreign.txt, but not read; they are
+                          refused by name
     validity/pairing.py   `Pairing`: pairs each tool call with exactly one result, turn by turn;
                           late ones are moved
     validity/repairs.py   repairs of messages: empty texts, wrong roles, lone reasoning, item ids,
@@ -21,7 +20,8 @@ only the wording of their notes.
                           author of a text
     authors/answers.py    the user's words in tool results: answers to questions, and reasons of
                           rejected calls
-    labels.py             labels of quotes, marks of gaps, and positions in structured texts
+    labels.py             what this package writes around quotes and beside messages: labels,
+                          gaps, marks, digests
     system_prompt.py      summaries in the system prompt
     refs.py               refs: short names of archived originals, from their SHA-256
 """

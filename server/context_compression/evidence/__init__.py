@@ -11,11 +11,8 @@ This package only finds evidence. `planning` and `strategies` choose which evide
     facts.py                 facts by class: commands, errors, decisions, constraints, requests
     constraints.py           the user's standing constraints: sentences with `must`, `never`,
                              `always` and their like
-    rule_words/language.py   `Language`: the words with which one language states standing rules,
-                             and its script
-    rule_words/matching.py   the rule words of all languages in the sentences of one text
-    rule_words/european.py   rule words of the languages of Europe
-    rule_words/asian.py      rule words of the languages of Asia and Africa
+    rule_words.py            the words with which people state standing rules, in some eighty
+                             languages, which are in rule_words.txt
     open_tasks.py            what is open: tasks, questions of tool calls, and what was last
     files.py                 the changes of files by the calls of a conversation, and what they made
                              outdated

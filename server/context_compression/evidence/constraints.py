@@ -19,8 +19,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from context_compression.conversation.authors import holds_excerpts, user_spans
-from context_compression.conversation.labels import Span, quotes_of
-from context_compression.conversation.own_notes import is_digest, rule_spans
+from context_compression.conversation.labels import Span, is_digest, quotes_of, rule_spans
 from context_compression.evidence.rule_words import RuleWords, Script, folded, script_of
 
 LEAST_CHARS, LEAST_SENTENCES = 6_000, 12

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from context_compression.conversation.formats.plain import without_halves
+from context_compression.conversation.formats.parts import without_halves
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import hooks as claude_code
 from context_compression.hosts.codex import host as codex

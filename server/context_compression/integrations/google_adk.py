@@ -22,8 +22,8 @@ from typing import Any, Unpack
 
 from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.formats import plain
+from context_compression.conversation.labels import unmarked
 from context_compression.conversation.messages import as_object, strings_in
-from context_compression.conversation.own_notes import unmarked
 from context_compression.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit

@@ -25,8 +25,8 @@ from typing import Any, Literal, TypeVar
 
 from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.formats import ROLES
+from context_compression.conversation.labels import unmarked
 from context_compression.conversation.messages import as_object, objects, strings_in
-from context_compression.conversation.own_notes import unmarked
 from context_compression.extras import extra
 from context_compression.integrations.translation import Translation, parts_of
 

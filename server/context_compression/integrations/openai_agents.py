@@ -33,8 +33,8 @@ from typing import Any, TypeVar, Unpack
 from weakref import WeakSet
 
 from context_compression.conversation.formats.responses import CALLS
+from context_compression.conversation.labels import unmarked
 from context_compression.conversation.messages import is_by_model, is_object
-from context_compression.conversation.own_notes import unmarked
 from context_compression.errors import NotOurs, StoreError
 from context_compression.extras import extra
 from context_compression.integrations.sessions import (

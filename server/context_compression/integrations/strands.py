@@ -16,8 +16,8 @@ from typing import Any, Unpack, cast
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
+from context_compression.conversation.labels import unmarked
 from context_compression.conversation.messages import as_object, is_array, is_object, strings_in
-from context_compression.conversation.own_notes import unmarked
 from context_compression.extras import extra
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Spoken, Translation, afit

@@ -12,7 +12,7 @@ from contextlib import suppress
 from context_compression.evidence.facts import ERROR_WORDS, lines_with
 from context_compression.evidence.words import Numbering
 from context_compression.planning import measured
-from context_compression.tokens.remembered import key_of
+from context_compression.tokens.o200k import key_of
 
 HEADS = (
     "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from context_compression.conversation import validity
+from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import Message, Thinking
-from context_compression.conversation.provider_rules import ProviderRules
 from context_compression.errors import IllegalEdit
 
 

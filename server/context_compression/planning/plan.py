@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from context_compression.conversation.authors import holds_excerpts, is_note, user_words
 from context_compression.conversation.authors.speech import is_only_polite
 from context_compression.conversation.formats import plain
+from context_compression.conversation.formats.parts import ProviderRules, anthropic_like
 from context_compression.conversation.labels import Span
 from context_compression.conversation.messages import (
     COMPRESSED,
@@ -25,7 +26,6 @@ from context_compression.conversation.messages import (
     named_strings,
     strings_in,
 )
-from context_compression.conversation.provider_rules import ProviderRules, anthropic_like
 from context_compression.conversation.refs import Refs
 from context_compression.evidence.constraints import Constraint, constraints_of_user
 from context_compression.evidence.files import Outdated

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from context_compression.conversation.authors import HOST_NOTES
 from context_compression.conversation.formats import Conversation, parse, plain
-from context_compression.conversation.formats.plain import why_not_json
+from context_compression.conversation.formats.parts import why_not_json
+from context_compression.conversation.labels import said, without_marks
 from context_compression.conversation.messages import (
     Message,
     Text,
@@ -18,7 +19,6 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.own_notes import said, without_marks
 from context_compression.conversation.refs import canonical
 from context_compression.conversation.validity.growing import Sendable
 from context_compression.errors import InvalidConversation

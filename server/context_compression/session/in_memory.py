@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.prepared import CompressionRequest
 from context_compression.compression.run import compress, without_thinking
-from context_compression.conversation.own_notes import without_marks
+from context_compression.conversation.labels import without_marks
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.session.following import (
     Followed,

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from context_compression.conversation.authors import EXCERPTS, holds_excerpts, user_spans
 from context_compression.conversation.authors.speech import tagged_spans
-from context_compression.conversation.labels import Span
+from context_compression.conversation.labels import Span, is_digest
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -23,7 +23,6 @@ from context_compression.conversation.messages import (
     texts_of,
     user,
 )
-from context_compression.conversation.own_notes import is_digest
 from context_compression.conversation.text_protocol import begins_as_result
 from context_compression.planning.edits import Edit
 from context_compression.planning.pieces import Place, Pool

@@ -15,7 +15,15 @@ from context_compression.conversation.authors import (
     is_host_summary,
     is_our_note,
 )
-from context_compression.conversation.labels import render
+from context_compression.conversation.labels import (
+    TITLES,
+    is_digest,
+    items_of,
+    missing_in,
+    opening,
+    render,
+    with_rules,
+)
 from context_compression.conversation.messages import (
     COMPRESSED,
     Document,
@@ -23,14 +31,6 @@ from context_compression.conversation.messages import (
     Message,
     Text,
     user,
-)
-from context_compression.conversation.own_notes import (
-    TITLES,
-    is_digest,
-    items_of,
-    missing_in,
-    opening,
-    with_rules,
 )
 from context_compression.conversation.validity import NO_START
 from context_compression.planning.edits import Edit

@@ -7,13 +7,13 @@ downloaded. The tokens of other models are the base count times a factor, plus c
 structure around each block. The caches hold base counts only, so one cache serves every model.
 This package only counts. `compression` and `session` decide what follows from a count.
 
-    o200k.py        the base count: o200k tokens of texts; an estimate where there is no tokenizer
+    o200k.py        the base count: o200k tokens of texts, remembered; an estimate where there is no
+                    tokenizer
     counter.py      `Counter`, which counts blocks, messages and conversations in the tokens of one
                     model
     anchors.py      Anchors: the usage that a provider reported, plus a count of the messages after
                     it
     usage.py        how full a context window is, and whether a compression is due
-    remembered.py   counts of many texts: in a thread, remembered by a fingerprint, or by samples
 """
 
 from context_compression.tokens.anchors import (
@@ -34,8 +34,7 @@ from context_compression.tokens.counter import (
     takes_thinking_anywhere,
     window_of,
 )
-from context_compression.tokens.o200k import base_count
-from context_compression.tokens.remembered import TextCounter, fingerprint
+from context_compression.tokens.o200k import TextCounter, base_count, fingerprint
 
 __all__ = [
     "CHARACTERS_A_TOKEN",

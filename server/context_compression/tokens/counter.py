@@ -38,8 +38,7 @@ from context_compression.conversation.messages import (
 from context_compression.conversation.text_protocol import written
 from context_compression.errors import InvalidCounter
 from context_compression.plurals import how_many
-from context_compression.tokens.o200k import BASE, O200K
-from context_compression.tokens.remembered import Counting, Remembered, TextCounter
+from context_compression.tokens.o200k import BASE, O200K, Counting, Remembered, TextCounter
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from context_compression.conversation.labels import BY_USER
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -39,7 +40,6 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.own_notes import BY_USER
 
 SAYS = r"(?:reasons?|(?:the user )?said|says?|feedback|comments?|message|notes?|instructions?)"
 DID = (

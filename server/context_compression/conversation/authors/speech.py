@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from context_compression.conversation.labels import quotes_of
+from context_compression.conversation.labels import BY_USER, is_digest, quotes_of
 from context_compression.conversation.messages import (
     COMPRESSED,
     STRANGER,
@@ -29,7 +29,6 @@ from context_compression.conversation.messages import (
     ToolResult,
     as_object,
 )
-from context_compression.conversation.own_notes import BY_USER, is_digest
 
 HOST_NOTES = (
     "<system-reminder", "<command-", "<local-command", "[Request interrupted", "<task-notification",

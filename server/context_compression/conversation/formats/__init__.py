@@ -14,14 +14,12 @@ known.
 
     reading.py   `parse`, which recognises the dialect of dicts, checks them, and makes a
                  `Conversation`
-    foreign.py   formats that this package recognises but does not read; it refuses them by name
-    parts.py     what the readers of dialects share: roles, shapes, ids, arguments of calls, opaque
-                 blocks
-    plain.py     plain JSON: library objects replaced, depth and numbers checked
+    foreign.py   formats that are recognised, by foreign.txt, but not read; they are refused by name
+    parts.py     what the readers of dialects share: plain JSON, providers' rules, roles, shapes,
+                 ids, calls
 """
 
-from context_compression.conversation.formats.parts import ROLES
-from context_compression.conversation.formats.plain import plain
+from context_compression.conversation.formats.parts import ROLES, plain
 from context_compression.conversation.formats.reading import (
     DIALECTS,
     Conversation,

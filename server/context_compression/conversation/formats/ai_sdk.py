@@ -20,6 +20,7 @@ from typing import Any
 from context_compression.conversation.formats.parts import (
     OPTIONS,
     Ids,
+    ProviderRules,
     as_written,
     is_compaction,
     opaque,
@@ -40,7 +41,6 @@ from context_compression.conversation.messages import (
     is_object,
     objects,
 )
-from context_compression.conversation.provider_rules import ProviderRules
 
 TOOLS = ("tool-call", "tool-result", "tool-approval-request", "tool-approval-response")
 SIGNED = ("signature", "redactedData")

@@ -19,6 +19,7 @@ from typing import Any, assert_never
 from context_compression.conversation.formats.parts import (
     COMPACTION,
     Ids,
+    anthropic_like,
     as_written,
     opaque,
     parsed,
@@ -37,7 +38,6 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.provider_rules import anthropic_like
 
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 TOOLS = ("tool_use", "tool_result", *SERVER_CALLS)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from context_compression.conversation.formats.parts import Ids, role_of
+from context_compression.conversation.formats.parts import Ids, ProviderRules, role_of
 from context_compression.conversation.messages import (
     Block,
     Document,
@@ -28,7 +28,6 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.provider_rules import ProviderRules
 
 BLOCKS = frozenset(
     {

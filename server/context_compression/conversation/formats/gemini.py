@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from context_compression.conversation.formats.parts import Ids, kind_of
+from context_compression.conversation.formats.parts import Ids, ProviderRules, kind_of
 from context_compression.conversation.messages import (
     Block,
     Document,
@@ -31,7 +31,6 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.provider_rules import ProviderRules
 
 CAMEL: Mapping[str, str] = {
     "function_call": "functionCall", "function_response": "functionResponse",

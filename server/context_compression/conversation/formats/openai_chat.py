@@ -23,6 +23,7 @@ from typing import Any
 
 from context_compression.conversation.formats.parts import (
     Ids,
+    ProviderRules,
     as_written,
     given,
     kind_of,
@@ -45,7 +46,6 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.provider_rules import ProviderRules
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 """Keys of a message that hold reasoning."""

@@ -17,15 +17,16 @@ from context_compression.conversation.formats import (
     responses,
 )
 from context_compression.conversation.formats.foreign import refusal
-from context_compression.conversation.formats.parts import ROLES, Ids
-from context_compression.conversation.formats.plain import (
+from context_compression.conversation.formats.parts import (
+    ROLES,
+    Ids,
+    ProviderRules,
     has_halves,
     plain,
     why_not_json,
     without_halves,
 )
 from context_compression.conversation.messages import Edited, Message, is_array, is_object
-from context_compression.conversation.provider_rules import ProviderRules
 from context_compression.errors import InvalidConversation
 
 

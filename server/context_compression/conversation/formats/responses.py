@@ -24,6 +24,7 @@ from typing import Any
 from context_compression.conversation.formats.parts import (
     COMPACTION,
     Ids,
+    ProviderRules,
     as_written,
     given,
     opaque,
@@ -43,7 +44,6 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.conversation.provider_rules import ProviderRules
 
 CALLS: Mapping[str, tuple[str, str]] = {
     "function_call": ("name", "arguments"),

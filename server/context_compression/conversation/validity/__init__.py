@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import COMPRESSED, Message, user
-from context_compression.conversation.provider_rules import ProviderRules
 from context_compression.conversation.validity.pairing import (
     NO_RESULT,
     ORPHAN,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import count
 
-from context_compression.conversation.formats.parts import kind_of
+from context_compression.conversation.formats.parts import ProviderRules, kind_of
 from context_compression.conversation.messages import (
     COMPRESSED,
     UNNAMED,
@@ -27,7 +27,6 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.conversation.provider_rules import ProviderRules
 from context_compression.conversation.validity.repairs import (
     Before,
     is_plain_speech,

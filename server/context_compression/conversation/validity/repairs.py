@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from context_compression.conversation.authors import is_our_note
+from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import (
     STRANGER,
     Block,
@@ -29,7 +30,6 @@ from context_compression.conversation.messages import (
     ToolResult,
     texts_of,
 )
-from context_compression.conversation.provider_rules import ProviderRules
 
 
 @dataclass(frozen=True)

@@ -5,27 +5,21 @@ Keys with a prefix of their issuer are recognised by their form. A value after `
 kept. Every pattern begins at the start of a word or with a rare word, so that a long run of letters
 is read only once.
 
-secret.py        `Secret`, which the finders yield
-looks.py         whether a value looks random, like a password or like a placeholder
-keys.py          keys that are recognised by their form
-key_forms.py     the forms of keys, by issuer
-private_keys.py  private keys that span several lines
-assigned.py      values after the name of a secret
-passed.py        secrets in headers, addresses and command lines, also without a name
-files.py         secrets in files of particular formats
+looks.py         `Secret`, and whether a value looks random, like a password or a placeholder
+keys.py          keys that are recognised by their form: key_forms.txt
+values.py        values after the name of a secret; in headers, addresses and command lines
+files.py         private keys, and secrets in files of particular formats
 coded.py         secrets with escaped characters or colour codes
 """
 
 import re
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.assigned import assigned
 from context_compression.evidence.redaction.coded import CODE, DecodedLines
-from context_compression.evidence.redaction.files import in_files
+from context_compression.evidence.redaction.files import in_files, private_keys
 from context_compression.evidence.redaction.keys import keys
-from context_compression.evidence.redaction.passed import passed, placed
-from context_compression.evidence.redaction.private_keys import private_keys
-from context_compression.evidence.redaction.secret import Secret
+from context_compression.evidence.redaction.looks import Secret
+from context_compression.evidence.redaction.values import assigned, passed, placed
 
 MARK = re.compile(r"\[redacted: [a-z0-9 ]{1,40}\]")
 """The mark in place of a secret."""

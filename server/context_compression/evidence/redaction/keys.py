@@ -5,14 +5,20 @@ only there.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
+from typing import NamedTuple
 
-from context_compression.evidence.redaction.key_forms import ALONE, FORMS, INSIDE, LABELLED
-from context_compression.evidence.redaction.looks import is_key, is_mixed
-from context_compression.evidence.redaction.secret import Secret, compiled
+from context_compression.evidence.redaction.looks import Secret, compiled, is_key, is_mixed
 
+HEX, WORD, ANY = "[0-9a-f]", "[A-Za-z0-9]", "[A-Za-z0-9_-]"
+LABELLED = (
+    r"(?<![A-Za-z0-9])(?P<label>sk|pat|oat|uat|sat|key|apikey|secret|token|live|prod|api|rk|ak|auth)"
+    rf"[_-](?P<rest>{WORD}{{20,}}+)(?![_-]?{WORD})"
+)
+"""A key of an unknown issuer: a word for a key inside its prefix, and a long random end, as in
+`acme_oat_…`; its `rest` must look random (`is_mixed`)."""
 SHORTEST = 15
 """The characters of the shortest key; shorter words are skipped."""
 BOUNDARY = "(?<![A-Za-z0-9_-])"
@@ -25,6 +31,48 @@ a prefix would be read once for each."""
 NAMES = ("key", "token", "secret", "pass", "password", "auth", "bot", "bearer", "cred", "pat")
 """Names of secrets; right behind one, every prefix is recognised: `tokensk-…`, `KEYhf_…`."""
 NAMED = "|".join(f"(?<={name})|(?<={name.upper()})" for name in NAMES)
+
+
+class KeyForm(NamedTuple):
+    """The form of an issuer's keys: a row of `key_forms.txt`, which says what each field is for."""
+
+    kind: str
+    prefixes: str
+    rest: str
+    sure: bool
+
+
+class KeyForms(NamedTuple):
+    """All of `key_forms.txt`."""
+
+    forms: Sequence[KeyForm]
+    inside: Sequence[tuple[str, str, int, str]]
+    alone: Sequence[tuple[str, str]]
+
+
+@cache
+def key_forms() -> KeyForms:
+    """The forms of keys, in the order of their file."""
+    from importlib.resources import files  # here: it costs 20 ms
+
+    text = (files("context_compression.evidence.redaction") / "key_forms.txt").read_text("utf-8")
+    for name, shape in (("<hex>", HEX), ("<word>", WORD), ("<any>", ANY)):
+        text = text.replace(name, shape)
+    rows: dict[str, list[str]] = {}
+    section: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = rows.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            section.append(line)
+    forms = (row.split(" | ", 2) for row in rows["forms"])
+    inside = (row.split(" | ", 3) for row in rows["inside"])
+    alone = (row.split(" | ", 1) for row in rows["alone"])
+    return KeyForms(
+        [KeyForm(k.rstrip("?"), some, rest, not k.endswith("?")) for k, some, rest in forms],
+        [(kind, part, int(before), shape) for kind, part, before, shape in inside],
+        [(kind, shape) for kind, shape in alone],
+    )
 
 
 def keys(text: str) -> Iterator[Secret]:
@@ -48,7 +96,7 @@ def keys(text: str) -> Iterator[Secret]:
                 yield Secret(start, stop, kind)
                 break
     yield from _glued(text)
-    for kind, part, before, shape in INSIDE:
+    for kind, part, before, shape in key_forms().inside:
         at = text.find(part)
         while at >= 0:
             match = compiled(f"(?:{BOUNDARY}|(?<=[_-])|{NAMED}){shape}").match(
@@ -130,7 +178,7 @@ def _long_words(text: str) -> Iterator[tuple[int, int]]:
 @cache
 def _by_prefix() -> dict[str, list[tuple[str, int, str, bool]]]:
     """For each prefix: kind, prefix length, rest and `sure` of all forms that fit it."""
-    rows = [(prefix, form) for form in FORMS for prefix in form.prefixes.split()]
+    rows = [(prefix, form) for form in key_forms().forms for prefix in form.prefixes.split()]
     return {
         beginning: sorted(
             (
@@ -151,7 +199,7 @@ def _beginnings() -> re.Pattern[str]:
 
 
 def _alone() -> str:
-    return "|".join(f"(?P<{kind}>{shape})" for kind, shape in ALONE)
+    return "|".join(f"(?P<{kind}>{shape})" for kind, shape in key_forms().alone)
 
 
 @cache
@@ -165,7 +213,7 @@ def _sure() -> frozenset[str]:
     """The prefixes that no ordinary word holds, also behind any letter."""
     return frozenset(
         prefix
-        for form in FORMS
+        for form in key_forms().forms
         for prefix in form.prefixes.split()
         if form.sure and (len(prefix) >= LEAST_GLUED or form.kind == "jwt")
     )

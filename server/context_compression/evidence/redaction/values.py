@@ -1,25 +1,228 @@
-"""Secrets in headers of requests, in addresses and on command lines, also where no name tells them.
+"""Values after the name of a secret, and secrets in headers, addresses and command lines.
 
-Such a place alone proves nothing, so the value must be of a kind that no name, id or hash is:
-letters of both cases and digits that alternate, or a password after a user's name.
+After a name, `password = …`, `"apiKey": "…"`, `<token>…`, a value must look random, or like a
+password if the name is that of a password. Where no name tells it, the place alone proves nothing:
+the value must be of a kind that no name, id or hash is, letters of both cases and digits that
+alternate, or a password after a user's name.
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.assigned import is_pair
 from context_compression.evidence.redaction.looks import (
+    BLANK,
     DIGITS,
     WORD,
+    Secret,
+    compiled,
     could_be_password,
+    each,
     is_key,
     is_mixed,
     is_password,
     is_placeholder,
     is_random,
     is_strong,
+    parts_in,
 )
-from context_compression.evidence.redaction.secret import Secret, compiled, each, parts_in
+
+STEMS = {
+    "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code)|e)?",
+    "pwd": "",
+    "pw": "",
+    "psk": "",
+    "kennwort": "",
+    "contrase": "[nñ]a",
+    "senha": "",
+    "wachtwoord": "",
+    "lösenord": "",
+    "parola": "",
+    "hasł": "o",
+    "heslo": "",
+    "salasana": "",
+    "şifre": "",
+    "парол": "ь",
+    "密码": "",
+    "密碼": "",
+    "口令": "",
+    "パスワード": "",
+    "비밀번호": "",
+    "secret": r"(?:s|[_-]?access)?",
+    "token": "",
+    "cred": r"(?:ential)?s?",
+    "key": "",
+    "auth": "",
+    "pat": "",
+    "jwt": "",
+    "bearer": "",
+    "salt": "",
+    "pepper": "",
+    "verifier": "",
+    "seed": "",
+}
+"""The ends of secrets' names in lower case: the first letters, which are searched, and the rest."""
+SUFFIX = (
+    r"(?:[_-]?(?:\d{1,3}|v\d|prod|production|dev|staging|test|live|base|value|b64|base64|plain|text"
+    r"|hex|str|string|data)){0,2}"
+)
+"""The text that may follow in the name."""
+QUOTE = r"""(?:\\{0,31}["'`]|[“‘])"""
+"""A quotation mark; in JSON there are backslashes before it."""
+BEHIND = rf"""
+    {SUFFIX} (?:{QUOTE})? \]? [ \t]{{0,8}}
+    (?: (?: (?::[ \t]?\w{{1,20}}[ \t]?)? ={{1,3}} | [:：]=? | => | <- ) [ \t]{{0,8}}
+      | :[ ]?(?:[|>][+-]?)?[ \t\\]*\r?\n {BLANK}{{1,40}}
+      | [ ](?:string|str)[ ]=[ ] (?= {QUOTE} )
+      | ,?{BLANK}{{0,40}} (?:{QUOTE})? (?:value|content) (?:{QUOTE})? \s{{0,3}} [:=] \s{{0,3}}
+      | (?P<row> [ \t]{{0,40}} \| [ \t]{{0,40}} )
+      | (?P<said> [ \t] (?:for[ ]\w{{1,30}}[ ])? (?:is|was|es|est|ist|lautet|é|è) [ \t]?:?[ \t]
+          | [ ]?[是为為は] [ ]? )
+      | (?P<flag> [ \t]{{1,3}} )
+      | (?P<given> ,?[ \t]{{0,3}} \(? [ \t]{{0,3}} (?= {QUOTE} ) )
+      | (?P<element> (?:[ ][^<>\n]{{0,80}})? > \s{{0,20}} | </\w{{1,20}}> \s{{0,20}} <\w{{1,20}}> )
+    )
+    (?:base64:)?
+    (?: [bfru]{{0,2}}(?P<quote>{QUOTE}) (?P<quoted> (?: (?!(?P=quote)) [^\s\\”’] ){{6,4000}}+ )
+        (?: (?P=quote) | [”’] )
+      | (?P<bare> [A-Za-z0-9+/_.~!@\#%^*-]{{6,4000}}+ ={{0,2}} ) (?! [\w(\[{{<`$] )
+      | (?P<odd> [^\s"'`\\<>(){{}}\[\],;|&:]{{8,200}}+ ) (?= [\s"'`,;|\\] | \Z )
+      | (?(element) (?P<inner> [^<>\s]{{4,4000}}+ ) \s{{0,20}} </ | (?!) )
+    )
+"""
+"""The text from the name of a secret to its value. The value may be assigned, a YAML block, the
+`value` of a name, in a table row, after a flag, an argument of a function, or in an XML element."""
+QUALIFIED = re.compile(
+    r"(?:api|access|account|auth|authentication|private|encrypt|encryption|decryption|cipher|crypto"
+    r"|secret|client|shared|preshared|pre_shared|master|sign|signing|service|storage|app|application"
+    r"|consumer|licen[sc]e|admin|deploy|session|hmac|subscription|ssh|write|server|host|functions?|jwt"
+    r"|aes|webhook|integration|project|developer|root|management|bot|vault|unseal|recovery|stream"
+    r"|ingest|rest|merchant|x)[ _.-]?$"
+)
+"""The text before `key` in the name of a secret: `api_key`, `masterKey`."""
+BEFORE = 70
+"""How many characters before a name are searched."""
+ENVIRONMENT = re.compile(
+    rf"(?<![A-Za-z0-9])(?!.{{0,{BEFORE}}}(?:PUBLIC|CACHE|SORT|PRIMARY|FOREIGN))"
+    rf"[A-Z0-9_]{{1,{BEFORE}}}_$"
+)
+"""The beginning of a variable's name that ends with `KEY`."""
+OPTION = re.compile(
+    r"(?:^|[\s\"'])"
+    r"(?:--?[\w-]{0,30}|(?:ENV|ARG|setenv|set(?:[ ]--?\w+){0,3}|config)[ ]\S{0,50})$"
+)
+"""An option, or the name in a command that sets a variable or an entry of a configuration."""
+LONG_OPTION = re.compile(r"(?:^|\s)--$")
+ELEMENT = re.compile(r"<[\w:.-]{0,60}(?:\s[^<>]{0,60})?>?$")
+LINE = re.compile(r"(?:\A|[\n\r])[ \t\d→|+>-]*(?:export[ ]|ENV[ ]|set[ ])?[\"']?[\w.-]*\Z")
+"""The beginning of a line up to a name that the line is about."""
+LINE_END = re.compile(r"[ \t\\]*(?:[\n\r]|\Z|\\[nr])")
+VARIABLE = re.compile(
+    r"P[A-Z_]{2,20}=(?=[^\s=])|[Pp]\w{2,20}=(?=[a-z]{3,}[0-9]{1,6}(?:[;&]|[\\\s]*$))", re.M
+)
+"""A shell variable that holds a password."""
+PASSWORDS = (
+    "pass", "pwd", "pw", "psk", "kennwort", "contrase", "senha", "wachtwoord", "lösenord", "parola",
+    "hasł", "heslo", "salasana", "şifre", "парол", "密", "口令", "パスワード", "비밀번호",
+)  # fmt: skip
+CODE = re.compile(r"==|!=|->|=>|\$\w+\Z|://|\.[a-z]+\Z")
+"""A part of an expression of code, which an odd value has no part of."""
+ALGORITHM = re.compile(
+    r"(?i:sha|md|utf|base|argon|aes|int|uint|float|string|str|bytes?|hash|value|field|param|arg|line"
+    r"|step|phase|version|http|oauth|mysql|python|varchar|char|word|row|column|item|input|option)\d"
+)
+"""A word with a number that is the name of something else than a password."""
+PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
+
+
+def assigned(text: str) -> Iterator[Secret]:
+    """The values after names of secrets in a text, in no particular order."""
+    low = text.lower()
+    if len(low) != len(text):  # `İ` grows
+        low = re.sub(r"[^\x00-\x7f]", ".", text).lower()
+    for stem in parts_in(low, *STEMS):
+        for match in _behind(compiled(f"(?x){stem}{STEMS[stem]} {BEHIND}"), stem, low):
+            group = next(name for name in ("quoted", "bare", "odd", "inner") if match[name])
+            span = match.span(group)
+            if _is_name(text, match) and _is_secret(text, match, text[slice(*span)], group):
+                yield Secret(*span, "password" if stem in PASSWORDS else "secret")
+
+
+def _behind(expression: re.Pattern[str], stem: str, low: str) -> Iterator[re.Match[str]]:
+    """The matches for a stem; they may overlap, because a value may contain the next name."""
+    at = low.find(stem)
+    while at >= 0:
+        match = expression.match(low, at)
+        if match:
+            yield match
+        at = low.find(stem, at + len(stem))
+
+
+def _is_name(text: str, match: re.Match[str]) -> bool:
+    """Whether a stem is the end of a secret's name, unlike in `bypass` or in `key` alone."""
+    start = match.start()
+    before = text[max(0, start - BEFORE) : start]
+    if match["flag"] and not OPTION.search(before):
+        return False
+    if match["element"] and not ELEMENT.search(before):
+        return False
+    if not match[0][0].isascii():
+        return True
+    if match[0].startswith("key"):
+        named = QUALIFIED.search(before.lower())
+        if match["flag"] and LONG_OPTION.search(before):
+            return True
+        return bool(named) or (text[start].isupper() and bool(ENVIRONMENT.search(before)))
+    if match[0].startswith(("secret", "token", "pwd", "bearer")) or not before[-1:].isalpha():
+        return True
+    return (len(match[0]) > 5 and match[0][4:5].isalpha()) or text[start].isupper()
+
+
+def _is_secret(text: str, match: re.Match[str], value: str, group: str) -> bool:
+    sure = group != "bare"
+    if group == "odd":
+        return (
+            match[0].startswith((*PASSWORDS, "secret"))
+            and not CODE.search(value)
+            and is_password(value, sure=False)
+            and could_be_password(value)
+            and any(map(str.islower, value))
+            and any(map(str.isupper, value))
+        )
+    if match[0].startswith(PASSWORDS):
+        if match["said"]:
+            return could_be_password(value.rstrip(".,"))
+        if group == "bare" and not match[0].startswith("pwd"):
+            sure = _is_line(text, match) and ALGORITHM.match(value) is None
+        is_given = match["flag"] or match["element"] or VARIABLE.match(text, match.start())
+        return (
+            is_random(value)
+            or is_password(value, sure=sure)
+            or (bool(is_given) and could_be_password(value))
+        )
+    if match["said"] or (
+        match[0].startswith("pat") and not match["flag"] and text[match.start()].islower()
+    ):
+        return False
+    return is_random(value) or (match[0].startswith("auth") and is_pair(value))
+
+
+def _is_line(text: str, match: re.Match[str]) -> bool:
+    """Whether a line holds nothing but a name and its value."""
+    start = match.start()
+    return (
+        LINE.search(text, max(0, start - BEFORE), start) is not None
+        and LINE_END.match(text, match.end()) is not None
+    )
+
+
+def is_pair(value: str) -> bool:
+    """Whether a value is `user:password` in base64."""
+    try:
+        return PAIR.fullmatch(b64decode(value + "=" * (-len(value) % 4), validate=True)) is not None
+    except ValueError:
+        return False
+
 
 AUTHORIZATION = re.compile(
     r"""(?:uthorization|UTHORIZATION)(?:\\{0,31}["'`])?\]?\s{0,3}(?:[:=,]|=>)\s{0,3}"""
@@ -56,17 +259,17 @@ IN_QUERY = re.compile(
 """A value in a query, which must look random, or a password in a query or connection string."""
 
 VALUE = r"""(?:\\{0,31}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
-PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{0,80}:(?:\\{0,31}["'])?(?P<value>[^\s"'`\\$]{3,200}+)"""
+LOGIN = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{0,80}:(?:\\{0,31}["'])?(?P<value>[^\s"'`\\$]{3,200}+)"""
 REST = r"(?:[^\n;|]|\\\n){0,300}?\s"
 """The text between a command and its option."""
-OPTION = re.compile(
+COMMAND_OPTION = re.compile(
     r"\s(?:-[A-Za-z]{0,5}[aubpPUwkN]|--(?:proxy-)?user[= ]|--pass|--auth|--\w*-?creds|--body|--from"
     r"|-storepass|-keypass|/p[: ])"
 )
 """An option of the `COMMANDS`; a text without such an option has none of these commands."""
 COMMANDS = (
-    ("curl", rf"(?<!\w)curl\b{REST}(?:-[a-zA-Z]{{0,5}}u[ ]?|--(?:proxy-)?user[ =]){PAIR}"),
-    ("http", rf"(?<!\w)https?\b{REST}(?:-a[ ]?|--auth[ =]){PAIR}"),
+    ("curl", rf"(?<!\w)curl\b{REST}(?:-[a-zA-Z]{{0,5}}u[ ]?|--(?:proxy-)?user[ =]){LOGIN}"),
+    ("http", rf"(?<!\w)https?\b{REST}(?:-a[ ]?|--auth[ =]){LOGIN}"),
     ("mysql", rf"(?<!\w)mysql\w*\b{REST}(?:-p|--password=){VALUE}"),
     ("mariadb", rf"(?<!\w)mariadb[\w-]*\b{REST}(?:-p|--password=){VALUE}"),
     ("mycli", rf"(?<!\w)mycli\b{REST}-p[ ]?{VALUE}"),
@@ -95,7 +298,7 @@ COMMANDS = (
     ("openssl", rf"(?<!\w)openssl[ ]enc\b{REST}-k[ ]{VALUE}"),
     ("-U ", rf"(?<=\s)-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
     ("lftp", rf"(?<!\w)lftp\b{REST}-u[ ]?[^\s,]{{1,60}},{VALUE}"),
-    ("creds", rf"(?<=-)(?:(?<=\s--)|(?<=\s--src-)|(?<=\s--dest-))creds[= ]{PAIR}"),
+    ("creds", rf"(?<=-)(?:(?<=\s--)|(?<=\s--src-)|(?<=\s--dest-))creds[= ]{LOGIN}"),
     ("secret set", rf"(?<=gh[ ])secret[ ]set\b{REST}(?:--body|-b)[= ]{VALUE}"),
     ("from-literal", rf"from-literal[= ](?:\\{{0,31}}[\"'])?[\w.-]{{1,80}}={VALUE}"),
 )  # fmt: skip
@@ -115,7 +318,7 @@ STATEMENTS = (
     ("PASSWORD '", rf"(?<!\w)PASSWORD\s{GIVEN}"),
     ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[ ]?sudo[ ](?:\S+[ ])?-S"),
     ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[^\n|]{{0,200}}--password-stdin"),
-    ("echo ", rf"(?<!\w)echo[ ]{PAIR}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
+    ("echo ", rf"(?<!\w)echo[ ]{LOGIN}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
     ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
     ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
     *(
@@ -170,7 +373,7 @@ def passed(text: str) -> Iterator[Secret]:
                 yield Secret(*match.span("password"), "password")
     if " " not in text:
         return
-    has_option = (" -" in text or "/p" in text) and OPTION.search(text)
+    has_option = (" -" in text or "/p" in text) and COMMAND_OPTION.search(text)
     forms = (*COMMANDS, *STATEMENTS) if has_option else STATEMENTS
     for hint, shape in forms:
         if hint in text:
@@ -225,17 +428,17 @@ def _authorized(text: str, match: re.Match[str]) -> Iterator[Secret]:
         yield Secret(*match.span("value"), "secret")
 
 
-QUOTE = r"(?:\\{0,31}[\"'`])?"
+QUOTED = r"(?:\\{0,31}[\"'`])?"
 GIVEN_KEY = (
-    rf"{QUOTE}(?P<value>[A-Za-z0-9_][A-Za-z0-9_+/.~-]{{17,400}}+={{0,2}})(?![\w/:.@%$({{[<-])"
+    rf"{QUOTED}(?P<value>[A-Za-z0-9_][A-Za-z0-9_+/.~-]{{17,400}}+={{0,2}})(?![\w/:.@%$({{[<-])"
 )
-GIVEN_PASSWORD = rf"{QUOTE}(?P<value>[^\s\"'`\\;|<>:/]{{6,100}}+)(?=[\s\"'`\\;|,)]|\Z)"
+GIVEN_PASSWORD = rf"{QUOTED}(?P<value>[^\s\"'`\\;|<>:/]{{6,100}}+)(?=[\s\"'`\\;|,)]|\Z)"
 SAYS = r"(?:[ \t]|[ \t]?:[ ]?|[ ]is:?[ ])"
 SIGNS = re.compile(r"[^A-Za-z0-9]+")
 
 KEY_PLACES = (
     ("-", rf"(?<=[\s\"'])--?(?:t|k|a|p|r|tok|with)(?:[ ]|=){GIVEN_KEY}"),
-    ("-H", rf"(?<=[\s\"'])-H[ ]?{QUOTE}[\w-]{{1,60}}:[ ]?(?:[\w-]{{1,30}}[ ])?{GIVEN_KEY}"),
+    ("-H", rf"(?<=[\s\"'])-H[ ]?{QUOTED}[\w-]{{1,60}}:[ ]?(?:[\w-]{{1,30}}[ ])?{GIVEN_KEY}"),
     ("login ", rf"(?<![\w-])login[ ](?:[\w@.-]{{1,40}}[ ])?{GIVEN_KEY}"),
     ("auth", rf"(?<![\w-])auth(?:token|[ ]token)?[ ]{GIVEN_KEY}"),
     ("unseal ", rf"(?<=\s)unseal[ ]{GIVEN_KEY}"),
@@ -248,10 +451,10 @@ KEY_PLACES = (
     ),
     ("_key ", rf"(?<=\w)_key[ ]{GIVEN_KEY}"),
     *(
-        (name, rf"{name}{QUOTE}{SAYS}{GIVEN_KEY}")
+        (name, rf"{name}{QUOTED}{SAYS}{GIVEN_KEY}")
         for name in ("secret", "Secret", "token", "Token", "TOKEN", "SECRET")
     ),
-    *((name, rf"{name}{QUOTE}{SAYS}(?P<long>){GIVEN_KEY}") for name in ("key", "Key", "KEY")),
+    *((name, rf"{name}{QUOTED}{SAYS}(?P<long>){GIVEN_KEY}") for name in ("key", "Key", "KEY")),
     ("-D", rf"(?<=[\s\"'])-D[\w.-]{{1,60}}={GIVEN_KEY}"),
     *(
         (path, rf"{path}(?:[/-]password)?/{GIVEN_KEY}")
@@ -263,7 +466,7 @@ PASSWORD_PLACES = (
     ("-u ", rf"(?<=\s)-u[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
     ("-U ", rf"(?<=\s)-U[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
     ("-l ", rf"(?<=\s)-l[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
-    ("-user", rf"(?<=\s-)-user(?:name)?[ =]{QUOTE}[\w.@-]{{1,60}}:{GIVEN_PASSWORD}"),
+    ("-user", rf"(?<=\s-)-user(?:name)?[ =]{QUOTED}[\w.@-]{{1,60}}:{GIVEN_PASSWORD}"),
     ("_user ", rf"(?<=add)_user[ ][\w.@-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
     ("_password ", rf"(?<=change)_password[ ][\w.@-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
     ("login ", rf"(?<![\w-])login[ ][\w.-]{{1,60}}@[\w.-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
@@ -290,7 +493,7 @@ AT_HOST = re.compile(
     r"@(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,4}\.[A-Za-z]{2,12})(?![\w-])"
 )
 """A password before a host, in an address without a scheme: `user:…@db.example`."""
-VARIABLE = re.compile(
+QUOTED_VARIABLE = re.compile(
     rf"(?<![A-Za-z0-9_.$@-])(?P<name>[A-Z][A-Z0-9_]{{2,60}}+)=(?:base64:)?{GIVEN_KEY}"
 )
 """A variable of the environment."""
@@ -330,7 +533,7 @@ def placed(text: str) -> Iterator[Secret]:
             if is_password(match["value"], sure=True):
                 yield Secret(*match.span("value"), "password")
     if "=" in text:
-        for match in VARIABLE.finditer(text):
+        for match in QUOTED_VARIABLE.finditer(text):
             if not PUBLIC.search(match["name"]) and _is_key(match["value"]):
                 yield Secret(*match.span("value"), "secret")
     for hint in parts_in(text, "jwt.", "reateHmac", "hmac.new", "Hmac"):

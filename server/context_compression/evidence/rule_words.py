@@ -1,44 +1,148 @@
-"""The rule words of all languages in the sentences of one text.
+"""The words with which people state standing rules, in some eighty languages: `rule_words.txt`.
 
-`Index`: the rule words of one script by the word with which they begin.
+Recognition works on forms: imperatives and prohibitions, and words such as "always", "never", "from
+now on", "must" and "only".
 
 There are thousands of phrases, but a text holds only a few of the words with which they begin. So
 the words of a text are looked up, and only the phrases that begin with one of them are compared, as
-regular expressions that are made when they are first needed.
+regular expressions that are made when they are first needed (`Index`).
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cache
 from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from context_compression.evidence.rule_words.asian import (
-    AFRICAN,
-    EAST_ASIAN,
-    INDIAN,
-    SOUTHEAST_ASIAN,
-    WESTERN_ASIAN,
-)
-from context_compression.evidence.rule_words.european import (
-    GERMANIC,
-    OTHERS_OF_EUROPE,
-    ROMANCE,
-    SLAVIC,
-)
-from context_compression.evidence.rule_words.language import (
-    MARKED,
-    Language,
-    Script,
-    folded,
-    script_of,
-    scripts_in,
-)
+
+class Kind(NamedTuple):
+    r"""How a script is written.
+
+    Attributes:
+        ranges: the code points of its letters, as `(first, last)`.
+        blanks: whether blanks stand between its words.
+        joined: letters that may be written before a word without a blank, as `and`.
+        marks: whether its words hold marks that `\w` does not match, such as vowel signs.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    blanks: bool = True
+    joined: str = ""
+    marks: bool = True
+
+
+class Script(Enum):
+    """A script; `HAN` includes Kana."""
+
+    LATIN = Kind(((0x41, 0x24F), (0x1E00, 0x1EFF)), marks=False)
+    CYRILLIC = Kind(((0x400, 0x52F),), marks=False)
+    GREEK = Kind(((0x370, 0x3FF), (0x1F00, 0x1FFF)), marks=False)
+    ARMENIAN = Kind(((0x530, 0x58F),), marks=False)
+    HEBREW = Kind(((0x590, 0x5FF),), joined="ושהב")
+    ARABIC = Kind(((0x600, 0x77F), (0x8A0, 0x8FF), (0xFB50, 0xFDFF), (0xFE70, 0xFEFE)), joined="وف")
+    DEVANAGARI = Kind(((0x900, 0x97F),))
+    BENGALI = Kind(((0x980, 0x9FF),))
+    GURMUKHI = Kind(((0xA00, 0xA7F),))
+    GUJARATI = Kind(((0xA80, 0xAFF),))
+    ORIYA = Kind(((0xB00, 0xB7F),))
+    TAMIL = Kind(((0xB80, 0xBFF),))
+    TELUGU = Kind(((0xC00, 0xC7F),))
+    KANNADA = Kind(((0xC80, 0xCFF),))
+    MALAYALAM = Kind(((0xD00, 0xD7F),))
+    SINHALA = Kind(((0xD80, 0xDFF),))
+    THAI = Kind(((0xE00, 0xE7F),), blanks=False)
+    LAO = Kind(((0xE80, 0xEFF),), blanks=False)
+    TIBETAN = Kind(((0xF00, 0xFFF),), blanks=False)
+    BURMESE = Kind(((0x1000, 0x109F),), blanks=False)
+    GEORGIAN = Kind(((0x10A0, 0x10FF),), marks=False)
+    ETHIOPIC = Kind(((0x1200, 0x137F),), marks=False)
+    KHMER = Kind(((0x1780, 0x17FF),), blanks=False)
+    HAN = Kind(((0x3005, 0x30FF), (0x3400, 0x9FFF), (0xF900, 0xFAFF)), blanks=False)
+    HANGUL = Kind(((0x1100, 0x11FF), (0xAC00, 0xD7AF)), marks=False)
+
 
 Use: TypeAlias = Literal["sure", "first", "maybe", "start", "asks"]
 USES: tuple[Use, ...] = get_args(Use)
 """The lists of a `Language`."""
+MARKED = r"[\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0e7f\u200c\u200d]"
+"""A letter, or a mark that belongs to one."""
+SPELLINGS = {
+    "İ": "i", "’": "'", "ʼ": "'", "‘": "'", "\u00a0": " ", "\u202f": " ", "ё": "е", "Ё": "е",
+    "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ہ": "ه",
+    "ۃ": "ه", "\u3000": " ",
+}  # fmt: skip
+"""Characters that are written differently in the same words; each becomes one other character."""
+FOLDS = str.maketrans(SPELLINGS)
+RANGES = [(first, last, script) for script in Script for first, last in script.value.ranges]
+
+
+def folded(text: str) -> str:
+    """A text in lower case, with one spelling of some letters, and of the same length."""
+    if not text.isascii() and not SPELLINGS.keys().isdisjoint(text):
+        text = text.translate(FOLDS)
+    return text.lower()
+
+
+@cache
+def script_of(letter: str) -> Script | None:
+    """The script of a letter; `None` for other characters and for letters of other scripts."""
+    if letter.isascii():
+        return Script.LATIN if letter.isalpha() else None
+    code = ord(letter)
+    found = next((script for first, last, script in RANGES if first <= code <= last), None)
+    return found if found is not Script.LATIN or letter.isalpha() else None
+
+
+def scripts_in(text: str) -> set[Script]:
+    """The scripts of the letters of a text; ASCII letters are not looked for."""
+    if text.isascii():
+        return set()
+    return {script for c in set(text) if not c.isascii() and (script := script_of(c))}
+
+
+class Language(NamedTuple):
+    """The words of one language that state standing rules; `rule_words.txt` says what for."""
+
+    name: str
+    sure: str
+    first: str = ""
+    maybe: str = ""
+    start: str = ""
+    asks: str = ""
+    common: str = ""
+    folds: bool = True
+
+
+@cache
+def languages() -> Sequence[Language]:
+    """All languages of `rule_words.txt`, in its order."""
+    from importlib.resources import files  # here: it costs 20 ms
+
+    found: list[tuple[str, dict[str, list[str]]]] = []
+    rows: list[str] = []
+    for line in (
+        (files("context_compression.evidence") / "rule_words.txt").read_text("utf-8").splitlines()
+    ):
+        if line.startswith("["):
+            found.append((line[1:-1], {}))
+        elif line.startswith(" "):
+            rows.append(line.strip())
+        elif line and not line.startswith("#"):
+            field, _, row = line.partition(":")
+            rows = found[-1][1].setdefault(field, [row.strip()] if row else [])
+    return [
+        Language(
+            name,
+            folds="folds" not in fields,
+            common=" ".join(fields.get("common", ())),
+            **{use: "|".join(fields.get(use, ())) for use in USES},
+        )
+        for name, fields in found
+    ]
+
+
 Key: TypeAlias = tuple[str, bool]
 """The first letters of phrases, and whether they are a whole word."""
 PREFIX = 3
@@ -203,12 +307,6 @@ def _is_open(word: str) -> bool:
     return word.endswith("*") and not word.endswith(r"\w*")
 
 
-LANGUAGES = (
-    *GERMANIC, *ROMANCE, *SLAVIC, *OTHERS_OF_EUROPE, *WESTERN_ASIAN, *INDIAN, *SOUTHEAST_ASIAN,
-    *EAST_ASIAN, *AFRICAN,
-)  # fmt: skip
-"""All languages of the table."""
-
 WORD, ASCII_WORD = re.compile(rf"{MARKED}+"), re.compile(r"\w+")
 OPENING = r"""[\s"'«“„¿¡(（「『>*•·–—-]*(?:\d{1,3}[.)]\s+)?"""
 """What may stand before the first word of a sentence."""
@@ -235,7 +333,7 @@ Phrases: TypeAlias = Mapping[str, Sequence[PhrasesAt]]
 @cache
 def index_of(script: Script) -> Index:
     """The rule words of one script in all languages."""
-    return Index(LANGUAGES, script)
+    return Index(languages(), script)
 
 
 class RuleWords:
@@ -331,7 +429,7 @@ class RuleWords:
 @cache
 def common_words(script: Script) -> frozenset[str]:
     """Frequent words of the languages of a script, as `folded`; empty if the script is enough."""
-    words = (word for language in LANGUAGES for word in folded(language.common).split())
+    words = (word for language in languages() for word in folded(language.common).split())
     return frozenset(word for word in words if len(word) > 1 and script_of(word[0]) is script)
 
 
