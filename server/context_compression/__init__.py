@@ -9,9 +9,9 @@ The rooms, in the order the data walks: `conversation` reads dicts into messages
 programs whose conversations they are; `mcp_server` and `cli` are the doors.
 """
 
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
 
 if TYPE_CHECKING:
     from context_compression.compression.result import Result
@@ -41,27 +41,22 @@ __all__ = [
     "usage",
 ]
 
-_PLACES = {
-    "compression.result": ("Result",),
-    "errors": ("BudgetTooSmall", "ContextCompressionError"),
-    "library": ("acompress", "compress", "should_compress"),
-    "session.restoring": ("restore_tool",),
-    "session": ("Session",),
-    "settings": ("Settings",),
-    "store": ("Store",),
-    "strategies.truncate": ("truncate_tool_output",),
-    "tokens.usage": ("Usage", "count_tokens", "usage"),
-}
-_ROOMS = frozenset(path.stem for path in Path(__file__).parent.iterdir() if path.stem[0] != "_")
-
-
-def __getattr__(name: str) -> Any:
-    """A public name or a room, imported when it is used: a shell waits for each completion."""
-    if name in _ROOMS:
-        return import_module(f"{__name__}.{name}")
-    for place, names in _PLACES.items():
-        if name in names:
-            value = getattr(import_module(f"{__name__}.{place}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = on_demand(  # a shell waits for each completion, and a host for each hook
+    __name__,
+    {
+        "BudgetTooSmall": "errors",
+        "ContextCompressionError": "errors",
+        "Result": "compression.result",
+        "Session": "session",
+        "Settings": "settings",
+        "Store": "store",
+        "Usage": "tokens.usage",
+        "acompress": "library",
+        "compress": "library",
+        "count_tokens": "tokens.usage",
+        "restore_tool": "session.restoring",
+        "should_compress": "library",
+        "truncate_tool_output": "strategies.truncate",
+        "usage": "tokens.usage",
+    },
+)

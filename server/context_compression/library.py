@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from context_compression.listening import Compaction, heard
-from context_compression.settings import Settings
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.threads import in_thread, same_signature_as
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from context_compression.compression.prepared import CompressionRequest
     from context_compression.compression.result import Result
     from context_compression.session.continuing import Place, Written
+    from context_compression.settings import Settings
     from context_compression.strategies.base import Strategy
     from context_compression.summaries.summarizer import Summarizer
     from context_compression.tokens import TextCounter
@@ -40,7 +40,7 @@ def compress(
     pins: Sequence[int | str] = (),
     focus: str | None = None,
     force: bool = False,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: "Settings | Mapping[str, Any] | None" = None,
     store: "Place | None" = None,
     summarizer: Writer = BY_SETTINGS,
 ) -> "Result":
@@ -103,7 +103,7 @@ def should_compress(
     tools: Any = None,
     model: str | None = None,
     counter: "TextCounter | None" = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: "Settings | Mapping[str, Any] | None" = None,
 ) -> bool:
     """Whether `compress` would run without a target and without `force`.
 

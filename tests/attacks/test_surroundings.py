@@ -50,12 +50,16 @@ main(sys.argv[1:])
 
 
 def run(
-    command: Sequence[str], cwd: Path, environ: Mapping[str, str], before: str = ""
+    command: Sequence[str],
+    cwd: Path,
+    environ: Mapping[str, str],
+    before: str = "",
+    stdin: str = "{}",
 ) -> subprocess.CompletedProcess[str]:
     kept = {"PATH": os.environ["PATH"], **environ}
     return subprocess.run(
         ["sh", "-c", f'{before} exec "$@"', "sh", sys.executable, *command],
-        cwd=cwd, env=kept, input="{}", capture_output=True, text=True, timeout=60, check=False,
+        cwd=cwd, env=kept, input=stdin, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
 
@@ -93,10 +97,11 @@ def test_without_any_home_every_command_says_so(tmp_path: Path, command: Sequenc
 @pytest.mark.skipif(os.name == "nt", reason="as above")
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_hook_lets_the_host_go_on_wherever_it_stands(tmp_path: Path, host: str) -> None:
-    homeless = run(["-c", HOMELESS, "hook", host], tmp_path, {})
+    event = json.dumps({"hook_event_name": HOSTS[host].events[0]})
+    homeless = run(["-c", HOMELESS, "hook", host], tmp_path, {}, stdin=event)
     lost = run(
         ["-m", "context_compression", "hook", host], tmp_path, {"HOME": str(tmp_path)},
-        before="mkdir gone; cd gone; rmdir ../gone;",
+        before="mkdir gone; cd gone; rmdir ../gone;", stdin=event,
     )  # fmt: skip
 
     for done, said in ((homeless, "No home folder"), (lost, "The working directory")):

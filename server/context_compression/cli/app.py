@@ -14,6 +14,7 @@ from context_compression.cli.commands import OnDemand
 from context_compression.cli.help import did_you_mean, help_width, in_groups, visible
 from context_compression.cli.terminal import is_at_terminal, say, speak_utf8
 from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_our_words
 from context_compression.strings import harmless, one_line
 
 if TYPE_CHECKING:
@@ -88,8 +89,6 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command; every error ends with a message and exit code 2, Ctrl-C with 130."""
-        from context_compression.workspace.guard import in_our_words
-
         speak_utf8()
         try:
             with in_our_words(*CLICK_EXCEPTIONS, BrokenPipeError):  # click ends quietly

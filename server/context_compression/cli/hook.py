@@ -18,7 +18,7 @@ from context_compression.cli.terminal import (
 )
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
-from context_compression.hosts.events import NOTHING, answer, never_failing
+from context_compression.hosts.events import NOTHING, answer, may_be_answered, never_failing
 
 
 @click.command(hidden=True, short_help="Answer one event of a host's hook.")
@@ -27,9 +27,9 @@ from context_compression.hosts.events import NOTHING, answer, never_failing
 @click.pass_obj
 def hook(options: Options, host: str, serve: bool) -> None:
     """Answer one event of a host's hook: read its JSON on stdin, print the answer on stdout."""
-    from anyio import run
-
     if serve:
+        from anyio import run
+
         from context_compression.hosts.serving import serve_events
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host decides when it ends
@@ -40,6 +40,10 @@ def hook(options: Options, host: str, serve: bool) -> None:
         if stdin_is_closed():
             raise ContextCompressionError("Stdin is closed, but the host writes the event to it.")
         event = _event(sys.stdin.buffer.read(), host)
+        if not may_be_answered(host, event):
+            return  # before anything that takes time is imported
+        from anyio import run
+
         text = run(answer, host, options.workspace(), event)
         if text != NOTHING:
             write(text.encode("utf-8", "replace"))

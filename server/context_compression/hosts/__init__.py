@@ -29,8 +29,25 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
     installed_hooks.py   whether the hooks in them are those of this package
 """
 
-from context_compression.hosts.reading import MAX_BYTES, Readings, history, read
-from context_compression.transcripts.opening import Access
-from context_compression.transcripts.transcript import Transcript
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.hosts.reading import MAX_BYTES, Readings, history, read
+    from context_compression.transcripts.opening import Access
+    from context_compression.transcripts.transcript import Transcript
 
 __all__ = ["MAX_BYTES", "Access", "Readings", "Transcript", "history", "read"]
+
+__getattr__ = on_demand(  # a hook needs `events` and its own host alone
+    __name__,
+    {
+        "MAX_BYTES": "hosts.reading",
+        "Access": "transcripts.opening",
+        "Readings": "hosts.reading",
+        "Transcript": "transcripts.transcript",
+        "history": "hosts.reading",
+        "read": "hosts.reading",
+    },
+)

@@ -6,20 +6,17 @@ would without us.
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from context_compression.conversation.formats.parts import without_halves
 from context_compression.errors import ContextCompressionError
-from context_compression.hosts.claude_code import hooks as claude_code
-from context_compression.hosts.codex import host as codex
-from context_compression.hosts.gemini_cli import host as gemini_cli
-from context_compression.hosts.opencode import host as opencode
-from context_compression.hosts.pi import host as pi
+from context_compression.guard import in_our_words
 from context_compression.strings import harmless
-from context_compression.workspace import Workspace
-from context_compression.workspace.guard import in_our_words
+
+if TYPE_CHECKING:
+    from context_compression.workspace import Workspace
 
 __all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer", "answered", "never_failing"]
 
@@ -28,12 +25,29 @@ Event: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Mapping[str, Any] | str
 """The JSON that the host expects, or a text if it expects one."""
 
-HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
-    "claude-code": claude_code.answer,
-    "codex": codex.answer,
-    "gemini-cli": gemini_cli.answer,
-    "opencode": opencode.answer,
-    "pi": pi.answer,
+
+class Hooks(NamedTuple):
+    """The hooks of a host.
+
+    Attributes:
+        module: in this package; its `answer` answers them. A hook's process imports no other.
+        events: the names of those that may have an answer. For others it imports nothing.
+    """
+
+    module: str
+    events: tuple[str, ...]
+
+
+HOSTS: Mapping[str, Hooks] = {
+    "claude-code": Hooks(
+        "claude_code.hooks", ("PostToolUse", "session.compact", "PreCompact", "SessionStart")
+    ),
+    "codex": Hooks("codex.host", ("PostToolUse", "PreCompact", "SessionStart")),
+    "gemini-cli": Hooks("gemini_cli.host", ("AfterTool", "BeforeModel", "SessionStart")),
+    "opencode": Hooks(
+        "opencode.host", ("tool.execute.after", "messages.transform", "session.compacting")
+    ),
+    "pi": Hooks("pi.host", ("tool_result", "context", "session_before_compact")),
 }
 NOTHING = "{}"
 """The answer that changes nothing."""
@@ -41,7 +55,12 @@ NOTHING = "{}"
 logger = logging.getLogger(__name__)
 
 
-async def answer(host: str, workspace: Workspace, event: Event) -> str:
+def may_be_answered(host: str, event: Event) -> bool:
+    """Whether an event is one that the host's hooks answer."""
+    return event.get("hook_event_name") in HOSTS[host].events
+
+
+async def answer(host: str, workspace: "Workspace", event: Event) -> str:
     """The answer to a hook, in the host's own form; `NOTHING` after an error."""
     with never_failing(host):
         reply = await answered(host, workspace, event)
@@ -49,9 +68,14 @@ async def answer(host: str, workspace: Workspace, event: Event) -> str:
     return NOTHING
 
 
-async def answered(host: str, workspace: Workspace, event: Event) -> Answer:
+async def answered(host: str, workspace: "Workspace", event: Event) -> Answer:
     """The answer to a hook, with U+FFFD for each half character: no provider takes halves."""
-    return without_halves(await HOSTS[host](workspace, event))
+    if not may_be_answered(host, event):
+        return {}
+    from context_compression.conversation.formats.parts import without_halves
+
+    hooks = import_module(f"context_compression.hosts.{HOSTS[host].module}")
+    return without_halves(await hooks.answer(workspace, event))
 
 
 @contextmanager

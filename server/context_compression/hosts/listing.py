@@ -7,6 +7,7 @@ from pathlib import Path
 from context_compression.conversation.authors import first_words, is_no_request
 from context_compression.conversation.formats import parse
 from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_our_words
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.reading import glance
@@ -16,7 +17,6 @@ from context_compression.tokens import Counter, anchored
 from context_compression.transcripts.reading import how_often
 from context_compression.transcripts.sessions import CandidateConversation, HostSessions
 from context_compression.workspace import Opened
-from context_compression.workspace.guard import in_our_words
 
 RECORDED = "recorded"
 """Stands for the host of a session that a program recorded with this package."""

@@ -15,10 +15,10 @@ from anyio.to_thread import run_sync
 
 from context_compression.conversation.messages import is_object
 from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_our_words
 from context_compression.hosts.events import answered
 from context_compression.strings import harmless, one_line
 from context_compression.workspace import Workspace
-from context_compression.workspace.guard import in_our_words
 
 MOST_AT_ONCE = 4
 """Events that are answered at the same time. The others wait in the pipe, not in memory."""

@@ -30,6 +30,7 @@ from pydantic_core import ErrorDetails
 from context_compression.conversation.formats.foreign import refusal
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import ContextCompressionError, InvalidSettings, UnknownRef
+from context_compression.guard import in_our_words
 from context_compression.hosts.conversations import Conversations
 from context_compression.plurals import WHOLE
 from context_compression.setting_names import with_own_names
@@ -46,7 +47,6 @@ from context_compression.strings import harmless, one_line, with_halves_spelled
 from context_compression.threads import ask, before_writing, in_thread
 from context_compression.transcripts.sessions import ToolRequest
 from context_compression.workspace import Workspace
-from context_compression.workspace.guard import in_our_words
 from context_compression.workspace.loading import NAMING
 from context_compression.workspace.summary_models import CREDENTIALS
 

@@ -56,11 +56,16 @@ their meaning. The store keeps JSON values and does not know strategies or hosts
 A module imports only modules below it; import-linter checks the exact layers.
 """
 
-from context_compression.store.backend import Backend, Events
-from context_compression.store.hits import Hit, Neighbour, SearchResult
-from context_compression.store.log import SessionLog
-from context_compression.store.search.query import Pattern
-from context_compression.store.store import Store
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.store.backend import Backend, Events
+    from context_compression.store.hits import Hit, Neighbour, SearchResult
+    from context_compression.store.log import SessionLog
+    from context_compression.store.search.query import Pattern
+    from context_compression.store.store import Store
 
 __all__ = [
     "Backend",
@@ -72,3 +77,17 @@ __all__ = [
     "SessionLog",
     "Store",
 ]
+
+__getattr__ = on_demand(  # the status line needs `location` alone
+    __name__,
+    {
+        "Backend": "store.backend",
+        "Events": "store.backend",
+        "Hit": "store.hits",
+        "Neighbour": "store.hits",
+        "Pattern": "store.search.query",
+        "SearchResult": "store.hits",
+        "SessionLog": "store.log",
+        "Store": "store.store",
+    },
+)

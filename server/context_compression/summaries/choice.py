@@ -1,11 +1,13 @@
 """Who writes the summaries of a program: its own summarizer, or the model its settings name."""
 
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from context_compression.errors import InvalidSettings
 from context_compression.setting_names import Provider
-from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer, SummaryFunction, why_no_summarizer
+
+if TYPE_CHECKING:
+    from context_compression.settings import Settings
 
 BY_SETTINGS: Literal["by settings"] = "by settings"
 Writer: TypeAlias = Summarizer | SummaryFunction | Literal["by settings"] | None
@@ -13,7 +15,7 @@ Writer: TypeAlias = Summarizer | SummaryFunction | Literal["by settings"] | None
 model."""
 
 
-def summarizer_for(writer: Writer, settings: Settings) -> Summarizer | None:
+def summarizer_for(writer: Writer, settings: "Settings") -> Summarizer | None:
     """The summarizer to ask; `None` if no model may be asked.
 
     If there is no key for the model, the summary fails, and `on_summary_failure` says what follows.

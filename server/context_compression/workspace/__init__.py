@@ -10,7 +10,6 @@ conversation that a caller means; `hosts` answers the calls of agent hosts.
     opened.py           an open conversation: session and transcript
     own_sessions.py     sessions of this package, which contain no conversation
     folders.py          working directory and home folder
-    guard.py            turns an unexpected error into a readable message
 """
 
 from context_compression.workspace.opened import Opened

@@ -3,8 +3,8 @@
     context 62 %, 124K of 200K · compacts at 167K · 12 archived · 48K saved
 
 Claude Code runs this file by its path after every answer, up to three times a second. So it imports
-the standard library alone (importing the package takes half a second), counts no tokens, and reads
-only the events of the archive that it adds up. It leaves out what it cannot read, and never fails.
+few modules of the package and no other, counts no tokens, and reads only the events of the archive
+that it adds up. It leaves out what it cannot read, and never fails.
 """
 
 import json
@@ -13,9 +13,15 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple, cast
+
+if __name__ == "__main__":  # without site-packages, `-S`
+    sys.path.append(str(Path(__file__).parents[3]))
+
+from context_compression.opening import opened
+from context_compression.store import location
+from context_compression.transcripts import limits
 
 WIDTHS = range(32, 81)  # characters of the line; the first part needs at most 32
 MARGIN = 4  # characters of the terminal's width that Claude Code keeps for itself
@@ -51,8 +57,7 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
     window, used = _count(context.get("context_window_size")), _used(context)
     if not window:
         return ""
-    limits = _module("transcripts", "limits.py")
-    window, limit = _limits(limits, event, window, used, environ, home)
+    window, limit = _limits(event, window, used, environ, home)
     archive = Archived()
     with suppress(Exception):  # whatever is wrong with the archive, the window is known
         archive = _archived(event, environ, home)
@@ -60,7 +65,7 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
     has_sent = _count(context.get("total_input_tokens"))  # since it began
     size = "" if used else "context just compacted"  # by Claude Code, which does not say more
     if not used and not has_sent:
-        used, size = _lately(event, limits)
+        used, size = _lately(event)
     share = size or f"context {100 * used / window:.0f} %"
     size = size or f"{share}, {_short(used)} of {_short(window)}"
     line = _fitting(
@@ -76,7 +81,7 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
 
 
 def _limits(
-    limits: Any, event: Json, window: int, used: int, environ: Mapping[str, str], home: Path
+    event: Json, window: int, used: int, environ: Mapping[str, str], home: Path
 ) -> tuple[int, int]:
     """The window that Claude Code tells, as far as no larger request was answered; its limit."""
     model = str(_object(event.get("model")).get("id") or "") or None
@@ -88,14 +93,14 @@ def _limits(
     return found.window, found.compacts_at
 
 
-def _lately(event: Json, limits: Any) -> tuple[int, str]:
+def _lately(event: Json) -> tuple[int, str]:
     """Tokens of the last request in the transcript, or why it tells none.
 
     Claude Code tells no usage before the first answer of a session, one that it resumed included.
     """
     path = Path(str(event.get("transcript_path") or ""))
     with suppress(OSError, ValueError):
-        with _module("opening.py").opened(path) as file:
+        with opened(path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - LATELY))
             lines = file.read(LATELY).splitlines()
         for line in reversed(lines):
@@ -157,26 +162,16 @@ def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]
     id, project = str(event.get("session_id")), _project(event)
     if not project or not SESSION_ID.fullmatch(id):
         return
-    location = _module("store", "location.py")
     place = location.store_folder_for(Path(project), home=home, environ=environ)
     log = place / "sessions" / id / "events.jsonl"
     if log.is_file() and log.stat().st_size <= LARGEST_LOG:
-        with _module("opening.py").opened(log) as lines:
+        with opened(log) as lines:
             yield from lines
 
 
 def _project(event: Json) -> str:
     project = _object(event.get("workspace")).get("project_dir") or event.get("cwd")
     return project if isinstance(project, str) else ""
-
-
-def _module(*path: str) -> Any:
-    """A module of the package, read from its file, so that no package is imported for it."""
-    place = Path(__file__).parents[2].joinpath(*path)
-    spec = spec_from_file_location(place.stem, place)
-    assert spec and spec.loader
-    spec.loader.exec_module(module := module_from_spec(spec))
-    return module
 
 
 def _width(columns: int) -> int:
@@ -225,5 +220,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.append(str(Path(__file__).parents[3]))  # `store.location` may need platformdirs
     main()

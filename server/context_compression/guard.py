@@ -4,7 +4,6 @@ Errors raised on purpose already say what to do. For all other errors, the messa
 """
 
 import os
-import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -64,6 +63,8 @@ def _shown(path: Any) -> str:
 
 def _place(error: BaseException) -> str:
     """The place in our program: ` (state.py, line 93)`."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     own = (frame for frame in reversed(frames) if "context_compression" in frame.filename)
     if (frame := next(own, None)) is None:
