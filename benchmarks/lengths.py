@@ -16,7 +16,7 @@ from recordings import Message, Messages
 
 from context_compression import count_tokens
 
-DEMO = Path(__file__).parents[1] / "server/context_compression/demo/conversation.jsonl"
+DEMO = Path(__file__).parents[1] / "server/context_compression/cli/conversation.jsonl"
 MODEL = "gpt-4o"
 """The model in whose tokens the lengths are measured: o200k."""
 

@@ -20,7 +20,7 @@ from typing import Any
 from context_compression import count_tokens
 
 ROOT = Path(__file__).parents[1]
-DEMO = ROOT / "server" / "context_compression" / "demo" / "conversation.jsonl"
+DEMO = ROOT / "server" / "context_compression" / "cli" / "conversation.jsonl"
 SHOWN_ROOT = "/repo"
 TOKENS = range(65_000, 80_000)
 MAX_BYTES = 400_000

@@ -51,7 +51,7 @@ OPENED = 1
 
 def demo() -> list[dict[str, Any]]:
     """The messages of the demo."""
-    recorded = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
+    recorded = files("context_compression.cli").joinpath("conversation.jsonl").read_bytes()
     return [json.loads(line) for line in recorded.splitlines()]
 
 

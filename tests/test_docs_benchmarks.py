@@ -82,7 +82,7 @@ def first_row(text: str, name: str) -> list[str]:
 
 def recorded() -> list[dict[str, Any]]:
     """The conversation of the demo."""
-    lines = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
+    lines = files("context_compression.cli").joinpath("conversation.jsonl").read_bytes()
     return [json.loads(line) for line in lines.splitlines()]
 
 

@@ -35,7 +35,7 @@ def test_each_command_prints_what_the_page_says(
     """They run one after the other, in one folder."""
     home, project = tmp_path / "home" / "you", tmp_path / "home" / "you" / "project"
     project.mkdir(parents=True)
-    recording = files("context_compression.demo").joinpath("conversation.jsonl")
+    recording = files("context_compression.cli").joinpath("conversation.jsonl")
     with recording.open("rb") as source, (project / "chat.jsonl").open("wb") as copy:
         shutil.copyfileobj(source, copy)
     monkeypatch.chdir(project)

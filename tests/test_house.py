@@ -15,9 +15,9 @@ import context_compression
 PACKAGE = Path(context_compression.__file__).parent
 TESTS = Path(__file__).parent
 MODULES_AT_THE_TOP = {
-    "__init__.py", "__main__.py", "errors.py", "extras.py", "guard.py", "library.py", "listening.py",
-    "opening.py", "plurals.py", "progress.py", "setting_names.py", "settings.py", "strings.py",
-    "threads.py",
+    "__init__.py", "__main__.py", "errors.py", "extras.py", "guard.py", "library.py",
+    "listening.py", "opening.py", "plurals.py", "progress.py", "setting_names.py", "settings.py",
+    "strings.py", "threads.py",
 }  # fmt: skip
 AT_THE_TOP = MODULES_AT_THE_TOP | {"py.typed"}
 ROOMS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
@@ -38,7 +38,6 @@ PACKAGES_OF_COMPRESS = {
 """The packages of others that it loads."""
 
 TESTED_ELSEWHERE = {
-    "shell": "by tests of its user, `cli`",
     "workspace": "by tests of its users, `cli` and `mcp_server`",
 }
 """Rooms without a folder of tests, and where they are tested."""

@@ -20,13 +20,13 @@ from transcripts import FIXTURES, recordings
 
 from context_compression import Session
 from context_compression.cli import main
+from context_compression.cli.last_listing import listing_file
 from context_compression.cli.terminal import write_json
 from context_compression.hosts import Transcript, read
 from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.listing import LONGEST_READ, list_sessions
 from context_compression.hosts.reading import glance
 from context_compression.hosts.sessions import HOSTS
-from context_compression.shell.last_listing import listing_file
 from context_compression.transcripts.reading import Ends, how_often
 from context_compression.workspace import Workspace
 

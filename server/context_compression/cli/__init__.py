@@ -12,11 +12,11 @@ The commands:
     sessions.py     `sessions`: lists the sessions of all hosts and our own, each with a number
     summaries.py    summaries
     config.py       config
-    demo.py         demo
+    demo.py         demo: conversation.jsonl through all six tools
     archive.py      archive, archive delete, archive prune
     setup.py        install, uninstall, doctor
     trust.py        trust
-    completion.py   completion: the script for a shell
+    completion.py   completion: the script for a shell, and what a shell may complete
 
 Shared modules:
     arguments.py     parses typed values

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from context_compression.cli.commands import OnDemand
 from context_compression.cli.help import did_you_mean, help_width, in_groups, visible
@@ -73,6 +74,16 @@ class Commands(click.Group):
                 formatter.write_dl(
                     [(each.name or "", each.get_short_help_str(width)) for each in commands]
                 )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, from the list, so that none is imported; and the global options."""
+        listed = self.commands.listed if isinstance(self.commands, OnDemand) else ()
+        named = [
+            CompletionItem(each.name, help=each.get_short_help_str())
+            for each in sorted(listed, key=lambda each: each.name or "")
+            if not each.hidden and (each.name or "").startswith(incomplete)
+        ]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

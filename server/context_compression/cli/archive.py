@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from context_compression.cli import text_output
+from context_compression.cli import completion, text_output
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
 from context_compression.cli.help import examples
@@ -19,7 +19,6 @@ from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.plurals import how_many
 from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
-from context_compression.shell import completing
 from context_compression.store import Store, pruning
 from context_compression.workspace import Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
@@ -72,7 +71,7 @@ def archive(ctx: click.Context, as_json: bool) -> None:
         ("archive delete 3f9a --yes", "delete without a question"),
     ),
 )
-@click.argument("session", shell_complete=completing.recorded)
+@click.argument("session", shell_complete=completion.recorded)
 @unasked
 @as_json
 @click.pass_obj

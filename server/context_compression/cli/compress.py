@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from context_compression.cli import json_output, text_output
+from context_compression.cli import completion, json_output, text_output
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.arguments import Tokens, change_in, pin
 from context_compression.cli.help import examples
@@ -29,7 +29,6 @@ from context_compression.plurals import how_many
 from context_compression.progress import COMPRESSING, READING, STAGES
 from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
 from context_compression.settings import Settings, StrategyName
-from context_compression.shell import completing
 from context_compression.store.files import to_json
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
@@ -60,7 +59,7 @@ OPTIONS = (
     click.option("--summary-model", metavar="MODEL", help="Model that writes a summary."),
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE",
-        shell_complete=completing.settings_with_values,
+        shell_complete=completion.settings_with_values,
         help="A setting for this run only. Repeatable.",
     ),
 )  # fmt: skip

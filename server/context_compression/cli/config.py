@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from context_compression.cli import text_output
+from context_compression.cli import completion, text_output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import change_in
 from context_compression.cli.help import examples
@@ -18,7 +18,6 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
-from context_compression.shell import completing
 from context_compression.strings import one_line
 from context_compression.workspace import Workspace
 
@@ -31,12 +30,12 @@ from context_compression.workspace import Workspace
         ("config --reset keep_recent", "back to the default"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...", shell_complete=completing.settings)
+@click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...", shell_complete=completion.settings)
 @click.option(
     "--reset",
     multiple=True,
     metavar="NAME",
-    shell_complete=completing.settings,
+    shell_complete=completion.settings,
     help="Reset NAME to its default, or `all`. Repeatable.",
 )
 @as_json

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from context_compression.cli import completion
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.help import examples
@@ -25,7 +26,6 @@ from context_compression.cli.terminal import (
 from context_compression.errors import UnknownRef
 from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import NO_LINE, Session
-from context_compression.shell import completing
 from context_compression.store import Hit, SearchResult, Store
 from context_compression.store.refs import bare_ref, too_short_note
 from context_compression.store.search.query import Query
@@ -49,7 +49,7 @@ NO_NUMBER = "…"
         ("restore --query timeout", "search all originals"),
     ),
 )
-@click.argument("ref", required=False, shell_complete=completing.refs)
+@click.argument("ref", required=False, shell_complete=completion.refs)
 @click.option(
     "--query", metavar="WORDS", help="Search for words or names; limit by path:… tool:… error:"
 )
@@ -62,7 +62,7 @@ NO_NUMBER = "…"
 @click.option(
     "--session",
     metavar="ID",
-    shell_complete=completing.recorded,
+    shell_complete=completion.recorded,
     help="Search only this session. Default: all sessions.",
 )
 @click.option(

@@ -9,9 +9,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from context_compression.cli import completion
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.help import PROGRAM, examples
 from context_compression.cli.json_output import Record
+from context_compression.cli.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.cli.page import Line, Page, Table
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.errors import ContextCompressionError
@@ -20,8 +22,6 @@ from context_compression.hosts.listing import RECORDED, ListedSession, Listing, 
 from context_compression.hosts.sessions import HOSTS
 from context_compression.plurals import how_many, short_number
 from context_compression.progress import LISTING
-from context_compression.shell import completing
-from context_compression.shell.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.store.files import replace_file, to_json
 from context_compression.store.location import PLACE
 from context_compression.store.places import is_database
@@ -47,7 +47,7 @@ class ConversationName(click.ParamType):  # pyright: ignore[reportMissingTypeArg
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The sessions listed last, by number and id; and files."""
-        return completing.sessions_or_files(ctx, param, incomplete)
+        return completion.sessions_or_files(ctx, param, incomplete)
 
 
 CONVERSATION = ConversationName()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from context_compression.cli import completion
 from context_compression.cli.app import Options
 from context_compression.cli.help import did_you_mean, examples
 from context_compression.cli.page import Block, Line, Page, Table
 from context_compression.cli.terminal import say, show, write
 from context_compression.errors import SetupError
 from context_compression.hosts.doctor.commands import without_addresses
-from context_compression.shell import completing
 from context_compression.store.places import is_database
 from context_compression.strings import harmless
 
@@ -28,7 +28,7 @@ PROGRAM = "context-compression"
 PROBLEM = 1
 """The exit code if something is left that the user must mend."""
 
-host_names = click.argument("names", nargs=-1, metavar="[HOST]...", shell_complete=completing.hosts)
+host_names = click.argument("names", nargs=-1, metavar="[HOST]...", shell_complete=completion.hosts)
 project = click.option(
     "--project",
     "in_project",

@@ -4,11 +4,10 @@ import sys
 
 import click
 
-from context_compression.cli import text_output
+from context_compression.cli import completion, text_output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.help import examples
 from context_compression.cli.terminal import is_terminal, show, write_json
-from context_compression.shell import completing
 
 SHOWN_ON_SCREEN = 600
 """How many characters of each summary a terminal shows if there are several."""
@@ -31,7 +30,7 @@ SHOWN_ON_SCREEN = 600
 @click.option(
     "--session",
     metavar="ID",
-    shell_complete=completing.recorded,
+    shell_complete=completion.recorded,
     help="Only summaries of this session.",
 )
 @as_json
