@@ -21,7 +21,7 @@ from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
 from context_compression.store import Store, pruning
 from context_compression.workspace import Workspace
-from context_compression.workspace.own_sessions import KEPT_IN
+from context_compression.workspace.opened import KEPT_IN
 
 QUIET_DAYS = 90
 """`archive` lists sessions without a write for this many days as prunable."""

@@ -15,7 +15,7 @@ from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.progress import COUNTING, READING
 from context_compression.strings import one_line
 from context_compression.workspace import Opened, Workspace
-from context_compression.workspace.own_sessions import KEPT_IN
+from context_compression.workspace.opened import KEPT_IN
 
 
 @click.command(

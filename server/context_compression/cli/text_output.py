@@ -15,7 +15,7 @@ from context_compression.session import Status
 from context_compression.settings import Settings
 from context_compression.strings import fenced, one_line
 from context_compression.workspace import Opened
-from context_compression.workspace.own_sessions import KEPT_IN
+from context_compression.workspace.opened import KEPT_IN
 
 LISTED = 8  # refs
 MAKES_ROOM = "`context-compression compress` makes room; the archive keeps the originals"

@@ -21,8 +21,7 @@ from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.transcripts.sessions import NO_REQUEST, Caller, ToolRequest
 from context_compression.workspace import Workspace
-from context_compression.workspace.opened import Opened
-from context_compression.workspace.own_sessions import KEPT_IN, is_own_session
+from context_compression.workspace.opened import KEPT_IN, Opened, is_own_session
 
 CURRENT = "current"
 SHORTEST_ID = 4

@@ -47,8 +47,8 @@ from context_compression.strings import harmless, one_line, with_halves_spelled
 from context_compression.threads import ask, before_writing, in_thread
 from context_compression.transcripts.sessions import ToolRequest
 from context_compression.workspace import Workspace
+from context_compression.workspace.doubts import CREDENTIALS
 from context_compression.workspace.loading import NAMING
-from context_compression.workspace.summary_models import CREDENTIALS
 
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # the most characters of a list or an object on one line

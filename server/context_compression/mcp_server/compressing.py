@@ -41,7 +41,7 @@ from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.transcripts.opening import HOW_TO_ALLOW
 from context_compression.workspace import Opened
-from context_compression.workspace.own_sessions import CHECKPOINT, KEPT_IN
+from context_compression.workspace.opened import CHECKPOINT, KEPT_IN
 
 
 def newest_refs(

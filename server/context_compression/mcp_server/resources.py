@@ -60,7 +60,7 @@ from context_compression.mcp_server.tools.status import context_status
 from context_compression.session.restoring import Asked
 from context_compression.store import Store
 from context_compression.strings import harmless, in_words, one_line, with_halves_spelled
-from context_compression.workspace.own_sessions import KEPT_IN, OFFLOADED
+from context_compression.workspace.opened import KEPT_IN, OFFLOADED
 
 PANEL_URI = "ui://context-compression/status.html"
 OF_TOOL = {"ui": {"resourceUri": PANEL_URI}, "ui/resourceUri": PANEL_URI}

@@ -1,8 +1,80 @@
-"""Warnings about valid settings that hardly do what their user means."""
+"""What is doubtful about valid settings, and which model may write summaries.
 
-from collections.abc import Iterator
+A project's own file and an agent's arguments cannot enable calls to a model, nor choose another API
+than the user did. The user names a model in the environment or on the command line. The addresses
+of the APIs come from the environment alone.
+"""
 
+from collections.abc import Iterator, Mapping
+
+from context_compression.setting_names import Provider
 from context_compression.settings import Settings
+from context_compression.strings import one_line
+
+CREDENTIALS: Mapping[Provider, tuple[str, str]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+}
+"""For each API, the variables with its key and its address; one of them is needed."""
+
+
+def no_credentials(provider: Provider, environ: Mapping[str, str]) -> str | None:
+    """That neither the key nor the address of an API is set; `None` if one is."""
+    names = CREDENTIALS[provider]
+    if any(map(environ.get, names)):
+        return None
+    return f"neither {' nor '.join(names)} is set."
+
+
+def why_no_model(
+    settings: Settings, named: Provider | None, environ: Mapping[str, str]
+) -> str | None:
+    """Why a model that the settings name is not called; `None` if it is, or none is named.
+
+    Args:
+        settings: of the compression, from all their layers.
+        named: the API of the model that the user has named.
+        environ: the environment of the process.
+    """
+    if settings.summarizer in ("caller", "none"):
+        return None
+    if not named:
+        if not settings.provider:
+            return None
+        by = "it is named" if settings.summary_model else "none is named; summarizer is set"
+        return (
+            f"{by} in the store's settings alone, and those may not send the conversation "
+            "anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in the environment, "
+            "or name a model on the command line with --summary-model."
+        )
+    if settings.provider not in (None, named):
+        return (
+            f"summarizer = {settings.summarizer} is set in the store's settings alone, and "
+            f"those may not choose who gets the conversation; you named {named}. Set "
+            f"CONTEXT_COMPRESSION_SUMMARIZER={settings.summarizer} in the environment, or "
+            "run `context-compression config --reset summarizer`."
+        )
+    if settings.summarizer == "auto" and (missing := no_credentials(named, environ)):
+        other = " For a server like OpenAI's, set CONTEXT_COMPRESSION_SUMMARIZER=openai."
+        return missing + other * (no_credentials("openai", environ) is None)
+    return None
+
+
+def doubt_about_model(
+    settings: Settings, named: Provider | None, environ: Mapping[str, str]
+) -> str | None:
+    """Why a model that the settings name will not write summaries; `None` if it will."""
+    model = settings.summary_model
+    if model and settings.summarizer in ("caller", "none"):
+        return (
+            f"summary_model = {one_line(model)} will not be asked, because summarizer = "
+            f"{settings.summarizer}."
+        )
+    reason = why_no_model(settings, named, environ)
+    if settings.provider:
+        reason = reason or no_credentials(settings.provider, environ)
+    return f"No model will be asked: {reason}" if reason else None
+
 
 SMALLEST_WINDOW = 1_000
 """Tokens; no model's window is smaller, but 200 may mean 200,000."""

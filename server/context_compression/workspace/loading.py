@@ -1,4 +1,4 @@
-"""`load`, which reads a program's settings from where the server reads its own."""
+"""Where a program starts: its folders, and its settings from where the server reads its own."""
 
 import os
 from collections.abc import Mapping
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from warnings import warn
 
+from context_compression.errors import StoreError
 from context_compression.settings import Settings
 from context_compression.store import Store
-from context_compression.workspace.folders import home_folder, working_folder
 
 Place: TypeAlias = Store | str | Path | None
 """A store, or its folder; `None` for the store of the working directory."""
@@ -47,3 +47,33 @@ def _store(place: Place, environ: Mapping[str, str]) -> Store:
     if place is not None:
         return Store(place)
     return Store.find(working_folder(), home=home_folder(), environ=environ)
+
+
+def working_folder() -> Path:
+    """The working directory.
+
+    Raises:
+        StoreError: it was deleted, or cannot be read.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise StoreError(
+            f"The working directory cannot be had ({error.strerror}): it was deleted, or may not "
+            "be read. Change to a folder that is there; ask again. Nothing was changed."
+        ) from error
+
+
+def home_folder() -> Path:
+    """The home folder of the user.
+
+    Raises:
+        StoreError: no home folder is known.
+    """
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise StoreError(
+            "No home folder is known: HOME is not set, and the system names none for this user. "
+            "Set HOME to a folder that can be written; ask again. Nothing was changed."
+        ) from error

@@ -1,4 +1,7 @@
-"""`Opened`: a conversation as its session, with the transcript it is read from."""
+"""`Opened`: a conversation as its session, with the transcript it is read from.
+
+Sessions of this package, `KEPT_IN`, contain no conversation, but texts archived without one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +18,12 @@ from context_compression.transcripts.compaction_points import OURS_COMES_FIRST, 
 from context_compression.transcripts.limits import LargestUse, holding
 from context_compression.transcripts.transcript import OURS, Transcript
 
+OFFLOADED = "offloaded"
+"""The session of texts that belong to no conversation."""
+CHECKPOINT = "checkpoint"
+"""The session of summaries that belong to no conversation."""
+KEPT_IN = {OFFLOADED: "offloaded texts", CHECKPOINT: "checkpoints"}
+"""The content of each of these sessions, by its id."""
 LEAST_THRESHOLD = 8_000
 """Tokens; a host that compacts below that leaves no conversation to compress."""
 
@@ -208,3 +217,8 @@ def settings_in(
             )
         settings = settings.changed(taken)
     return settings, limits.compacts_at
+
+
+def is_own_session(id: str) -> bool:
+    """Whether an id names such a session. Case is ignored, because some disks ignore it."""
+    return id.lower() in KEPT_IN

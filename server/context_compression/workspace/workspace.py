@@ -19,14 +19,13 @@ from context_compression.setting_names import Provider
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.store.location import TENANT
+from context_compression.summaries.choice import summarizer_of
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.transcripts.opening import Access
 from context_compression.transcripts.transcript import Transcript, id_from_name
-from context_compression.workspace.doubts import doubts
-from context_compression.workspace.folders import home_folder, working_folder
-from context_compression.workspace.opened import Opened, largest_in, settings_in
-from context_compression.workspace.own_sessions import is_own_session
-from context_compression.workspace.summary_models import SummaryModels
+from context_compression.workspace.doubts import doubt_about_model, doubts, why_no_model
+from context_compression.workspace.loading import home_folder, working_folder
+from context_compression.workspace.opened import Opened, is_own_session, largest_in, settings_in
 
 SUMMARY_SECONDS = 25.0
 """Time limit for each request of a summary, if no setting says how long it may take: a client may
@@ -176,32 +175,37 @@ class Workspace:
             settings: of the compression.
             arguments: settings that the user gives with this call.
         """
-        return self._summary_models(arguments).summarizer(settings)
+        named = self.provider(arguments)
+        if not settings.provider or why_no_model(settings, named, self.environ):
+            return None
+        from context_compression.summaries.attempts import InTime
+
+        model = summarizer_of(
+            settings.provider, settings.summary_model, environ=self.environ, deadline_seconds=None
+        )
+        return InTime(model, self.summary_seconds)
 
     def why_no_model(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None
     ) -> str | None:
         """Why a model that the settings name is not called; `None` if it is, or none is named."""
-        reason = self._summary_models(arguments).why_none(settings)
+        reason = why_no_model(settings, self.provider(arguments), self.environ)
         return f"No model was asked: {reason}" if reason else None
 
     def doubts(self, settings: Settings | None = None) -> tuple[str, ...]:
         """What is doubtful about the store, the settings, and the model that they name."""
         settings = settings or self.settings()
-        of_model = self._summary_models(None).doubt(settings)
+        of_model = doubt_about_model(settings, self.provider(), self.environ)
         return (*self.store.doubts, *doubts(settings), *filter(None, [of_model]))
 
     def reads_files(self) -> bool:
         """Whether files outside the store may be read."""
         return not all(map(self.store.has_file, self.access.roots))
 
-    def provider(self) -> Provider | None:
+    def provider(self, arguments: Mapping[str, Any] | None = None) -> Provider | None:
         """The API of the model that the user has named for summaries, if one is named."""
-        return self._summary_models(None).provider
-
-    def _summary_models(self, arguments: Mapping[str, Any] | None) -> SummaryModels:
         given = {**self.overrides, **(arguments or {})}
-        return SummaryModels(self.environ, given, self.summary_seconds)
+        return Settings.layered(environ=self.environ, arguments=given).provider
 
     def of(
         self,

@@ -28,7 +28,7 @@ from context_compression.store.places import UNSET, is_database, not_of_folders
 from context_compression.store.sealing import seal_from
 from context_compression.strings import in_words, one_line
 from context_compression.transcripts.lines import string
-from context_compression.workspace.summary_models import CREDENTIALS, no_credentials
+from context_compression.workspace.doubts import CREDENTIALS, no_credentials
 
 PATIENCE = 4  # seconds; programs that are no npm packages take less than one
 LONGEST = 10_000  # bytes that a program may print

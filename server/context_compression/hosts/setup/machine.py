@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from context_compression.errors import ServerUnavailable, SetupError
-from context_compression.workspace.folders import home_folder, working_folder
+from context_compression.workspace.loading import home_folder, working_folder
 
 OLDEST = (2, 1)
 """The first version with which the server works."""

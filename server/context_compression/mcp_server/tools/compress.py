@@ -38,7 +38,7 @@ from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import count_tokens
 from context_compression.workspace import Opened
-from context_compression.workspace.own_sessions import CHECKPOINT
+from context_compression.workspace.opened import CHECKPOINT
 
 
 def _index(pin: Any) -> Any:

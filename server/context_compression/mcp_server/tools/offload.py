@@ -17,7 +17,7 @@ from context_compression.strings import fenced, one_line
 from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
 from context_compression.transcripts.opening import opened_once
-from context_compression.workspace.own_sessions import OFFLOADED
+from context_compression.workspace.opened import OFFLOADED
 
 OFFLOAD_FACTS: Mapping[str, type] = {
     "ref": str,

@@ -25,7 +25,7 @@ from context_compression.session import Status
 from context_compression.settings import GUARDED, NAMES, Settings
 from context_compression.strings import one_line
 from context_compression.workspace import Opened, Workspace
-from context_compression.workspace.own_sessions import KEPT_IN
+from context_compression.workspace.opened import KEPT_IN
 
 REFS = {"concise": 5, "detailed": 100}  # the newest ones
 STATUS_FACTS: Mapping[str, type] = {

@@ -12,7 +12,7 @@ from context_compression.mcp_server.compressing import open_named_session
 from context_compression.plurals import WHOLE, how_many, in_range
 from context_compression.session.restoring import PAGE
 from context_compression.strings import fenced, one_line
-from context_compression.workspace.own_sessions import CHECKPOINT
+from context_compression.workspace.opened import CHECKPOINT
 
 NAMED = 10
 """How many older summaries are listed by their ref only."""
