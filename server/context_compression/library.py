@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from context_compression.listening import Compaction, heard
+from context_compression.listening import RunningCompaction, heard
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.threads import in_thread, same_signature_as
 
@@ -149,7 +149,7 @@ def _compressed(
         return compress_in_session(store, request, writer)
     from context_compression.compression.run import compress as compress_in_memory
 
-    with heard(Compaction("manual", model=request.model)) as end:
+    with heard(RunningCompaction("manual", model=request.model)) as end:
         result = compress_in_memory(request, writer())
         end(result)
         return result

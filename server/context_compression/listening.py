@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class RunningCompaction:
     """A compaction; the outcome is its `Result`, or the summary that the caller must write first.
 
     Attributes:
@@ -61,7 +61,7 @@ class ReportedUsage:
     session: Any
 
 
-Work: TypeAlias = Compaction | ModelCall | ReportedUsage
+Work: TypeAlias = RunningCompaction | ModelCall | ReportedUsage
 Ending: TypeAlias = Callable[[Any], object]
 """Takes the outcome of the work."""
 Listener: TypeAlias = Callable[[Work], AbstractContextManager[Ending]]

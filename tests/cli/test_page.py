@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_compression.cli.page import Block, Fact, Gauge, Line, Table, as_text, laid_out
+from context_compression.cli.page import Block, Fact, Gauge, StyledLine, Table, as_text, laid_out
 from context_compression.cli.terminal import print_page
 from context_compression.strings import cells, without_end, without_middle, wrapped
 
@@ -23,7 +23,7 @@ tables = st.lists(st.tuples(texts, texts, numbers, numbers), min_size=1, max_siz
 pairs = tables.map(lambda rows: [row[:2] for row in rows])
 blocks = st.one_of(
     texts,
-    st.builds(Line, texts),
+    st.builds(StyledLine, texts),
     st.builds(Fact, st.text(max_size=8), texts),
     st.builds(Gauge, st.floats(0, 300)),
     st.builds(Table, tables, left=st.just(2)),
@@ -73,7 +73,7 @@ def test_on_a_terminal_strings_are_shown_as_they_are(page: list[Block]):
 
 def test_markup_in_a_title_is_shown_literally():
     assert "[red]x[/red]" in as_text([Table([("title", "n"), (HOSTILE, "1")])])
-    assert ":smile:" in as_text([Line(HOSTILE)])
+    assert ":smile:" in as_text([StyledLine(HOSTILE)])
     assert r"\x1b[31m" in as_text([HOSTILE])
 
 

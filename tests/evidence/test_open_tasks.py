@@ -15,7 +15,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.evidence.files import Outdated
 from context_compression.evidence.ledger.tasks import MOST_OPEN
-from context_compression.evidence.open_tasks import MOST_HEADINGS, Due
+from context_compression.evidence.open_tasks import MOST_HEADINGS, OpenTasks
 from context_compression.planning.cuts import Cutter
 from context_compression.planning.pieces import DUE, Pool, Source
 from context_compression.strategies.quoting import call_texts
@@ -89,7 +89,7 @@ def calls(*given: tuple[str, Any, str], error: bool = False) -> list[Message]:
 
 def due(messages: list[Message]) -> list[list[str]]:
     """For each call what its texts say that is still to be done."""
-    found = Due(Outdated(messages), ())
+    found = OpenTasks(Outdated(messages), ())
     return [
         [
             text[slice(*span)]
@@ -308,7 +308,7 @@ def test_what_a_note_of_ours_quotes_is_due_until_a_call_tells_it_anew(
     notes: list[str], told: list[tuple[str, Any, str]], found: list[list[str]]
 ) -> None:
     texts = [*map(note_with, notes)]
-    known = Due(Outdated(calls(*told)), texts)
+    known = OpenTasks(Outdated(calls(*told)), texts)
 
     assert [[text[a:b] for a, b in known.spans(Text(text), text)] for text in texts] == found
 
@@ -412,7 +412,7 @@ def test_a_later_list_replaces_one_that_any_tool_passed() -> None:
 
 
 def open_in(*texts: str) -> list[list[str]]:
-    known = Due(Outdated([]), (), texts)
+    known = OpenTasks(Outdated([]), (), texts)
     return [[text[a:b] for a, b in known.spans(Text(text), text)] for text in texts]
 
 
@@ -441,7 +441,7 @@ def test_a_text_without_a_checklist_has_no_open_tasks(text: str) -> None:
 def test_the_last_checklist_that_a_tool_for_tasks_printed_is_due() -> None:
     printed = f"1. [x] {DONE}\n2. [ ] {OPEN}"
     messages = calls(("task_list", {}, "1. [ ] a\n2. [ ] b"), ("task_list", {}, printed))
-    known = Due(Outdated(messages), ())
+    known = OpenTasks(Outdated(messages), ())
     results = [result for message in messages for result in message.results]
 
     found = [[each.text[a:b] for a, b in known.spans(each, each.text)] for each in results]
@@ -451,6 +451,6 @@ def test_the_last_checklist_that_a_tool_for_tasks_printed_is_due() -> None:
 
 def test_a_checklist_that_a_note_quotes_is_due() -> None:
     text = note_with(f"[update_todo_list; todos]\n[x] {DONE}\n[ ] {OPEN}")
-    known = Due(Outdated([]), [text])
+    known = OpenTasks(Outdated([]), [text])
 
     assert [text[a:b] for a, b in known.spans(Text(text), text)] == [f"[ ] {OPEN}"]

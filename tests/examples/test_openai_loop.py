@@ -17,7 +17,7 @@ from context_compression.conversation.refs import ref_of
 from context_compression.conversation.validity import problems
 from context_compression.session.pacing import Event
 from context_compression.testing import log
-from context_compression.testing.chat_api import Answer, ChatAPI, rate_limited, slow, too_long
+from context_compression.testing.chat_api import ChatAPI, Completion, rate_limited, slow, too_long
 
 pytestmark = pytest.mark.anyio
 openai = pytest.importorskip("openai")
@@ -31,7 +31,7 @@ REQUEST: dict[str, Any] = {
     "model": "gpt-5",
     "tools": [{"type": "function", "function": {"name": "read", "parameters": {}}}],
 }
-DONE = Answer("Done.")
+DONE = Completion("Done.")
 
 
 def part_of(number: int) -> str:
@@ -46,9 +46,9 @@ def called(id: str, name: str, arguments: str) -> dict[str, Any]:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def calling(*parts: int, arguments: str | None = None) -> Answer:
+def calling(*parts: int, arguments: str | None = None) -> Completion:
     calls = [called(f"call_{n}", "read", arguments or json.dumps({"part": n})) for n in parts]
-    return Answer("", finish_reason="tool_calls", message={"tool_calls": calls})
+    return Completion("", finish_reason="tool_calls", message={"tool_calls": calls})
 
 
 class Chat:
@@ -122,7 +122,7 @@ async def test_results_come_in_the_order_of_the_calls_and_errors_say_so(tmp_path
 
 async def test_the_model_can_restore_what_a_note_names(tmp_path: Path):
     arguments = json.dumps({"ref": ref_of(part_of(0)), "lines": "2-3"})
-    restore = Answer("", message={"tool_calls": [called("r", "context_restore", arguments)]})
+    restore = Completion("", message={"tool_calls": [called("r", "context_restore", arguments)]})
     with ChatAPI([*map(calling, range(25)), restore, DONE]) as api:
         await Chat(tmp_path, api).run({"read": read})
 
@@ -215,7 +215,7 @@ async def test_a_request_that_is_cancelled_is_made_again_by_the_next_call(tmp_pa
 
 async def test_an_answer_to_a_part_of_the_conversation_is_asked_for_again_smaller(tmp_path: Path):
     usage = {"prompt_tokens": 399_999, "completion_tokens": 0}
-    cut = Answer("Half of", finish_reason="length", usage=usage)
+    cut = Completion("Half of", finish_reason="length", usage=usage)
     with ChatAPI([calling(1, 2, 3), cut, DONE]) as api:
         chat = Chat(tmp_path, api)
 

@@ -197,7 +197,7 @@ async def test_pi_is_given_a_view_with_its_own_rows_where_they_stay(workspace: W
     view = (await told(workspace, "pi", event | {"messages": rows}))["messages"]
 
     assert view[0] == rows[0] and view[-2:] == rows[-2:]
-    assert count_tokens(in_pi.History(view).messages) < 12_000
+    assert count_tokens(in_pi.PiHistory(view).messages) < 12_000
     calls = [part["id"] for row in view if row["role"] == "assistant" for part in row["content"]
              if part["type"] == "toolCall"]  # fmt: skip
     assert calls == [row["toolCallId"] for row in view if row["role"] == "toolResult"]
@@ -216,13 +216,13 @@ async def test_the_next_request_begins_with_the_same_view(workspace: Workspace):
 async def test_what_a_tool_compressed_goes_into_the_next_request(workspace: Workspace):
     rows = steps(12)
     event = {"hook_event_name": "context", "messages": rows}
-    ours = in_pi.History(rows).messages
+    ours = in_pi.PiHistory(rows).messages
     assert await told(workspace, "pi", event) == {}
 
     session(workspace).compress(messages=ours, target_tokens=4_000)
 
     view = (await told(workspace, "pi", event))["messages"]
-    assert count_tokens(in_pi.History(view).messages) <= 4_000
+    assert count_tokens(in_pi.PiHistory(view).messages) <= 4_000
 
 
 async def test_nothing_is_compressed_unasked_where_that_is_switched_off(workspace: Workspace):
@@ -273,7 +273,7 @@ async def test_opencode_is_given_a_view_with_its_own_messages_where_they_stay(wo
     view = (await told(workspace, "opencode", event))["messages"]
 
     assert view[0] == rows[0] and view[-1] == rows[-1]
-    ours = in_opencode.History(view).messages
+    ours = in_opencode.OpencodeHistory(view).messages
     assert count_tokens(ours) < 12_000
     states = [p["state"] for row in view for p in row["parts"] if p["type"] == "tool"]
     assert states and all(state["status"] == "completed" for state in states)

@@ -13,7 +13,7 @@ from transcripts import data_folder as folder
 
 from context_compression import hosts
 from context_compression.conversation import formats
-from context_compression.transcripts.transcript import Compaction, History, Request, Stage
+from context_compression.transcripts.transcript import AnsweredRequest, Compaction, History, Stage
 
 ABSENT = [pytest.param(None, id="none")]  # the fixture `data_folder` then says why it skips
 RECORDED = [pytest.param(path, id=path.name.split(".")[0]) for path in recordings()] or ABSENT
@@ -236,7 +236,7 @@ def test_plain_messages_are_one_stage_with_a_request_for_each_answer(tmp_path: P
     history = hosts.history(path)
 
     (stage,) = history.stages
-    assert (stage.times, stage.requests) == ([None, None], [Request(1)])
+    assert (stage.times, stage.requests) == ([None, None], [AnsweredRequest(1)])
     assert history.title == "Hello."
 
 
@@ -246,5 +246,5 @@ def test_a_transcript_knows_its_project_and_when_it_was_compacted():
     assert transcript.project == "/work/app"
     assert transcript.compactions == [Compaction(1793527200.0, "", "pi", 9010, 300)]
     assert transcript.requests == [
-        Request(4, 1793527200.0, "claude-sonnet-4-5", 300, 297, 0, 8),
+        AnsweredRequest(4, 1793527200.0, "claude-sonnet-4-5", 300, 297, 0, 8),
     ]

@@ -151,7 +151,7 @@ def test_nothing_to_compact_is_told(spans: Spans):
 async def test_the_model_that_writes_a_summary_is_a_child_span(spans: Spans, tmp_path: Path):
     details = {"cached_tokens": 40_000}
     usage = {"prompt_tokens": 100_000, "completion_tokens": 20, "prompt_tokens_details": details}
-    with ChatAPI([chat_api.Answer(SUMMARY, usage=usage)]) as api:
+    with ChatAPI([chat_api.Completion(SUMMARY, usage=usage)]) as api:
         writer = OpenAISummarizer("qwen3", base_url=api.base_url, environ={})
         session = session_in(tmp_path, summarizer=writer)
         await session.acompress(target_tokens=3_000, strategy="summarize")
@@ -400,7 +400,7 @@ def test_the_page_lists_each_attribute():
 
 
 def test_where_nobody_listens_nothing_is_made():
-    work = listening.Compaction("manual")
+    work = listening.RunningCompaction("manual")
 
     assert listening.heard(work) is listening.heard(work)
 

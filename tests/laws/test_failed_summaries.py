@@ -8,7 +8,7 @@ from provider import refused
 from talks import Talk
 
 from context_compression import count_tokens
-from context_compression.testing.chat_api import Answer, Body, ChatAPI, Entry, failed
+from context_compression.testing.chat_api import Body, ChatAPI, Completion, Entry, failed
 from context_compression.testing.chat_api import refused as does_not_want
 
 BUDGET = 4_000
@@ -17,8 +17,8 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def echo(body: Body) -> Answer:
-    return Answer(body["messages"][-1]["content"][-2_000:])
+def echo(body: Body) -> Completion:
+    return Completion(body["messages"][-1]["content"][-2_000:])
 
 
 FAILURES: dict[str, tuple[Entry, str]] = {

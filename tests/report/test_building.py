@@ -20,7 +20,7 @@ from context_compression.report.model import Report
 from context_compression.report.text import text
 from context_compression.session.archive import ArchivedTexts
 from context_compression.strings import cells
-from context_compression.transcripts.transcript import Compaction, History, Request, Stage
+from context_compression.transcripts.transcript import AnsweredRequest, Compaction, History, Stage
 from context_compression.workspace import Opened, Workspace
 
 MADE = fixtures()
@@ -119,13 +119,16 @@ def compacted(**recorded: Any) -> History:
         stages=[
             Stage(
                 first,
-                requests=[Request(1, input_tokens=1_000), Request(5, input_tokens=2_700)],
+                requests=[
+                    AnsweredRequest(1, input_tokens=1_000),
+                    AnsweredRequest(5, input_tokens=2_700),
+                ],
                 times=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
             ),
             Stage(
                 [*kept, ASKED, ANSWER],
                 carried=2,
-                requests=[Request(3, input_tokens=1_250)],
+                requests=[AnsweredRequest(3, input_tokens=1_250)],
                 began=Compaction(by="claude-code", **recorded),
             ),
         ],
@@ -170,11 +173,11 @@ def test_a_compaction_frees_what_the_provider_no_longer_charged(session: Session
     """Results that were cleared may have come before the file begins, so we cannot count them."""
     whole = [*reading(1, "done"), ANSWER, ASKED, ANSWER]
     stages = [
-        Stage(whole[:3], requests=[Request(2, input_tokens=2_000)]),
+        Stage(whole[:3], requests=[AnsweredRequest(2, input_tokens=2_000)]),
         Stage(
             whole,
             carried=3,
-            requests=[Request(4, input_tokens=1_200)],
+            requests=[AnsweredRequest(4, input_tokens=1_200)],
             began=Compaction(by="claude-code", cleared=True),
         ),
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from context_compression import compress
 from context_compression.errors import SummaryError
-from context_compression.summaries.acceptance import Source, why_no_summary
+from context_compression.summaries.acceptance import SummarySource, why_no_summary
 from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
 
@@ -97,7 +97,7 @@ RECORD = "\n".join(
     for n in range(1_200)
 )
 """About 30,000 tokens."""
-SOURCE = Source(RECORD, "", Counter().text)
+SOURCE = SummarySource(RECORD, "", Counter().text)
 SECTIONS = ("Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps")
 
 
@@ -156,7 +156,7 @@ def test_what_is_not_of_its_record_or_much_too_short_is_refused(answer: str, why
 
 
 def test_an_update_that_loses_most_of_the_earlier_summary_is_refused() -> None:
-    source = Source(RECORD[:40_000], ACCEPTED["English"] * 4, Counter().text)
+    source = SummarySource(RECORD[:40_000], ACCEPTED["English"] * 4, Counter().text)
     short = summary("src/export/ledger_7.py", sections=SECTIONS[:3])
 
     assert "tokens" in (why_no_summary(short, PROMPTS["update"], source) or "accepted")
@@ -175,7 +175,10 @@ def test_an_update_that_loses_most_of_the_earlier_summary_is_refused() -> None:
     ids=["a short record", "talk in another language", "talk in Chinese"],
 )
 def test_what_cannot_be_judged_is_taken(record: str, answer: str) -> None:
-    assert why_no_summary(answer, PROMPTS["summary"], Source(record, "", Counter().text)) is None
+    assert (
+        why_no_summary(answer, PROMPTS["summary"], SummarySource(record, "", Counter().text))
+        is None
+    )
 
 
 OF_IMPORT = summary(

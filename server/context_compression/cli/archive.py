@@ -12,7 +12,7 @@ from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
 from context_compression.cli.help import examples
 from context_compression.cli.json_output import Record
-from context_compression.cli.page import Block, Line, Page, Table
+from context_compression.cli.page import Block, Page, StyledLine, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
 from context_compression.errors import ContextCompressionError, ObjectsLeft, StoreError
 from context_compression.hosts.conversations import CURRENT, Conversations
@@ -263,7 +263,7 @@ def _as_text(record: Record) -> Page:
     count = how_many(len(record["sessions"]), "session")
     of_index = f", of which the search index has {in_units(index)}" if index else ""
     table = Table([HEAD, *map(_row, record["sessions"])], left=3, flexible=(0, 1), long=True)
-    total = Line(f"{count}, {in_units(record['bytes'])}{of_index}", "strong")
+    total = StyledLine(f"{count}, {in_units(record['bytes'])}{of_index}", "strong")
     return [record["store"], total, "", table, *([""] if notes else []), *notes]
 
 

@@ -11,7 +11,7 @@ import click
 
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.help import examples
-from context_compression.cli.page import Block, Fact, Line, Page, Style
+from context_compression.cli.page import Block, Fact, Page, Style, StyledLine
 from context_compression.cli.setup import (
     PROBLEM,
     PROGRAM,
@@ -97,7 +97,7 @@ def doctor(
 
 
 def _as_page(title: str, findings: "list[Finding]") -> Page:
-    page: list[Block] = [Line(title, "strong")]
+    page: list[Block] = [StyledLine(title, "strong")]
     for finding in findings:
         label = f"  {MARKS[finding.ok]} {finding.check}"
         page.append(Fact(label, finding.says, width=18, style=STYLES[finding.ok]))

@@ -10,7 +10,7 @@ from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.compress import RequestedCompression, compression_options
 from context_compression.cli.help import examples
-from context_compression.cli.page import Line
+from context_compression.cli.page import StyledLine
 from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import say, show, write_json
 from context_compression.conversation.system_prompt import summary_in
@@ -78,6 +78,6 @@ def export(
             }
         )
         return
-    say(*page, *exported.notes, "", "Written to:", Line(str(exported.path), "command"))
+    say(*page, *exported.notes, "", "Written to:", StyledLine(str(exported.path), "command"))
     say("", "To resume it, run:")
-    show(Line(exported.command, "command"))
+    show(StyledLine(exported.command, "command"))

@@ -37,7 +37,7 @@ ERROR = "Error: "
 
 
 @dataclass(frozen=True)
-class Line:
+class StyledLine:
     """One line, in one style."""
 
     text: str
@@ -88,7 +88,7 @@ class Gauge:
     style: Style = ""
 
 
-Block: TypeAlias = str | Line | Fact | Table | Gauge
+Block: TypeAlias = str | StyledLine | Fact | Table | Gauge
 Page: TypeAlias = Sequence[Block]
 
 
@@ -105,8 +105,8 @@ def laid_out(
         match block:
             case str():
                 for line in harmless(block).split("\n"):
-                    yield from _line(Line(line, _style_of(line)), width)
-            case Line():
+                    yield from _line(StyledLine(line, _style_of(line)), width)
+            case StyledLine():
                 yield from _line(block, width)
             case Fact():
                 yield from _fact(block, width)
@@ -122,7 +122,7 @@ def _style_of(line: str) -> Style:
     return "warning" if line.startswith((WARNING, NOTE)) else ""
 
 
-def _line(line: Line, width: int | None) -> Iterator[list[Span]]:
+def _line(line: StyledLine, width: int | None) -> Iterator[list[Span]]:
     text = harmless(line.text).replace("\n", " ")
     text = text if width is None else text.replace("\t", TAB)
     copied = line.style == "command"  # to be copied in one piece

@@ -13,7 +13,7 @@ from context_compression.cli import completion
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.help import examples
-from context_compression.cli.page import Block, Fact, Line, Page
+from context_compression.cli.page import Block, Fact, Page, StyledLine
 from context_compression.cli.terminal import (
     is_terminal,
     say,
@@ -209,7 +209,7 @@ def _as_page(result: SearchResult) -> Page:
 def _of_hit(hit: Hit, result: SearchResult) -> Iterator[Block]:
     words = f", {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
     yield ""
-    yield Line(f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}", "strong")
+    yield StyledLine(f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}", "strong")
     rows = [(f"{number}" if hit.numbered else NO_NUMBER, line) for number, line in hit.lines]
     if hit.before:
         rows.insert(0, (hit.before.role, hit.before.glimpse))

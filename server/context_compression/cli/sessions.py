@@ -14,7 +14,7 @@ from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.help import PROGRAM, examples
 from context_compression.cli.json_output import Record
 from context_compression.cli.last_listing import NumberedSession, last_listing, listing_file
-from context_compression.cli.page import Line, Page, Table
+from context_compression.cli.page import Page, StyledLine, Table
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import SHORTEST_ID
@@ -237,7 +237,7 @@ def _not_whole(listing: Listing) -> Page:
             lines.append(f"{number} cannot be read: it {each.problem}")
         elif each.missing:
             lines.append(f"{number} is incomplete: {' '.join(each.missing)}")
-    return [Line(line, "warning") for line in lines]
+    return [StyledLine(line, "warning") for line in lines]
 
 
 def _why_none(host: str | None, here: bool) -> list[str]:

@@ -11,7 +11,7 @@ import click
 from context_compression.cli import completion
 from context_compression.cli.app import Options
 from context_compression.cli.help import did_you_mean, examples
-from context_compression.cli.page import Block, Line, Page, Table
+from context_compression.cli.page import Block, Page, StyledLine, Table
 from context_compression.cli.terminal import say, show, write
 from context_compression.errors import SetupError
 from context_compression.hosts.doctor.commands import without_addresses
@@ -21,7 +21,7 @@ from context_compression.strings import harmless
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.hosts.claude_code.install_plugin import Plugin, StatusLine
     from context_compression.hosts.setup.host import Addition, ConfigurationEntry, Host
-    from context_compression.hosts.setup.installing import Done
+    from context_compression.hosts.setup.installing import AppliedChange
     from context_compression.hosts.setup.machine import Machine, Server
 
 PROGRAM = "context-compression"
@@ -285,14 +285,16 @@ def hosts_named(names: tuple[str, ...]) -> "list[Host]":
     return [BY_NAME[name] for name in names]
 
 
-def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, did_not: str) -> None:
+def _print_changes(
+    host: "Host", done: "list[AppliedChange]", dry_run: bool, did: str, did_not: str
+) -> None:
     """Prints the changes that were made; in a dry run, prints the changes themselves to stdout."""
     for each in done:
         path = each.change.path
         if dry_run:
             write(without_addresses(harmless(each.change.diff())).encode())
             for command in each.commands:
-                show(Line(command, "command"))
+                show(StyledLine(command, "command"))
         elif not each.change.is_one:
             say(f"{host.title}: {path} {did_not}.")
         elif each.change.after is None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from context_compression.cli.json_output import Record
-from context_compression.cli.page import Block, Fact, Gauge, Line, Page, Style, Table
+from context_compression.cli.page import Block, Fact, Gauge, Page, Style, StyledLine, Table
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.result import Result
 from context_compression.hosts.compaction_words import due_words, in_words, next_request
@@ -51,7 +51,7 @@ def report(
     if unjudged := result.unjudged:
         notes.append(unjudged)
     return [
-        Line(headline(result), "strong"),
+        StyledLine(headline(result), "strong"),
         "",
         Fact("steps", steps or "repair"),
         *_target(result),
@@ -70,7 +70,7 @@ def report(
 def explanations(result: Result) -> Page:
     """Why the most telling messages stayed or went, a line each."""
     lines = [one_line(each.line, LONGEST_EXPLANATION) for each in result.most_telling()]
-    return ["", Line("messages", "strong"), *(lines or ["every message is shown in full"])]
+    return ["", StyledLine("messages", "strong"), *(lines or ["every message is shown in full"])]
 
 
 def _target(result: Result) -> list[Fact]:
@@ -159,7 +159,7 @@ def status(opened: Opened, status: Status) -> Page:
     ]
     items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in status.largest]
     page: list[Block] = [
-        Line(f"{opened.session.id}: {how_many(status.messages, 'message')}", "strong"),
+        StyledLine(f"{opened.session.id}: {how_many(status.messages, 'message')}", "strong"),
         Gauge(usage.usage_percent, _fullness(status)),
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
         *filter(None, [next_request(usage.used_tokens - beside, beside, opened.host)]),
@@ -251,7 +251,7 @@ def summaries(entries: Iterable[Mapping[str, Any]], most: int = SHOWN) -> Page:
         heading = "  ".join(one_line(entry.get(name, unknown)) for name, unknown in about)
         tokens = entry.get("tokens")
         size = how_many(tokens if isinstance(tokens, int) else 0, "token")
-        parts += [*([""] if parts else []), Line(f"── {heading}  {size}", "strong")]
+        parts += [*([""] if parts else []), StyledLine(f"── {heading}  {size}", "strong")]
         parts.append(f"{fenced(text[:most])}{rest}")
     return parts or ["There are no summaries yet."]
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from context_compression.compression.explaining import Compressed, Explainer, lighter
 from context_compression.compression.loss import loss_report, missing_rules, user_sentences
 from context_compression.compression.prepared import PreparedConversation, as_a_harness_wrote
-from context_compression.compression.result import Ref, Result, Step
+from context_compression.compression.result import Ref, Result, StrategyStep
 from context_compression.compression.target import Target
 from context_compression.conversation import arguments
 from context_compression.conversation.authors import title_of
@@ -277,7 +277,7 @@ class Outcome:
 
     edits: Sequence[Edit]
     strategy: str
-    steps: tuple[Step, ...]
+    steps: tuple[StrategyStep, ...]
     target: int | None = None
     floor: Floor | None = None
     missed: str = ""

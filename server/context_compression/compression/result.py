@@ -171,7 +171,7 @@ MOST_TELLING = 20
 
 
 @dataclass(frozen=True)
-class Step:
+class StrategyStep:
     """One strategy that ran, and the tokens of the view after it."""
 
     strategy: str
@@ -312,7 +312,7 @@ class Result:
     target_met: bool = True
     missed: str = ""
     strategy: str = "none"
-    steps: tuple[Step, ...] = ()
+    steps: tuple[StrategyStep, ...] = ()
     system: Any = None
     floor_tokens: int = 0
     floor: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from context_compression import progress
 from context_compression.compression.outcome import Outcome, applied, changed
 from context_compression.compression.prepared import CompressionRequest, PreparedConversation
-from context_compression.compression.result import Result, Step
+from context_compression.compression.result import Result, StrategyStep
 from context_compression.compression.steps import Steps, start
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.listening import ModelCall, heard
@@ -162,5 +162,5 @@ def without_thinking(request: CompressionRequest) -> Result:
     settings = for_model(request.settings, request.model)
     prepared = PreparedConversation(request, settings, thinking.NAME)
     edits = thinking.edits(prepared.plan)
-    step = Step(thinking.NAME, prepared.fixed_tokens + prepared.view(edits)[1])
+    step = StrategyStep(thinking.NAME, prepared.fixed_tokens + prepared.view(edits)[1])
     return applied(prepared, Outcome(edits, thinking.NAME, (step,)))

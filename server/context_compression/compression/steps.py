@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 
 from context_compression.compression.outcome import Outcome, applied, unchanged
 from context_compression.compression.prepared import CompressionRequest, PreparedConversation
-from context_compression.compression.result import NO_SUMMARY, Result, Step
+from context_compression.compression.result import NO_SUMMARY, Result, StrategyStep
 from context_compression.compression.target import (
     ALL_RECENT,
     GO_ON,
@@ -307,7 +307,7 @@ class Compression:
             outcome = yield from self._summarize_or_extract(())
         elif prepared.strategy != "auto":
             edits = yield from self._proposed()
-            step = Step(prepared.strategy, self._tokens_after(edits))
+            step = StrategyStep(prepared.strategy, self._tokens_after(edits))
             outcome = Outcome(edits, prepared.strategy, (step,))
         else:
             self._keep_to_floor()
@@ -365,12 +365,12 @@ class Compression:
     def _shorten_results(self) -> Generator[SummaryRequest, SummaryReply, Outcome]:
         """Offload tool results, then truncate long ones, until the messages fit the room."""
         edits: dict[int, Edit] = {}
-        steps: list[Step] = []
+        steps: list[StrategyStep] = []
         for name in ("offload", "truncate"):
             for edit in (yield from STRATEGIES[name].propose(_edited(self.plan, edits))):
                 edits[edit.start] = edit
             total = _edited(self.plan, edits).total
-            steps.append(Step(name, self.prepared.fixed_tokens + total))
+            steps.append(StrategyStep(name, self.prepared.fixed_tokens + total))
             if total <= self.room:
                 break
         return Outcome([*edits.values()], steps[-1].strategy, tuple(steps))
@@ -403,7 +403,7 @@ class Compression:
         rewritten = total - sum(self.plan.tokens[:first])
         return rewritten * (limit - self.room) <= self.room * (limit - total)
 
-    def _summarize_or_extract(self, steps: tuple[Step, ...]) -> Outcomes:
+    def _summarize_or_extract(self, steps: tuple[StrategyStep, ...]) -> Outcomes:
         """The outcome of a summary if a model or the caller can write one, else of `extract`.
 
         If no view of `extract` fits the room, the outcome is the smallest view. `None` leaves the
@@ -422,7 +422,7 @@ class Compression:
                     return None
             else:
                 total = self.prepared.view(edits)[1]
-                steps = (*steps, Step("summarize", self.prepared.fixed_tokens + total))
+                steps = (*steps, StrategyStep("summarize", self.prepared.fixed_tokens + total))
                 if edits and total <= self.room:
                     return Outcome(edits, "summarize", steps)
                 if edits:
@@ -433,7 +433,7 @@ class Compression:
                     return None
         if outcome := (yield from self._extract(steps)):
             return outcome
-        smallest = Step("extract", self.prepared.fixed_tokens + self.floor.tokens)
+        smallest = StrategyStep("extract", self.prepared.fixed_tokens + self.floor.tokens)
         return Outcome(self.floor.edits, "extract", (*steps, smallest))
 
     def _summarize(self) -> Proposal:
@@ -455,13 +455,13 @@ class Compression:
         edits = yield from summarize.propose(replace(self.plan, lasts=lasts))
         return with_standing_rules(self.plan, edits)
 
-    def _extract(self, steps: tuple[Step, ...]) -> Outcomes:
+    def _extract(self, steps: tuple[StrategyStep, ...]) -> Outcomes:
         """The outcome of `extract`; `None` if its view does not fit the room."""
         for plan in filter(None, (self._plan_with_settled_beginning(), self.plan)):
             edits = yield from extract.propose(plan)
             total = self.prepared.view(edits)[1]
             if total <= self.room and (plan is self.plan or not missing_after(plan, edits)):
-                step = Step("extract", self.prepared.fixed_tokens + total)
+                step = StrategyStep("extract", self.prepared.fixed_tokens + total)
                 return Outcome(edits, "extract", (*steps, step))
         return None
 

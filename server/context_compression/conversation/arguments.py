@@ -37,7 +37,7 @@ and stay as they are. That is about the default of `offload_min_tokens`."""
 _JSON = json.JSONDecoder()
 
 
-class Change(NamedTuple):
+class Replacement(NamedTuple):
     """A text that is changed: its place in all the arguments, its name, and what becomes of it."""
 
     start: int
@@ -146,7 +146,7 @@ def _is_free(call: ToolCall) -> bool:
 
 def _changes(
     call: ToolCall, text: str, change: ChangeText, *, every: bool = False
-) -> Sequence[Change]:
+) -> Sequence[Replacement]:
     """The changes that `change` makes in the arguments of a call, in order."""
     free = _is_free(call)
     name = "command" if call.kind == text_protocol.KIND else ALL
@@ -158,7 +158,7 @@ def _changes(
     if short == text:
         return ()
     becomes = short if free else _json_of({name: short})  # what is no JSON becomes some
-    return [Change(0, len(text), name, text, becomes)]
+    return [Replacement(0, len(text), name, text, becomes)]
 
 
 @dataclass
@@ -178,10 +178,10 @@ class _Editor:
     free: bool
     joins: bool
     every: bool
-    changes: list[Change] = field(default_factory=list[Change])
+    changes: list[Replacement] = field(default_factory=list[Replacement])
     opened: list[_Opened] = field(default_factory=list[_Opened])
 
-    def changes_in(self, name: str) -> Sequence[Change]:
+    def changes_in(self, name: str) -> Sequence[Replacement]:
         """The changes, in order; a text that is in no object has the name."""
         key, at = name, 0
         while place := PLACE.search(self.text, at):
@@ -221,7 +221,7 @@ class _Editor:
         if short != text:
             as_it_is = self.free and (start, stop) == (0, len(self.text))
             becomes = short if as_it_is else _json_of(short)
-            self.changes.append(Change(start, stop, name, text, becomes))
+            self.changes.append(Replacement(start, stop, name, text, becomes))
         return short != text
 
 

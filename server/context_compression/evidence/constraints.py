@@ -1,15 +1,9 @@
 """The user's standing constraints: sentences with `must`, `never`, `always` and their like.
 
-Sentences that stand apart in a long text: the user's own words around or amid pasted material.
-
-They are recognised by position alone, in any language. A sentence stands apart if it shares hardly
-any words with lines that are much alike, if it is in another script than the other sentences, or if
-it is the only prose among lines of code, data or a log.
-
-The user's standing constraints: sentences with `must`, `never`, `always` and similar words.
-
-The words of other languages are in `rule_words`. A sentence that stands apart in a long text may be
-a constraint without such words (`asides`).
+The words are in `rule_words`. A sentence that stands apart in a long text, around or amid pasted
+material, may be a constraint without them. It is recognised by position alone, in any language: it
+shares hardly any words with lines that are much alike, it is in another script than the other
+sentences, or it is the only prose among lines of code, data or a log.
 """
 
 import re
@@ -50,7 +44,7 @@ CODE = re.compile(r"[{}\[\]<>|=;\\]|\(\)|::|->|^\s*(?:at|from|import|def|class|r
 """What a sentence of the user seldom holds, but code, data and stack traces do."""
 
 
-class Look(NamedTuple):
+class SentenceFeatures(NamedTuple):
     """What a sentence looks like.
 
     Attributes:
@@ -87,7 +81,7 @@ def asides(text: str, sentences: Sequence[Span]) -> set[Span]:
     return {*found} if len(found) <= MOST_ASIDES else {*found[:half], *found[-half:]}
 
 
-def _look(sentence: str) -> Look:
+def _look(sentence: str) -> SentenceFeatures:
     letters: dict[Script | None, int] = {}
     words = set[str]()
     size = 0.0
@@ -105,10 +99,12 @@ def _look(sentence: str) -> Look:
         and total >= LETTERS * len("".join(sentence.split()))
     )
     script = max(letters, key=lambda each: letters[each]) if letters else None
-    return Look(frozenset(words), script, size, speaks, STOPS.search(sentence) is not None)
+    return SentenceFeatures(
+        frozenset(words), script, size, speaks, STOPS.search(sentence) is not None
+    )
 
 
-def _unlike(looks: Sequence[Look]) -> set[int]:
+def _unlike(looks: Sequence[SentenceFeatures]) -> set[int]:
     """The sentences that share hardly any words with the others, which are much alike."""
     often = Counter(word for look in looks for word in look.words)
     least = max(LEAST_OFTEN, COMMON * len(looks))
@@ -125,7 +121,7 @@ def _unlike(looks: Sequence[Look]) -> set[int]:
     }
 
 
-def _in_another_script(looks: Sequence[Look]) -> set[int]:
+def _in_another_script(looks: Sequence[SentenceFeatures]) -> set[int]:
     """The few sentences in another script than the others."""
     scripts = Counter(look.script for look in looks if look.script)
     main = scripts.most_common(1)
@@ -140,7 +136,7 @@ def _in_another_script(looks: Sequence[Look]) -> set[int]:
     return found if len(found) <= RARE * len(looks) else set()
 
 
-def _only_prose(looks: Sequence[Look]) -> set[int]:
+def _only_prose(looks: Sequence[SentenceFeatures]) -> set[int]:
     """The few sentences in prose, if the other lines are not."""
     found = {
         number

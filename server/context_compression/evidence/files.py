@@ -1,6 +1,9 @@
-r"""The changes of files by the calls of a conversation, and what they made outdated.
+r"""What changes of files made outdated, and what a host left out of a tool result before we got it.
 
-What a host left out of a tool result before we got it.
+An agent that sees the former content of a file would continue to work with it. A change is located
+by the text that it replaced, which must occur exactly once; lines that a later change restored do
+not count as replaced. If it is unclear which file or place a call changed, or whether the call
+succeeded, a text counts as current.
 
 Hosts cut long outputs themselves, and say so in the result. Such a result is not complete: what is
 archived of it is what the host left. Some hosts keep the full output in a file, which they name.
@@ -16,18 +19,7 @@ archived of it is what the host left. Some hosts keep the full output in a file,
     Pi           [Showing lines 1801-2000 of 20000. Full output: /…]
 
 A text that only quotes these words, as a source file does, is not cut: the words have their places
-at the beginning or the end of a result. (Seen in the versions that `hosts/*/about.py` name.)
-
-The lines of a text that later changes of its file replaced.
-
-A change is located by the text that it replaced, which must occur exactly once. Lines that a later
-change restored do not count as replaced.
-
-Outdated parts of calls and results: replaced lines of files, and older lists of tasks.
-
-An agent that sees the former content of a file would continue to work with it. A text counts as
-outdated only if that is certain. If it is unclear which file or place a call changed, or whether
-the call succeeded, the text counts as current.
+at the beginning or the end of a result. (Seen in the versions that the modules of hosts name.)
 """
 
 import re

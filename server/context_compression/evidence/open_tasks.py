@@ -1,14 +1,12 @@
 """What is open: tasks, questions of tool calls, and what was last.
 
-What a tool call asks for: a text that it names, a search, or the output of a program.
+Open tasks are the open items in lists of tasks, checklists in texts, and the last plan's headings.
+Without them an agent repeats finished work or forgets unfinished work. A plan that the user refused
+has no open tasks, nor has a list that a later list replaced.
 
-The arguments decide, then the words in the tool's name, in any spelling. Programs of a shell
-command are told apart by their names: `cat src/a.py` asks for a text, and `make` does not.
-
-Open tasks: the open items in lists of tasks, checklists in texts, and the last plan's headings.
-
-Without open tasks, an agent repeats finished work or forgets unfinished work. A plan that the user
-refused has no open tasks, nor has a list that a later list replaced.
+What a call asks for (a text that it names, a search, the output of a program) is told by its
+arguments, then by the words in the tool's name, in any spelling. Programs of a shell command are
+told apart by their names: `cat src/a.py` asks for a text, and `make` does not.
 """
 
 import re
@@ -316,7 +314,7 @@ MOST_HEADINGS = 24
 """The most lines of a plan that count as open tasks; the deepest levels are left out first."""
 
 
-class Due:
+class OpenTasks:
     """Finds open tasks in calls, and in notes of this package that quote calls."""
 
     def __init__(self, outdated: Outdated, notes: Sequence[str], texts: Sequence[str] = ()) -> None:

@@ -5,7 +5,7 @@ now on", "must" and "only".
 
 There are thousands of phrases, but a text holds only a few of the words with which they begin. So
 the words of a text are looked up, and only the phrases that begin with one of them are compared, as
-regular expressions that are made when they are first needed (`Index`).
+regular expressions that are made when they are first needed (`PhraseIndex`).
 """
 
 import re
@@ -172,7 +172,7 @@ class Phrase(NamedTuple):
     end: str = ""
 
 
-class Index:
+class PhraseIndex:
     """The rule words of one script in some languages."""
 
     def __init__(self, languages: Iterable[Language], script: Script) -> None:
@@ -331,9 +331,9 @@ Phrases: TypeAlias = Mapping[str, Sequence[PhrasesAt]]
 
 
 @cache
-def index_of(script: Script) -> Index:
+def index_of(script: Script) -> PhraseIndex:
     """The rule words of one script in all languages."""
-    return Index(languages(), script)
+    return PhraseIndex(languages(), script)
 
 
 class RuleWords:

@@ -1,14 +1,9 @@
-"""Words that are evidence by themselves, found in texts and numbered for a conversation.
-
-Words that are evidence by themselves: paths, URLs, symbols, numbers, ids, flags.
+"""Words that are evidence by themselves (paths, URLs, symbols, numbers, ids, flags), and numbered.
 
 One simple expression finds candidate words, and each distinct word is classified once. This is ten
-times faster than one large expression with a group for each kind.
-
-`Numbering`, which gives numbers to the evidence words of a conversation for the choice of cuts.
-
-In prose, where hardly any word is evidence by itself, names and plain words have numbers too,
-because they show the subject of a sentence.
+times faster than one large expression with a group for each kind. `Numbering` numbers the words of
+a conversation for the choice of cuts; in prose, where hardly any word is evidence by itself, names
+and plain words have numbers too, because they show the subject of a sentence.
 """
 
 import re

@@ -41,11 +41,11 @@ from context_compression.transcripts.sessions import (
     seconds,
 )
 from context_compression.transcripts.transcript import (
+    AnsweredRequest,
     Compaction,
     CompactionLog,
     Generations,
     Load,
-    Request,
     Row,
     Seen,
     Shape,
@@ -150,7 +150,7 @@ class CopilotReader:
 
     _messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _times: list[float | None] = field(default_factory=list[float | None])
-    _requests: list[Request] = field(default_factory=list[Request])
+    _requests: list[AnsweredRequest] = field(default_factory=list[AnsweredRequest])
     """Requests since the last compaction; their `messages` count empty messages, too."""
     _log: CompactionLog = field(default_factory=CompactionLog)
     _carried: int = 0  # messages that the last compaction left or wrote
@@ -253,7 +253,7 @@ class CopilotReader:
             self._answer = string(data, "apiCallId")
             said = _number(data, "outputTokens")
             about = (self._time, self._model, None, 0, 0, said)
-            self._requests.append(Request(len(self._messages), *about))
+            self._requests.append(AnsweredRequest(len(self._messages), *about))
             self._put("assistant", blocks)
         calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
         if calls:  # other messages may come before the first result does

@@ -21,7 +21,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvid
 
 from context_compression import listening
 from context_compression.conversation.messages import is_object
-from context_compression.listening import Compaction, Ending, ModelCall, ReportedUsage, Work
+from context_compression.listening import Ending, ModelCall, ReportedUsage, RunningCompaction, Work
 
 NAME = "context_compression"
 _UNSEEN: AbstractContextManager[Ending] = nullcontext(lambda outcome: None)
@@ -74,7 +74,7 @@ def instrument(*sessions: Any, tracer_provider: TracerProvider | None = None) ->
         if sessions and not _is_of(work, sessions):
             return _UNSEEN
         match work:
-            case Compaction():
+            case RunningCompaction():
                 return _compaction(tracer, work)
             case ModelCall():
                 return _model_call(tracer, work)
@@ -133,7 +133,7 @@ def _is_of(work: Work, sessions: tuple[Any, ...]) -> bool:
 
 
 @contextmanager
-def _compaction(tracer: trace.Tracer, work: Compaction) -> Generator[Ending]:
+def _compaction(tracer: trace.Tracer, work: RunningCompaction) -> Generator[Ending]:
     attributes = {
         "gen_ai.operation.name": "compact",
         "gen_ai.request.model": work.model,

@@ -31,7 +31,7 @@ from context_compression.evidence.constraints import Constraint, constraints_of_
 from context_compression.evidence.files import Outdated
 from context_compression.evidence.ledger import Entry
 from context_compression.evidence.ledger.changes import is_before
-from context_compression.evidence.open_tasks import Due, last_outcome, last_undo, refused
+from context_compression.evidence.open_tasks import OpenTasks, last_outcome, last_undo, refused
 from context_compression.planning import measured
 from context_compression.planning.cuts import Cutter
 from context_compression.settings import Settings
@@ -84,7 +84,7 @@ class Archive:
     missing: int | None = None
 
 
-class Counter(Protocol):
+class TokenCounter(Protocol):
     """Counts tokens, as `tokens.Counter` does."""
 
     def text(self, text: str) -> int:
@@ -279,7 +279,7 @@ class Plan:
 
     messages: tuple[Message, ...]
     tokens: tuple[int, ...]
-    counter: Counter
+    counter: TokenCounter
     settings: Settings
     room: int | None = None
     pins: frozenset[int] = frozenset()
@@ -499,12 +499,12 @@ class Plan:
         return Outdated(self.messages)
 
     @cached_property
-    def due(self) -> Due:
+    def due(self) -> OpenTasks:
         """The open tasks in calls, and in calls that notes of this package quote."""
         said = (m for m in self.messages if m.role in ("user", "assistant"))
         texts = [block.text for m in said for block in m.blocks if isinstance(block, Text)]
         own = [text for text in texts if not is_note(text)]
-        return Due(self.outdated, [*filter(holds_excerpts, texts)], own)
+        return OpenTasks(self.outdated, [*filter(holds_excerpts, texts)], own)
 
     @cached_property
     def used(self) -> bytearray:
@@ -535,7 +535,7 @@ class Plan:
         return steps
 
 
-def _texts_with_mentions(message: Message, counter: Counter) -> Iterator[str]:
+def _texts_with_mentions(message: Message, counter: TokenCounter) -> Iterator[str]:
     """The texts of a message whose evidence words count as used."""
     if message.role == "assistant":
         yield message.text

@@ -23,7 +23,7 @@ from context_compression.evidence.files import cut_by_host
 from context_compression.evidence.redaction import MARK, beginning, redact
 from context_compression.evidence.words import Lexicon
 from context_compression.planning import measured
-from context_compression.planning.plan import Archive, Counter, Plan
+from context_compression.planning.plan import Archive, Plan, TokenCounter
 from context_compression.plurals import how_many
 
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
@@ -66,7 +66,7 @@ def _clipped(text: str, start: int, stop: int, named: str) -> str:
     return f"{text[:start]}\n... [truncated {stop - start} characters{named}] ...\n{text[stop:]}"
 
 
-def tokens_of_text(block: Block, counter: Counter) -> int:
+def tokens_of_text(block: Block, counter: TokenCounter) -> int:
     """Tokens of a block with the structure around it, without other parts next to its texts."""
     if isinstance(block, ToolResult):
         texts = tuple(part for part in block.content if isinstance(part, Text))

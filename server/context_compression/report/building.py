@@ -156,7 +156,7 @@ MOST_OF_IT = 0.8
 
 
 @dataclass(frozen=True)
-class Originals:
+class RestoredOriginals:
     """The originals of a session that were read back.
 
     Attributes:
@@ -171,7 +171,7 @@ class Originals:
     total: int = 0
 
 
-def originals_of(session: Session, state: State) -> Originals:
+def originals_of(session: Session, state: State) -> RestoredOriginals:
     """The originals of a session, without those that cannot be read or were changed."""
     read = lru_cache(2)(session.log.read_originals)  # refs of one file follow each other
     by_ref: dict[str, Any] = {}
@@ -187,7 +187,7 @@ def originals_of(session: Session, state: State) -> Originals:
                 messages[ref] = [*_as_messages(original)]
             elif place not in messages:
                 messages[place] = parse([read(about["file"])[about["message"]]]).messages
-    return Originals(by_ref, messages, len(state.refs))
+    return RestoredOriginals(by_ref, messages, len(state.refs))
 
 
 def _place(about: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -206,7 +206,7 @@ def _as_messages(text: str) -> Iterator[Message]:
 def archived(
     session: Session,
     state: State,
-    originals: Originals,
+    originals: RestoredOriginals,
     count: Callable[[str], int],
     view: Sequence[Mapping[str, Any]],
     titles: Mapping[str, str],
@@ -310,7 +310,7 @@ def _texts(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 yield from texts_of(block)
 
 
-def health_of(session: Session, originals: Originals) -> StoreHealth:
+def health_of(session: Session, originals: RestoredOriginals) -> StoreHealth:
     """The state of the store; nothing is written."""
     problems = [*session.store.doubts]
     if session.log.exists:

@@ -13,7 +13,7 @@ from context_compression.report.rough import Reading, Rough
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import adding_up_to, breakdown
 from context_compression.transcripts.reading import answers_among
-from context_compression.transcripts.transcript import Compaction, Request, Stage
+from context_compression.transcripts.transcript import AnsweredRequest, Compaction, Stage
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Sent:
         answer: tokens of the answer.
     """
 
-    request: Request
+    request: AnsweredRequest
     number: int
     tokens: int
     counted: Mapping[str, int]
@@ -190,7 +190,7 @@ def course_of(
     return Course(sent, marks)
 
 
-def _beside(stage: MeasuredStage, requests: Sequence[Request], known: int) -> int:
+def _beside(stage: MeasuredStage, requests: Sequence[AnsweredRequest], known: int) -> int:
     """Tokens that a request was charged beyond our count of its messages; else `known`.
 
     A compaction changes them, too: its host may bring back files that its transcript does not
@@ -217,7 +217,7 @@ def _mark(began: Compaction, after: int, counted_before: int, counted_after: int
 
 def _sent(
     stage: MeasuredStage,
-    requests: Sequence[Request],
+    requests: Sequence[AnsweredRequest],
     number: int,
     removed: int,
     beside: int,
@@ -260,7 +260,7 @@ def _left_out(stage: MeasuredStage, kept_out: Mapping[str, int]) -> Iterator[int
         yield sum(kept_out.get(result.call_id, 0) for result in message.results) if came else 0
 
 
-def requests_of(stage: MeasuredStage) -> Sequence[Request]:
+def requests_of(stage: MeasuredStage) -> Sequence[AnsweredRequest]:
     """The requests of a stage, in their order; without a record of them, one for each answer."""
     of, messages = stage.stage, stage.stage.messages
     requests = of.requests or answers_among(messages, of.carried, of.times)
@@ -272,7 +272,7 @@ def requests_of(stage: MeasuredStage) -> Sequence[Request]:
     ]
 
 
-def _charged(request: Request, answer: Mapping[str, Any]) -> Request:
+def _charged(request: AnsweredRequest, answer: Mapping[str, Any]) -> AnsweredRequest:
     """A request with the tokens in the `usage` of its answer, if the answer has one."""
     usage = as_object(answer.get("usage"))
     read = _tokens(usage, "cache_read_input_tokens")
@@ -297,7 +297,7 @@ def _tokens(usage: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _size_of_answer(request: Request, counted: int) -> int:
+def _size_of_answer(request: AnsweredRequest, counted: int) -> int:
     """Tokens of an answer; streamed answers are often recorded with a placeholder like 1 or 8."""
     recorded = request.output_tokens
     return recorded if 2 * recorded >= counted else counted

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress
-from context_compression.listening import Compaction, heard, variables_here
+from context_compression.listening import RunningCompaction, heard, variables_here
 from context_compression.session.compressing import (
     Compressor,
     end_event,
@@ -140,9 +140,9 @@ class Preparation:
             self.result = result
         return replace(end_event(self._started, result), first_kept=None)  # not recorded yet
 
-    def _compaction(self) -> Compaction:
+    def _compaction(self) -> RunningCompaction:
         """What listeners hear of; nobody keeps it, because it would keep the session alive."""
-        return Compaction("background", self._conversation(), self._model, self._beginner)
+        return RunningCompaction("background", self._conversation(), self._model, self._beginner)
 
     def _fail(self, error: BaseException) -> str:
         """Note an error, which the log tells now, and `status` until the next preparation."""

@@ -12,7 +12,7 @@ from context_compression.compression.result import Result
 from context_compression.compression.steps import start
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import InvalidSettings, PlanError, SummaryError
-from context_compression.listening import Compaction, heard
+from context_compression.listening import RunningCompaction, heard
 from context_compression.session.compressing import origin_now, request_that_archives, settings_for
 from context_compression.session.events import age_of, timestamp, undo_of
 from context_compression.session.following import new_events
@@ -174,7 +174,7 @@ def _run(
     covered = state.view[: plan["messages_in"]]
     options |= {"settings": settings, "has_summarizer": True}
     steps = start(request_that_archives(conversation, state, pending, covered, **options))
-    with heard(Compaction("manual", conversation, conversation.model)) as end:
+    with heard(RunningCompaction("manual", conversation, conversation.model)) as end:
         try:
             request = next(steps)
             for text in summaries:

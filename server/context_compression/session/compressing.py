@@ -10,7 +10,7 @@ from context_compression.compression.prepared import CompressionRequest, Keeper
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress, without_thinking
 from context_compression.errors import StoreError
-from context_compression.listening import Compaction, heard
+from context_compression.listening import RunningCompaction, heard
 from context_compression.session.archive import Archiver, Rehearsal, archive_of
 from context_compression.session.following import new_events
 from context_compression.session.outgoing import system_for
@@ -161,7 +161,7 @@ class Compressor:
     def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
         """Announce the compression to listeners, by events and to the pace, with its outcome."""
         conversation = self.conversation
-        with heard(Compaction(reason, conversation, conversation.model)) as end:
+        with heard(RunningCompaction(reason, conversation, conversation.model)) as end:
             with self._with_events(reason, usage_before) as progress:
                 yield progress
             end(progress.result)

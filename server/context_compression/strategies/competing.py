@@ -216,7 +216,7 @@ SELF = re.compile(
 QUESTION = re.compile(r"[?？؟]")
 
 
-class Value(NamedTuple):
+class TextValue(NamedTuple):
     """What a text is worth.
 
     Attributes:
@@ -239,7 +239,7 @@ def value_of(
     calls: bool,
     replied: bool,
     last: bool,
-) -> Value:
+) -> TextValue:
     """The value of a text by its author.
 
     Args:
@@ -259,32 +259,32 @@ def value_of(
             worth = measured.LAST_WORTH if last else measured.USER_WORTH if replied else usual
             return value_of_models(text, tokens, worth)
         case "user" if is_host_summary(text):
-            return Value(worth=measured.SUMMARY_WORTH)
+            return TextValue(worth=measured.SUMMARY_WORTH)
         case "user" if is_command_output(text):
-            return Value(measured.PRINTED_WEIGHT)
+            return TextValue(measured.PRINTED_WEIGHT)
         case _:
-            return Value()
+            return TextValue()
 
 
-def value_of_models(text: str, tokens: int, worth: float) -> Value:
+def value_of_models(text: str, tokens: int, worth: float) -> TextValue:
     """The value of a text of the model, of which a long one is worth no more in total."""
     length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
-    return Value(worth=worth * min(length, measured.REPORT_TOKENS / max(1, tokens)))
+    return TextValue(worth=worth * min(length, measured.REPORT_TOKENS / max(1, tokens)))
 
 
-def value_of_users(text: str, tokens: int) -> Value:
+def value_of_users(text: str, tokens: int) -> TextValue:
     """The value of a text of the user, or of a skill."""
     length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
     worth = measured.SKILL_WORTH if is_skill(text) else measured.USER_WORTH
     typed = tokens <= measured.TYPED_TOKENS
-    return Value(
+    return TextValue(
         measured.USER_WEIGHT if typed else 1.0,
         worth * min(length, measured.TYPED_TOKENS / max(1, tokens)),
         measured.TYPED_WORTH if typed else 0.0,
     )
 
 
-def value_in_talk(text: str) -> Value:
+def value_in_talk(text: str) -> TextValue:
     """The value of what one of two people says, whoever says it.
 
     It is worth more if it tells when something happens, a number or a name, or the speaker's own
@@ -292,7 +292,7 @@ def value_in_talk(text: str) -> Value:
     """
     label = LABEL.match(text)
     told = text[label.end() :] if label else text
-    return Value(
+    return TextValue(
         (measured.QUESTION_WEIGHT if QUESTION.search(text) else 1.0)
         * (measured.SELF_WEIGHT if SELF.search(text) else 1.0),
         measured.TIME_WORTH * bool(TIME.search(told))
@@ -311,7 +311,7 @@ def quotes_in(note: Source, plan: Plan) -> Iterator[Source]:
         if position < start:
             yield note._replace(start=position, end=start, worth=0.0, spoken=())
         author = label.strip("[]").partition(";")[0]
-        value = _value_of_quote(author, note.text[start:stop], plan) or Value(
+        value = _value_of_quote(author, note.text[start:stop], plan) or TextValue(
             note.weight, note.worth
         )
         yield note._replace(
@@ -342,7 +342,7 @@ def with_less_worth(source: Source, general: Sequence[Span]) -> Iterator[Source]
         yield source._replace(start=position)
 
 
-def _value_of_quote(author: str, quote: str, plan: Plan) -> Value | None:
+def _value_of_quote(author: str, quote: str, plan: Plan) -> TextValue | None:
     """The value of a quote by its author; `None` for others than user and assistant."""
     if author not in ("User", "Assistant"):
         return None

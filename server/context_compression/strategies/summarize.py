@@ -46,7 +46,7 @@ from context_compression.summaries.serialization import serialize, with_original
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 if TYPE_CHECKING:
-    from context_compression.summaries.acceptance import Source
+    from context_compression.summaries.acceptance import SummarySource
 
 
 @dataclass(frozen=True)
@@ -273,9 +273,9 @@ class Requests:
         A summarizer that repeats a request itself reports its attempts; all attempts count.
         """
         request = self._request(record, name, earlier)
-        from context_compression.summaries.acceptance import Source  # loads only when needed
+        from context_compression.summaries.acceptance import SummarySource  # loads only when needed
 
-        source = Source(record, earlier or "", self._plan.counter.text)
+        source = SummarySource(record, earlier or "", self._plan.counter.text)
         while True:
             try:
                 reply = yield request
@@ -290,7 +290,7 @@ class Requests:
                 request = replace(request, attempts=left)
 
     def _checked(
-        self, reply: SummaryReply, request: SummaryRequest, source: "Source", most: int
+        self, reply: SummaryReply, request: SummaryRequest, source: "SummarySource", most: int
     ) -> str:
         """The text of an answer.
 

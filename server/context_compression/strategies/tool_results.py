@@ -20,7 +20,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.evidence.constraints import constraints_in
 from context_compression.planning.edits import Edit
-from context_compression.planning.plan import Counter, Plan
+from context_compression.planning.plan import Plan, TokenCounter
 from context_compression.planning.selection import tokens_of_text, tool_names
 from context_compression.strategies import measured
 
@@ -144,7 +144,7 @@ def with_short_arguments(
     return message if blocks == message.blocks else message.with_blocks(blocks)
 
 
-def is_typed_answer(result: ToolResult, counter: Counter) -> bool:
+def is_typed_answer(result: ToolResult, counter: TokenCounter) -> bool:
     """Whether the user answers in a result and typed that, so that it is kept like a message."""
     return bool(result.said) and counter.text(result.text) <= measured.TYPED_TOKENS
 

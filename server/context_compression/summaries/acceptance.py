@@ -115,7 +115,7 @@ words of the instructions do not count."""
 
 
 @dataclass(frozen=True)
-class Source:
+class SummarySource:
     """What an answer should summarise.
 
     Attributes:
@@ -135,7 +135,7 @@ class Source:
 
 
 def why_no_summary(
-    text: str, instructions: str, source: Source | None = None, *, system: str = ""
+    text: str, instructions: str, source: SummarySource | None = None, *, system: str = ""
 ) -> str | None:
     """Why an answer is not a summary; `None` if it is one.
 
@@ -145,7 +145,7 @@ def why_no_summary(
         source: what it should summarise; by default that is not judged.
         system: the system prompt.
     """
-    source = source or Source()
+    source = source or SummarySource()
     begins = f'it begins "{" ".join(text[:80].split())}"'
     if CALL.match(text):
         return f"it is a tool call as text; {begins}"
@@ -209,7 +209,7 @@ def _grams(text: str) -> Iterator[tuple[str, ...]]:
     return zip(*(words[start:] for start in range(GRAM)), strict=False)
 
 
-def _why_too_short(text: str, source: Source) -> str | None:
+def _why_too_short(text: str, source: SummarySource) -> str | None:
     tokens = source.count(text)
     earlier = source.count(source.earlier) if source.earlier else 0
     least = min(LEAST_TOKENS, max(LEAST_SHARE * source.tokens, LEAST_OF_EARLIER * earlier))
@@ -226,7 +226,7 @@ def _why_incomplete(text: str, asked: int) -> str | None:
     return f"it has {found} of {asked} sections"
 
 
-def _why_unrelated(text: str, source: Source, instructions: str) -> str | None:
+def _why_unrelated(text: str, source: SummarySource, instructions: str) -> str | None:
     """That a text holds nothing of its source; `None` if it does, or if that cannot be judged."""
     record = f"{source.record}\n{source.earlier}"
     evidence = {word for word, _ in Lexicon().words(record)}

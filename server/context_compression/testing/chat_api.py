@@ -25,14 +25,14 @@ from context_compression.testing.scripted_api import (
 )
 
 __all__ = [
-    "Answer", "Body", "ChatAPI", "Entry", "Page", "Refusal", "Request", "dropped", "empty",
+    "Body", "ChatAPI", "Completion", "Entry", "Page", "Refusal", "Request", "dropped", "empty",
     "failed", "filtered", "not_supported", "rate_limited", "refused", "slow", "too_long",
     "tool_call", "truncated",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Answer(Delivery):
+class Completion(Delivery):
     """A completion: streamed in chunks or sent at once, as the request says.
 
     Attributes:
@@ -50,19 +50,21 @@ class Answer(Delivery):
     usage: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
 
 
-Entry: TypeAlias = str | Callable[[Body], str | Answer | Refusal] | Answer | Refusal | Page | Body
+Entry: TypeAlias = (
+    str | Callable[[Body], str | Completion | Refusal] | Completion | Refusal | Page | Body
+)
 """A string is the text of an answer; a function makes an entry of another kind from the request's
 body; an object is sent as it is, with the status 200.
 """
 
 # every field can be set: `slow(first_after=2)`, `dropped(stop_after=0)`
-slow = partial(Answer, first_after=3600)
-dropped = partial(Answer, stop_after=2)
-truncated = partial(Answer, text="## Goal\nTo be con", finish_reason="length")
-empty = partial(Answer, text="")
-tool_call = partial(Answer, text="", finish_reason="tool_calls", tool="Read")
-refused = partial(Answer, text="", message={"refusal": "I cannot help with that."})
-filtered = partial(Answer, text="## Go", finish_reason="content_filter")
+slow = partial(Completion, first_after=3600)
+dropped = partial(Completion, stop_after=2)
+truncated = partial(Completion, text="## Goal\nTo be con", finish_reason="length")
+empty = partial(Completion, text="")
+tool_call = partial(Completion, text="", finish_reason="tool_calls", tool="Read")
+refused = partial(Completion, text="", message={"refusal": "I cannot help with that."})
+filtered = partial(Completion, text="## Go", finish_reason="content_filter")
 failed = partial(Refusal, 500, "server_error", "The server had an error.")
 
 
@@ -106,12 +108,12 @@ class ChatAPI(ScriptedAPI):
         self, script: Sequence[Entry] | None = None, *, api_key: str | None = None
     ) -> None:
         """A server with a script; if `api_key` is given, every other key is refused."""
-        super().__init__(script or [Answer()], api_key=api_key)
+        super().__init__(script or [Completion()], api_key=api_key)
         self.base_url += "/v1"
 
-    def events(self, answer: str | Answer, body: Body) -> Iterator[Body]:
+    def events(self, answer: str | Completion, body: Body) -> Iterator[Body]:
         """The completion, at once or in chunks."""
-        answer = Answer(answer) if isinstance(answer, str) else answer
+        answer = Completion(answer) if isinstance(answer, str) else answer
         return _chunks(answer, body) if body.get("stream") else iter([_completion(answer, body)])
 
     def error(self, refusal: Refusal) -> Body:
@@ -124,7 +126,7 @@ class ChatAPI(ScriptedAPI):
         return f"data: {json.dumps(event)}\n\n"
 
 
-def _message(answer: Answer, body: Body) -> Body:
+def _message(answer: Completion, body: Body) -> Body:
     text = answer.text(body) if callable(answer.text) else answer.text
     message: Body = {"role": "assistant", "content": text or None, **answer.message}
     if answer.tool:
@@ -133,7 +135,7 @@ def _message(answer: Answer, body: Body) -> Body:
     return message
 
 
-def _usage(answer: Answer, body: Body) -> Body | None:
+def _usage(answer: Completion, body: Body) -> Body | None:
     if answer.usage is None:
         return None
     counted = {
@@ -148,7 +150,7 @@ def _frame(kind: str, body: Body) -> Body:
     return {"id": "chatcmpl-1", "object": kind, "created": 0, "model": body.get("model", "")}
 
 
-def _completion(answer: Answer, body: Body) -> Body:
+def _completion(answer: Completion, body: Body) -> Body:
     """The answer in its form without streaming."""
     choice: Body = {"index": 0, "message": _message(answer, body), "logprobs": None}
     choice["finish_reason"] = answer.finish_reason
@@ -156,7 +158,7 @@ def _completion(answer: Answer, body: Body) -> Body:
     return _frame("chat.completion", body) | {"choices": [choice], "usage": usage}
 
 
-def _chunks(answer: Answer, body: Body) -> Iterator[Body]:
+def _chunks(answer: Completion, body: Body) -> Iterator[Body]:
     """The chunks in which an answer is streamed; the last has the usage, if it was asked for."""
     frame = _frame("chat.completion.chunk", body)
     message = _message(answer, body)

@@ -334,7 +334,7 @@ SAMPLE = 50  # rows whose keys are sampled for `Likeness`
 
 
 @dataclass
-class Seen:
+class LineNotes:
     """Notes on the lines read so far; the next reading continues them."""
 
     malformed: list[int] = field(default_factory=list[int])
@@ -362,10 +362,10 @@ class Rows:
         self,
         lines: Lines,
         first: Iterable[Line] = (),
-        seen: Seen | None = None,
+        seen: LineNotes | None = None,
         last: Line = NOTHING_READ,
     ) -> None:
-        self.seen = seen or Seen()
+        self.seen = seen or LineNotes()
         self.last = last
         self._lines = lines
         self._torn = 0

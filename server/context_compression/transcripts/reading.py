@@ -33,9 +33,9 @@ from context_compression.transcripts.lines import (
     NUL,
     At,
     Line,
+    LineNotes,
     Lines,
     Rows,
-    Seen,
     opened,
     parsed_json,
     row_in,
@@ -43,12 +43,12 @@ from context_compression.transcripts.lines import (
 )
 from context_compression.transcripts.opening import CHUNK, PACKED_NAMES, check_packed, is_packed
 from context_compression.transcripts.transcript import (
+    AnsweredRequest,
     Compaction,
     EarlierRows,
     History,
     HostTranscripts,
     Reader,
-    Request,
     Row,
     Stage,
     Strange,
@@ -168,7 +168,7 @@ class FileReading:
         self._newer: list[str] = []  # about a generation of the format that is not known
         self._strange = Strange()
         self._last = NOTHING_READ
-        self._seen = Seen()
+        self._seen = LineNotes()
 
     def look(self) -> Transcript:
         """The live conversation. If the file grew since the last call, only the new part is read.
@@ -251,7 +251,7 @@ class FileReading:
     def _lines_from_the_start(self, stream: BinaryIO) -> Lines:
         """All lines of the file; the state of earlier readings is reset."""
         stream.seek(0)
-        self._reader, self._earlier, self._seen = None, None, Seen()
+        self._reader, self._earlier, self._seen = None, None, LineNotes()
         if self._before is not None:
             self._before.clear()
         return Lines(stream, self.path, self.max_bytes)
@@ -361,7 +361,7 @@ def _stage(transcript: Transcript, began: Compaction | None) -> Stage:
 
 def answers_among(
     messages: Sequence[Mapping[str, Any]], carried: int, times: Sequence[float | None]
-) -> list[Request]:
+) -> list[AnsweredRequest]:
     """A request for each answer, where no usage is recorded.
 
     Consecutive items without a role, as in OpenAI Responses, are one answer.
@@ -371,12 +371,12 @@ def answers_among(
         carried: how many of the messages were there before; their requests are not of the stage.
         times: when each message was written.
     """
-    requests: list[Request] = []
+    requests: list[AnsweredRequest] = []
     answered = False
     for index, message in enumerate(messages):
         is_answer = is_by_model(message)
         if is_answer and not (answered and "role" not in message) and index >= carried:
-            requests.append(Request(index, times[index]))
+            requests.append(AnsweredRequest(index, times[index]))
         answered = is_answer
     return requests
 

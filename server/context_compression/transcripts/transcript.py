@@ -68,7 +68,7 @@ class Compaction:
 
 
 @dataclass(frozen=True)
-class Request:
+class AnsweredRequest:
     """A request that the model answered, in the tokens that its provider charged.
 
     Attributes:
@@ -108,7 +108,7 @@ class Stage:
     messages: Sequence[dict[str, Any]]
     carried: int = 0
     times: Sequence[float | None] = ()
-    requests: Sequence[Request] = ()
+    requests: Sequence[AnsweredRequest] = ()
     began: Compaction | None = None
 
 
@@ -293,7 +293,7 @@ class Transcript:
     """How many of the messages, from the first on, the last compaction left or wrote."""
     times: Sequence[float | None] = field(default=(), repr=False)
     """When each message was written, in seconds since 1970; empty if the host records no times."""
-    requests: Sequence[Request] = field(default=(), repr=False)
+    requests: Sequence[AnsweredRequest] = field(default=(), repr=False)
     """The requests since the last compaction that the model answered."""
     replaced: "Sequence[Transcript]" = field(default=(), compare=False, repr=False)
     """The contexts before its compactions, the oldest first, where no request was charged since."""
@@ -373,7 +373,7 @@ class EarlierRows(Protocol):
 
 
 @runtime_checkable
-class Continuing(Protocol):
+class ContinuingHost(Protocol):
     """A host whose conversations may begin in another file than the one they go on in."""
 
     def earlier(self, rows: Iterable[Row], path: Path) -> EarlierRows | None:
@@ -383,7 +383,7 @@ class Continuing(Protocol):
 
 def earlier_rows(host: object, rows: Iterable[Row], path: Path) -> EarlierRows | None:
     """The rows before those of a file, if its host has conversations of several files."""
-    return host.earlier(rows, path) if isinstance(host, Continuing) else None
+    return host.earlier(rows, path) if isinstance(host, ContinuingHost) else None
 
 
 def told(transcript: Transcript, missing: Sequence[str]) -> Transcript:

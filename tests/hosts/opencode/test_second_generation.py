@@ -29,7 +29,7 @@ from context_compression.conversation.authors import user_words
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts import Readings
-from context_compression.hosts.opencode.context import Context
+from context_compression.hosts.opencode.context import OpencodeContext
 from context_compression.hosts.opencode.database import title_of
 from context_compression.hosts.opencode.host import SESSIONS, sessions
 from context_compression.hosts.opencode.second import as_stored
@@ -340,7 +340,7 @@ def test_a_message_of_any_shape_is_read_or_told(kind: str, data: object):
         as_object(data).get("content") == []
     )  # fmt: skip
     if stored is not None:
-        Context().add(stored, newest=False)
+        OpencodeContext().add(stored, newest=False)
 
 
 def test_a_fork_of_a_fork_that_hold_no_copies_is_read_from_the_first_on(host: SecondHost):

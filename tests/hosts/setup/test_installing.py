@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from context_compression.errors import SetupError
 from context_compression.hosts.configurations import BY_NAME, HOSTS
 from context_compression.hosts.setup import installing, jsonc, toml, yaml
-from context_compression.hosts.setup.host import Host, Script
-from context_compression.hosts.setup.installing import Done
+from context_compression.hosts.setup.host import Host, HostScript
+from context_compression.hosts.setup.installing import AppliedChange
 from context_compression.hosts.setup.machine import Machine, Server
 
 SERVER = Server("/opt/bin/context-compression")
@@ -63,7 +63,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def install(
     host: Host, machine: Machine, server: Server, *, in_project: bool = False, dry_run: bool = False
-) -> Done:
+) -> AppliedChange:
     """The entry alone; hooks come below."""
     entry = host.server_entry(machine, server, in_project=in_project)
     [done] = installing.install([entry], machine.home, dry_run=dry_run)
@@ -72,7 +72,7 @@ def install(
 
 def uninstall(
     host: Host, machine: Machine, *, in_project: bool = False, dry_run: bool = False
-) -> Done:
+) -> AppliedChange:
     entry = host.server_entry(machine, SERVER, in_project=in_project)
     [done] = installing.uninstall([entry], machine.home, dry_run=dry_run)
     return done
@@ -283,7 +283,7 @@ def test_after_an_error_in_the_last_file_nothing_is_left_in_the_others(
 
     first = now()
 
-    class Late(Script):
+    class Late(HostScript):
         def added_to(self, text: str) -> str:
             if now() != first:  # the other addition is written already
                 blocked.write_bytes(b"")

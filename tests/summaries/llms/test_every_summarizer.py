@@ -136,10 +136,10 @@ KINDS = {
         lambda sent, got: {"prompt_tokens": sent, "completion_tokens": got},
         {
             **passing(
-                chat_api, chat_api.Answer(SUMMARY, finish_reason=None),
+                chat_api, chat_api.Completion(SUMMARY, finish_reason=None),
                 Refusal(503, "server_error", "Busy", more={"code": 503}),
             ),
-            "aborted": chat_api.Answer("Wait", finish_reason="abort"),  # vLLM
+            "aborted": chat_api.Completion("Wait", finish_reason="abort"),  # vLLM
         },
         lasting(
             chat_api,

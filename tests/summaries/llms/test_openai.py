@@ -20,8 +20,8 @@ from context_compression.summaries.chat_completions import ChatOptions, OpenAISu
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import conversation
 from context_compression.testing.chat_api import (
-    Answer,
     ChatAPI,
+    Completion,
     Entry,
     Page,
     Refusal,
@@ -82,7 +82,7 @@ async def test_a_system_and_a_user_message_are_sent_streamed_and_with_usage():
 async def test_cached_tokens_are_a_part_of_the_input():
     details = {"cached_tokens": 30, "cache_write_tokens": 7}
     usage = {"prompt_tokens": 137, "completion_tokens": 12, "prompt_tokens_details": details}
-    with ChatAPI([Answer(f"\n{SUMMARY}\n", usage=usage)]) as api:
+    with ChatAPI([Completion(f"\n{SUMMARY}\n", usage=usage)]) as api:
         reply = await summarize(api)
 
     assert reply == SummaryReply(
@@ -97,7 +97,7 @@ async def test_a_price_may_say_what_the_cache_costs():
         "completion_tokens": 100_000,
         "prompt_tokens_details": {"cached_tokens": 400_000},
     }
-    with ChatAPI([Answer(SUMMARY, usage=usage)]) as api:
+    with ChatAPI([Completion(SUMMARY, usage=usage)]) as api:
         reply = await summarize(api, price=Price(2, 10, cache_read=1))
 
     assert reply.cost == pytest.approx(1.2 + 0.4 + 1)
@@ -105,7 +105,7 @@ async def test_a_price_may_say_what_the_cache_costs():
 
 @pytest.mark.parametrize("usage", [None, {"prompt_tokens_details": None}])
 async def test_a_server_that_reports_no_usage_still_gives_a_summary(usage: Any):
-    with ChatAPI([Answer(SUMMARY, usage=usage)]) as api:
+    with ChatAPI([Completion(SUMMARY, usage=usage)]) as api:
         reply = await summarize(api)
 
     assert reply.text == SUMMARY
@@ -155,7 +155,7 @@ async def test_thoughts_in_the_answer_are_left_out(text: str):
 
 
 async def test_thoughts_beside_the_answer_are_left_out():
-    entry = Answer(SUMMARY, message={"reasoning_content": "Hm.", "reasoning": "Hm."})
+    entry = Completion(SUMMARY, message={"reasoning_content": "Hm.", "reasoning": "Hm."})
     with ChatAPI([entry]) as api:
         reply = await summarize(api)
 
@@ -209,7 +209,7 @@ async def test_thoughts_without_an_answer_are_nothing(text: str):
     "reason", ["stop", "STOP", "end_turn", "stop_sequence", "eos_token", "end", "COMPLETE", ""]
 )
 async def test_servers_spell_the_end_of_an_answer_in_different_ways(reason: str):
-    with ChatAPI([Answer(SUMMARY, finish_reason=reason)]) as api:
+    with ChatAPI([Completion(SUMMARY, finish_reason=reason)]) as api:
         reply = await summarize(api)
 
     assert reply.text == SUMMARY
@@ -225,7 +225,7 @@ async def test_servers_spell_the_end_of_an_answer_in_different_ways(reason: str)
     ],
 )  # fmt: skip
 async def test_servers_spell_a_failure_in_different_ways(reason: str, says: str):
-    with ChatAPI([Answer(SUMMARY, finish_reason=reason)]) as api:
+    with ChatAPI([Completion(SUMMARY, finish_reason=reason)]) as api:
         error = await failure(api)
 
     assert says in str(error)
@@ -280,7 +280,7 @@ PARTS: list[dict[str, Any]] = [
 
 
 async def test_an_answer_in_parts_is_read():
-    with ChatAPI([not_supported("stream"), Answer(message={"content": PARTS})]) as api:
+    with ChatAPI([not_supported("stream"), Completion(message={"content": PARTS})]) as api:
         reply = await summarize(api)
 
     assert reply.text == SUMMARY
@@ -389,7 +389,7 @@ async def test_each_server_says_in_its_own_words_that_the_context_is_too_long(me
 async def test_a_server_that_cuts_the_request_is_found_out():
     """Ollama reads the last `num_ctx` tokens and does not say so."""
     long = SummaryRequest("Be brief.", "word " * 20_000, max_tokens=900)
-    with ChatAPI([Answer(SUMMARY, usage={"prompt_tokens": 4096})]) as api:
+    with ChatAPI([Completion(SUMMARY, usage={"prompt_tokens": 4096})]) as api:
         error = await failure(api, request=long)
 
     assert error.too_long
@@ -401,14 +401,14 @@ async def test_a_request_of_padded_tables_was_read_whole(rule: str):
     rows = "\n".join(f"{n:<40}{'ok':<80}{rule * 60:<80}" for n in range(400))
     tokens = int(count_tokens(rows, model="gpt-5"))
     table = SummaryRequest("Be brief.", rows, max_tokens=900)
-    with ChatAPI([Answer(SUMMARY, usage={"prompt_tokens": tokens})]) as api:
+    with ChatAPI([Completion(SUMMARY, usage={"prompt_tokens": tokens})]) as api:
         reply = await summarize(api, table)
 
     assert reply.text == SUMMARY
 
 
 async def test_no_room_for_an_answer_is_a_request_too_long():
-    entry = Answer("", finish_reason="length", usage={"completion_tokens": 0})
+    entry = Completion("", finish_reason="length", usage={"completion_tokens": 0})
     with ChatAPI([entry]) as api:
         error = await failure(api)
 
@@ -446,7 +446,7 @@ async def test_an_account_without_credit_is_asked_once():
 
 async def test_an_error_in_a_stream_has_the_status_of_its_code():
     error = Refusal(0, "BadRequestError", "no", more={"code": 401})
-    with ChatAPI([Answer(SUMMARY, stop_after=1, error=error)]) as api:
+    with ChatAPI([Completion(SUMMARY, stop_after=1, error=error)]) as api:
         said = await failure(api)
 
     assert "The key was refused (401)" in str(said)
@@ -529,7 +529,7 @@ async def test_a_summary_of_a_long_conversation_is_written_and_checked(tmp_path:
 
 
 @pytest.mark.parametrize("cut", [truncated()])
-async def test_what_was_cut_off_is_no_summary(cut: Answer, tmp_path: Path):
+async def test_what_was_cut_off_is_no_summary(cut: Completion, tmp_path: Path):
     with ChatAPI([cut]) as api:
         writer = OpenAISummarizer(MODEL, base_url=api.base_url, environ={}, sleep=no_sleep)
         result = await acompress(conversation(12), target_tokens=4_000, summarizer=writer)

@@ -1,15 +1,13 @@
 """The user's words in messages, notes of hosts and of this package, and the author of a text.
 
-What a harness repeats with role user: it is not the user's rule, and its last copy is enough.
-
-Format errors, reminders and `continue` are recognised by their repetition in the conversation; the
-numbers in them may differ. A user repeats short requests, too, so a short text also needs a mark of
-a harness: a tag, the word `reminder`, or its place, always behind results that nobody answered yet.
+What a harness repeats with role user is not the user's rule, and its last copy is enough. Format
+errors, reminders and `continue` are recognised by their repetition in the conversation; the numbers
+in them may differ. A user repeats short requests, too, so a short text also needs a mark of a
+harness: a tag, the word `reminder`, or its place, always behind results that nobody answered yet.
 That an answer had no command is also recognised by its words.
 
-Texts that are only polite: thanks, praise, a greeting, a farewell. They ask for nothing.
-
-An `ok` or a `yes` is not polite but an answer: it lets the work go on.
+Texts that are only polite (thanks, praise, a greeting) ask for nothing. An `ok` or a `yes` is not
+polite but an answer: it lets the work go on.
 """
 
 import re

@@ -1,15 +1,11 @@
 """Actions on files by tool calls, shell commands and git.
 
-Actions on files by shell commands.
-
 A command is read word by word, far enough to find the names of files. The effects of variables,
 loops and scripts are not guessed. The corresponding commands of PowerShell are known too. No
 function here raises: an incomplete command is read as far as possible.
 
-Actions on files by tool calls, recognised by the calls' arguments and patches.
-
-The tool's name hardly matters: a call with a path and a text writes, and a call with only a path
-reads. `shell` reads the actions of shell commands.
+The name of a tool hardly matters: a call with a path and a text writes, and a call with only a path
+reads.
 """
 
 import posixpath

@@ -1,13 +1,7 @@
 """Changes: the texts that tool calls write into files, and which were taken back later.
 
-Changes: the texts that tool calls write into files, and the texts they replace.
-
 Only certain changes count. A call that names only the line at which its text is inserted does not
-count, because it does not hold the text it replaces.
-
-`Undoing`: which changes of files were taken back later, by git or because the file was deleted.
-
-A change counts as taken back only if that is certain. What git committed stays after
+count, because it does not hold the text it replaces. What git committed stays after
 `git checkout .`, as do staged changes and files that git does not know; what a stash put aside
 comes back with `git stash pop`.
 """

@@ -219,13 +219,13 @@ def actions_of_calls(
 
 def entries(messages: Sequence[Message]) -> list[Entry]:
     """The evidence in some messages, in order; each `at` is an index into these messages."""
-    reader = _Reader({r.call_id: r for message in messages for r in message.results})
+    reader = _EntryReader({r.call_id: r for message in messages for r in message.results})
     read = chain.from_iterable(reader.read(message, at) for at, message in enumerate(messages))
     merged = merge((), list(read))
     return [reader.without_undone(entry) for entry in merged]
 
 
-class _Reader:
+class _EntryReader:
     """Reads messages in order, and remembers which files exist."""
 
     def __init__(self, results: dict[str, ToolResult]) -> None:

@@ -1,11 +1,4 @@
-"""Tasks in calls and checklists, and the outcomes in the output of tools.
-
-Checklists in texts: lines with a box, which is empty or ticked.
-
-- [ ] port the letters
-- [x] read the code
-
-Tasks in calls, as full lists or one by one, and which of them are still open.
+"""Tasks in calls and in checklists (`- [ ] port the letters`), and outcomes in the output of tools.
 
 Tasks are recognised by the names of tools and arguments, as in Claude Code, Codex, opencode, Gemini
 CLI, Cursor, Roo Code, Cline and OpenHands. A list may be an array, or a text with one task a line.

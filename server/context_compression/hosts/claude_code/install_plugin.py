@@ -34,7 +34,7 @@ from context_compression.hosts.setup import jsonc
 from context_compression.hosts.setup.files import Backup, Backups, FileChange, hash_of, read
 from context_compression.hosts.setup.host import Finding, Value, checked
 from context_compression.hosts.setup.installing import (
-    Done,
+    AppliedChange,
     is_current,
     naming_file,
     opened,
@@ -169,7 +169,7 @@ class Plugin:
             return FOLDER
         return plugin_for([server.command, *server.options], copies(self.machine))
 
-    def install(self, server: Server, *, dry_run: bool = False) -> Done:
+    def install(self, server: Server, *, dry_run: bool = False) -> AppliedChange:
         """Have Claude Code install the plugin, unless it is installed from this folder already.
 
         Raises:
@@ -179,7 +179,7 @@ class Plugin:
         before = read(path)
         enabled, folder = _enabled(path), FOLDER if dry_run else self.folder(server)
         if enabled and enabled[0] == folder:
-            return Done(FileChange(path, before, before))
+            return AppliedChange(FileChange(path, before, before))
         wants_command = _at(_object(FOLDER / MANIFEST), "userConfig", "command") is not None
         config = ("--config", f"command={server.command}") if wants_command else ()
         commands = (
@@ -187,7 +187,7 @@ class Plugin:
             ("plugin", "install", PLUGIN, *config),
         )
         if dry_run:
-            return Done(FileChange(path, before, before), commands=self._shown(commands))
+            return AppliedChange(FileChange(path, before, before), commands=self._shown(commands))
         earlier = Backups(self.machine.home).of(path)
         try:
             self._run(commands)
@@ -199,9 +199,11 @@ class Plugin:
         known = earlier is not None and earlier.is_of(before)
         kept = earlier.before if earlier and known else before
         backup = Backup(path, kept, hash_of(after or b""))
-        return Done(FileChange(path, before, after), Backups(self.machine.home).keep(backup))
+        return AppliedChange(
+            FileChange(path, before, after), Backups(self.machine.home).keep(backup)
+        )
 
-    def uninstall(self, *, dry_run: bool = False) -> Done:
+    def uninstall(self, *, dry_run: bool = False) -> AppliedChange:
         """Have Claude Code remove the plugin.
 
         If its settings did not change since `install`, they get their earlier content back.
@@ -212,20 +214,20 @@ class Plugin:
         path = settings_file(self.machine)
         there = read(path)
         if _enabled(path) is None:
-            return Done(FileChange(path, there, there))
+            return AppliedChange(FileChange(path, there, there))
         commands = (
             ("plugin", "uninstall", PLUGIN),
             ("plugin", "marketplace", "remove", MARKET),
         )
         if dry_run:
-            return Done(FileChange(path, there, there), commands=self._shown(commands))
+            return AppliedChange(FileChange(path, there, there), commands=self._shown(commands))
         self._run(commands)
         backups = Backups(self.machine.home)
         backup = backups.of(path)
         if backup and backup.is_of(there):  # the command leaves some of the plugin's settings
             FileChange(path, read(path), backup.before).carry_out()
         backups.forget(path)
-        return Done(FileChange(path, there, read(path)))
+        return AppliedChange(FileChange(path, there, read(path)))
 
     def _run(self, commands: tuple[tuple[str, ...], ...]) -> None:
         for shown, arguments in zip(self._shown(commands), commands, strict=True):

@@ -58,7 +58,7 @@ def status_line(event: Json, environ: Mapping[str, str], home: Path) -> str:
     if not window:
         return ""
     window, limit = _limits(event, window, used, environ, home)
-    archive = Archived()
+    archive = ArchivedParts()
     with suppress(Exception):  # whatever is wrong with the archive, the window is known
         archive = _archived(event, environ, home)
     used = used or archive.left  # after a compaction, until the next answer
@@ -114,7 +114,7 @@ def _lately(event: Json) -> tuple[int, str]:
     return 0, UNKNOWN
 
 
-class Archived(NamedTuple):
+class ArchivedParts(NamedTuple):
     """What the session's log says: parts of the line, and the size that a compaction left, or 0."""
 
     parts: Sequence[str] = ()
@@ -127,7 +127,7 @@ def _used(context: Json) -> int:
     return sum(_count(_object(usage).get(name)) for name in PROMPT_TOKENS)
 
 
-def _archived(event: Json, environ: Mapping[str, str], home: Path) -> Archived:
+def _archived(event: Json, environ: Mapping[str, str], home: Path) -> ArchivedParts:
     """How much of the session is archived, stayed out of the context, and was restored."""
     refs: set[str] = set()
     restored: set[str] = set()
@@ -154,7 +154,7 @@ def _archived(event: Json, environ: Mapping[str, str], home: Path) -> Archived:
         f"{_short(saved)} saved" if saved > 0 else "",
         f"{len(restored):,} restored" if restored else "",
     )
-    return Archived(parts, left)
+    return ArchivedParts(parts, left)
 
 
 def _log(event: Json, environ: Mapping[str, str], home: Path) -> Iterator[bytes]:

@@ -66,11 +66,11 @@ from context_compression.transcripts.opening import check_packed, is_packed
 from context_compression.transcripts.reading import Later
 from context_compression.transcripts.sessions import seconds
 from context_compression.transcripts.transcript import (
+    AnsweredRequest,
     Compaction,
     CompactionLog,
     Generations,
     Load,
-    Request,
     Row,
     Transcript,
     counted,
@@ -188,7 +188,7 @@ META = "session_meta"
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """The first rows of a file, up to where another file goes on from it.
 
     Attributes:
@@ -227,7 +227,7 @@ class Earlier:
         warnings: what of the files could not be read; complete after `rows`.
     """
 
-    parts: list[Part]
+    parts: list[FilePart]
     missing: list[str]
     warnings: list[str] = field(default_factory=list[str])
 
@@ -249,7 +249,7 @@ class Earlier:
                 if string(row, "type") != META:
                     yield row, At(first + at.offset, at.length)
 
-    def _of(self, part: Part, max_bytes: int) -> Iterator[tuple[Row, At]]:
+    def _of(self, part: FilePart, max_bytes: int) -> Iterator[tuple[Row, At]]:
         newest, end = None, 0
         try:
             with opened(part.path, max(max_bytes, 0)) as stream:
@@ -276,7 +276,7 @@ class Earlier:
         elif not end or (part.offset is not None and end < part.offset):
             self.missing.append(_shorter(part))
 
-    def _check_beginning(self, row: Row, part: Part) -> None:
+    def _check_beginning(self, row: Row, part: FilePart) -> None:
         """Whether the oldest file that was found begins a conversation."""
         number = row.get("ordinal")
         if isinstance(number, int) and number > 0 and not self.missing:
@@ -307,7 +307,7 @@ def _lineage(about: Mapping[str, Any], path: Path) -> Earlier:
     """The files that lead to one whose first row is `about`."""
     own = rollout(path)
     seen = {own.id if own else string(about, "id")}
-    parts: list[Part] = []
+    parts: list[FilePart] = []
     missing: list[str] = []
     ordinal: int | None = None
     while (base := about.get("history_base")) is not None:
@@ -334,12 +334,12 @@ def _lineage(about: Mapping[str, Any], path: Path) -> Earlier:
                 "all rows of that rollout are given."
             )
         ordinal = end if ordinal is None or end is None else min(end, ordinal)
-        parts.append(Part(found.path, ordinal, offset))
+        parts.append(FilePart(found.path, ordinal, offset))
         about, path = meta(found.path), found.path
     return Earlier(parts[::-1], missing)
 
 
-def _shorter(part: Part) -> str:
+def _shorter(part: FilePart) -> str:
     whole = "another row" if part.offset is None else f"byte {part.offset:,}"
     return (
         f"The conversation goes on from {whole} of {part.path.name}, which is damaged or cut off "
@@ -399,7 +399,7 @@ class Charged:
     tokens: int
     items: int
     answer: int
-    request: Request
+    request: AnsweredRequest
 
 
 @dataclass
@@ -498,7 +498,9 @@ class CodexReader:
         items = first = len(self.items) if self._answer is None else self._answer
         while items < len(self.items) and is_the_models(self.items[items]):
             items += 1  # outputs of its calls may already follow it
-        request = Request(0, seconds(self._time), self._model or "", prompt, cached, 0, answer)
+        request = AnsweredRequest(
+            0, seconds(self._time), self._model or "", prompt, cached, 0, answer
+        )
         self._charged.append(Charged(prompt + answer, items, first, request))
         self._answer = None
 

@@ -32,13 +32,13 @@ from context_compression.transcripts.exporter import call, linked, media, result
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.sessions import seconds
 from context_compression.transcripts.transcript import (
+    AnsweredRequest,
     Compaction,
     CompactionLog,
     Generations,
     Known,
     Load,
     Maybe,
-    Request,
     Row,
     Seen,
     Shape,
@@ -82,13 +82,13 @@ SHAPES = Shapes(
 """The shapes of what rows hold."""
 
 
-class Context:
+class GeminiContext:
     """The messages that rows make."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.times: list[float | None] = []
-        self.requests: list[Request] = []
+        self.requests: list[AnsweredRequest] = []
         self.ends: dict[str, int] = {}
         """By id of an answer: the number of messages up to it, without its calls' results."""
         self.unknown: Counter[str] = Counter()
@@ -170,7 +170,7 @@ class Context:
                 yield {**part, "type": "unknown"}
 
 
-def request_of(row: Mapping[str, Any], messages: int = 0) -> Request | None:
+def request_of(row: Mapping[str, Any], messages: int = 0) -> AnsweredRequest | None:
     """The request that a row answers; `None` if its tokens are not recorded."""
     parts = ("input", "cached", "output", "thoughts")
     tokens = as_object(row.get("tokens"))
@@ -178,7 +178,7 @@ def request_of(row: Mapping[str, Any], messages: int = 0) -> Request | None:
         n if isinstance(n := tokens.get(part), int) else 0 for part in parts
     )
     time, model = seconds(row.get("timestamp")), string(row, "model")
-    return Request(messages, time, model, sent, cached, 0, said + thought) if sent else None
+    return AnsweredRequest(messages, time, model, sent, cached, 0, said + thought) if sent else None
 
 
 def _result(id: str, response: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,7 +311,7 @@ class GeminiReader:
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live conversation, as of the last row added."""
-        context, carried = Context(), 0
+        context, carried = GeminiContext(), 0
         rows = list(self._messages.values())
         answered = [row.get("type") == "gemini" for row in rows[1:]]
         for row, is_answered in zip(rows, [*answered, False], strict=False):
@@ -338,7 +338,7 @@ class GeminiReader:
             ],
         )
 
-    def _usage(self, context: "Context") -> tuple[int, int] | None:
+    def _usage(self, context: "GeminiContext") -> tuple[int, int] | None:
         """Tokens of the newest answer with its request, and how many messages they cover.
 
         `None` if no usage is recorded, or the messages before that answer have changed since.

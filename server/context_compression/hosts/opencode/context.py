@@ -12,12 +12,12 @@ from context_compression.transcripts.exporter import call, linked, result, text,
 from context_compression.transcripts.lines import parsed_json, string
 from context_compression.transcripts.sessions import seconds
 from context_compression.transcripts.transcript import (
+    AnsweredRequest,
     ClearedResult,
     Compaction,
     CompactionLog,
     Known,
     Maybe,
-    Request,
     Seen,
     Shape,
     Shapes,
@@ -234,13 +234,13 @@ OWN_TOOLS = frozenset({
 """The host's own tools. Those of servers are named `server_tool`, so no name with `_` is here."""
 
 
-class Context:
+class OpencodeContext:
     """The messages that opencode's messages make."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.times: list[float | None] = []
-        self.requests: list[Request] = []
+        self.requests: list[AnsweredRequest] = []
         self.ends: dict[str, int] = {}
         """By message id: the number of messages up to it, without the results of its calls."""
         self.cleared_at: float = 0
@@ -386,7 +386,7 @@ def _output(state: Object, name: str = "output") -> Any:
 
 
 def charged(
-    messages: Sequence[StoredMessage], context: Context
+    messages: Sequence[StoredMessage], context: OpencodeContext
 ) -> tuple[tuple[int, int] | None, str | None]:
     """Usage and model of the newest request.
 
@@ -402,14 +402,14 @@ def charged(
     return None, _model(messages)
 
 
-def request_of(message: StoredMessage, messages: int = 0) -> Request | None:
+def request_of(message: StoredMessage, messages: int = 0) -> AnsweredRequest | None:
     """The request that a message answers; `None` if it is no answer, or no tokens are recorded."""
     sent, said, read, written = _tokens(message)
     whole = sent + read + written
     if message.about.get("role") != "assistant" or not whole:
         return None
     model = string(message.about, "modelID")
-    return Request(messages, message.time, model, whole, read, written, said)
+    return AnsweredRequest(messages, message.time, model, whole, read, written, said)
 
 
 def _tokens(message: StoredMessage) -> list[int]:

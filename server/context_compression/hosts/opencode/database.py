@@ -24,7 +24,7 @@ from context_compression.hosts.opencode.context import (
 from context_compression.hosts.opencode.second import (
     MESSAGES,
     SESSIONS,
-    Lineage,
+    SessionRows,
     Summaries,
     as_stored,
     is_known,
@@ -119,10 +119,10 @@ class Held(NamedTuple):
 
     info: dict[str, Any]
     newest_first: Iterator[StoredMessage]
-    lineage: Lineage | None
+    lineage: SessionRows | None
 
 
-class Known(NamedTuple):
+class KnownRow(NamedTuple):
     """A row that was read: its id and time, its data, and their characters."""
 
     id: str
@@ -131,7 +131,7 @@ class Known(NamedTuple):
     size: int
 
 
-Rows: TypeAlias = dict[tuple[str, int], Known]
+Rows: TypeAlias = dict[tuple[str, int], KnownRow]
 """By table and number of the row: an id may be NULL, or that of several rows."""
 
 
@@ -163,7 +163,7 @@ class SessionReading:
     database: Path
     session: str | None
     max_bytes: int = MAX_BYTES
-    _known: Rows = field(default_factory=dict[tuple[str, int], Known], repr=False)
+    _known: Rows = field(default_factory=dict[tuple[str, int], KnownRow], repr=False)
     _summaries: Summaries = field(default_factory=Summaries, repr=False)
 
     def look(self) -> Transcript:
@@ -224,7 +224,7 @@ class SessionReading:
         raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
 
     def _second(
-        self, db: "sqlite3.Connection", lineage: Lineage, used: Rows
+        self, db: "sqlite3.Connection", lineage: SessionRows, used: Rows
     ) -> Iterator[StoredMessage]:
         """The messages of a session of opencode 2, the newest first."""
         for span in lineage.spans:
@@ -266,16 +266,16 @@ class SessionReading:
 
     def _learn(
         self, db: "sqlite3.Connection", table: str, rows: Sequence["sqlite3.Row"], used: Rows
-    ) -> list[Known]:
+    ) -> list[KnownRow]:
         """The data of rows; those that changed since the last reading are loaded."""
-        learnt: list[Known] = []
+        learnt: list[KnownRow] = []
         for row in rows:
             place, id, updated = (table, row["place"]), text_of(row["id"]), row["time_updated"]
             known = self._known.get(place)
             if known is None or (known.id, known.updated) != (id, updated):
                 load = f"SELECT data FROM {table} WHERE rowid = ?"
                 written = text_of(db.execute(load, (row["place"],)).fetchone()["data"])
-                known = Known(id, updated, {**object_in(written), "id": id}, len(written))
+                known = KnownRow(id, updated, {**object_in(written), "id": id}, len(written))
             used[place] = known
             learnt.append(known)
         return learnt

@@ -43,7 +43,7 @@ from context_compression.hosts.opencode.context import (
     NAME,
     SEEN,
     TITLE,
-    Context,
+    OpencodeContext,
     data_folder,
     database_file,
 )
@@ -183,7 +183,7 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
             text = offload_result(session, answered)
             return {} if text is None else {"text": text}
         case "messages.transform":
-            history = History(objects(event.get("messages")))
+            history = OpencodeHistory(objects(event.get("messages")))
             view = view_to_send(session, history.messages)
             return {} if view is None else {"messages": history.laid_out(view)}
         case "session.compacting":
@@ -211,11 +211,11 @@ class Original:
     messages: int
 
 
-class History:
+class OpencodeHistory:
     """A conversation as opencode's messages, and as Anthropic messages."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        context = Context()
+        context = OpencodeContext()
         self._rows: dict[int, Original] = {}  # by the index of the first message they make
         self._about: dict[str, Mapping[str, Any]] = {}  # by role: `info` of the newest message
         self._reasoning: dict[str, Row] = {}  # by text: parts with the provider's signature

@@ -292,7 +292,7 @@ SEALED = (
 
 
 @dataclass(frozen=True)
-class Span:
+class RowSpan:
     """The rows of a session up to one of them, which is included, or before it."""
 
     session: str
@@ -340,7 +340,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Lineage:
+class SessionRows:
     """The rows that make a session.
 
     Attributes:
@@ -349,7 +349,7 @@ class Lineage:
         warnings: what is not read as it was, in sentences for the user.
     """
 
-    spans: list[Span]
+    spans: list[RowSpan]
     missing: list[str]
     warnings: list[str]
 
@@ -378,9 +378,9 @@ def written_in(db: "sqlite3.Connection", table: str) -> str:
     return f"max(time_updated, coalesce(({newest}), 0))"
 
 
-def lineage_of(db: "sqlite3.Connection", session: Object) -> Lineage:
+def lineage_of(db: "sqlite3.Connection", session: Object) -> SessionRows:
     """The rows that make a session, without those that the user reverted."""
-    lineage = Lineage([], [], [])
+    lineage = SessionRows([], [], [])
     span, seen = _not_reverted(db, session, lineage.warnings), set[str]()
     while True:
         lineage.spans.append(span)
@@ -414,8 +414,8 @@ def reverted_in(session: Object) -> tuple[str, list[str]]:
     return first, ["A revert is written in a form that is not known here; all is given."] * is_odd
 
 
-def _not_reverted(db: "sqlite3.Connection", session: Object, warnings: list[str]) -> Span:
-    span = Span(string(session, "id"))
+def _not_reverted(db: "sqlite3.Connection", session: Object, warnings: list[str]) -> RowSpan:
+    span = RowSpan(string(session, "id"))
     first, odd = reverted_in(session)
     warnings.extend(odd)
     if not first:
@@ -428,7 +428,7 @@ def _not_reverted(db: "sqlite3.Connection", session: Object, warnings: list[str]
             "in it; all is given."
         )
         return span
-    return Span(span.session, row["seq"], included=False)
+    return RowSpan(span.session, row["seq"], included=False)
 
 
 def _is_copied(db: "sqlite3.Connection", fork: str, base: str) -> bool:
@@ -444,7 +444,7 @@ def _is_copied(db: "sqlite3.Connection", fork: str, base: str) -> bool:
     return db.execute(query, (base, own["seq"], own["type"], own["data"])).fetchone() is not None
 
 
-def _boundary(db: "sqlite3.Connection", fork: Object, warnings: list[str]) -> Span | None:
+def _boundary(db: "sqlite3.Connection", fork: Object, warnings: list[str]) -> RowSpan | None:
     """The rows that a fork goes on from; `None` if the row that ends them is not there."""
     written = text_of(fork.get("fork_boundary"))
     about = object_in(written)
@@ -458,7 +458,7 @@ def _boundary(db: "sqlite3.Connection", fork: Object, warnings: list[str]) -> Sp
             f"The boundary of the fork {string(fork, 'id')} is written in a form that is not known "
             f"here; the messages up to {one_line(id)} are given."
         )
-    return Span(row["session_id"], row["seq"], included=kind != "before")
+    return RowSpan(row["session_id"], row["seq"], included=kind != "before")
 
 
 def _before(db: "sqlite3.Connection", fork: Object) -> Iterator[str]:
@@ -472,6 +472,6 @@ def _before(db: "sqlite3.Connection", fork: Object) -> Iterator[str]:
         base = string(dict(row or {}), "base")
 
 
-def _sealed(db: "sqlite3.Connection", span: Span) -> bool:
+def _sealed(db: "sqlite3.Connection", span: RowSpan) -> bool:
     rows = span.select(db, "data| AND type = 'compaction' AND data LIKE '%\"providerContext\"%'")
     return any(is_sealed(object_in(row["data"])) for row in rows)

@@ -24,8 +24,8 @@ from context_compression.conversation.messages import as_object, is_array, is_ob
 from context_compression.hosts.opencode.context import (
     NAME,
     SHAPES,
-    Context,
     Object,
+    OpencodeContext,
     StoredMessage,
     charged,
     compactions_among,
@@ -147,7 +147,7 @@ def transcript_of(
         compactions: those among all messages.
     """
     live, new = live_messages(newest_first)
-    context, carried = Context(), 0
+    context, carried = OpencodeContext(), 0
     for message in live:
         context.add(message, newest=message is live[-1])
         if message.id not in new:

@@ -53,7 +53,7 @@ from context_compression.hosts.pi.transcript import (
     NAME,
     SESSIONS_VARIABLE,
     TITLE,
-    Context,
+    PiContext,
     agent_folder,
     sessions_folder,
 )
@@ -280,14 +280,14 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
             text = offload_result(session, answered)
             return {} if text is None else {"text": text}
         case "context":
-            history = History(objects(event.get("messages")))
+            history = PiHistory(objects(event.get("messages")))
             view = view_to_send(session, history.messages)
             return {} if view is None else {"messages": history.laid_out(view)}
         case "session_before_compact" if _shall_compact(session, event):
             session.summarizer = workspace.summarizer(session.settings)
             earlier = string(event, "previousSummary")
             before = [{"role": "user", "content": earlier}] if earlier else []
-            history = History(objects(event.get("messages")))
+            history = PiHistory(objects(event.get("messages")))
             focus = string(event, "focus") or None
             return {"summary": compressed_text(session, [*before, *history.messages], focus)}
         case _:
@@ -299,11 +299,11 @@ def _shall_compact(session: Session, event: Event) -> bool:
     return session.settings.auto_compress or event.get("reason") == "manual"
 
 
-class History:
+class PiHistory:
     """A conversation as Pi's messages, and as Anthropic messages."""
 
     def __init__(self, rows: Sequence[AnyRow]) -> None:
-        context = Context()
+        context = PiContext()
         self._rows: dict[int, list[AnyRow]] = {}  # by the index of the message they are in
         self._by: Mapping[str, str] = by_model(None)
         for row in rows:

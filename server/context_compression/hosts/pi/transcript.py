@@ -48,13 +48,13 @@ from context_compression.transcripts.reading import Later
 from context_compression.transcripts.sessions import seconds
 from context_compression.transcripts.transcript import (
     OURS,
+    AnsweredRequest,
     Compaction,
     Each,
     Generations,
     Known,
     Load,
     Maybe,
-    Request,
     Row,
     RowCache,
     Seen,
@@ -135,7 +135,7 @@ SHAPES = Shapes(
 """The shapes of what rows hold."""
 
 
-class Context:
+class PiContext:
     """The messages, the system prompt and the tools that entries make."""
 
     def __init__(self) -> None:
@@ -261,7 +261,7 @@ class Context:
             self.tools[string(tool, "name")] = tool
 
 
-def request_of(row: Row, messages: int = 0) -> Request | None:
+def request_of(row: Row, messages: int = 0) -> AnsweredRequest | None:
     """The request that an entry answers; `None` for other entries, and for failed requests."""
     message = as_object(row.get("message"))
     sent, said, read, written = _charged(message)
@@ -269,7 +269,7 @@ def request_of(row: Row, messages: int = 0) -> Request | None:
     if message.get("role") != "assistant" or message.get("stopReason") in STOPPED or not whole:
         return None
     time, model = seconds(row.get("timestamp")), string(message, "model")
-    return Request(messages, time, model, whole, read, written, said)
+    return AnsweredRequest(messages, time, model, whole, read, written, said)
 
 
 def _charged(message: Mapping[str, Any]) -> list[int]:
@@ -310,7 +310,7 @@ def _block(part: Any) -> Iterable[Any]:
             yield unread(part)
 
 
-class Compactions:
+class PiCompactions:
     """All compactions in a session, by the id of their entry."""
 
     def __init__(self) -> None:
@@ -335,7 +335,7 @@ class Compactions:
             self.largest.add(request.input_tokens or 0, request.model)
             self._answered(request)
 
-    def _answered(self, request: Request) -> None:
+    def _answered(self, request: AnsweredRequest) -> None:
         """Learn the size after the newest compaction from the first answer that follows it."""
         if self._newest:
             known = self._known[self._newest]
@@ -399,7 +399,7 @@ class PiReader:
         self._last = ""
         self._model = ""
         self._title = ""
-        self._compactions = Compactions()
+        self._compactions = PiCompactions()
         self._rows = 0
         self._unknown: Counter[str] = Counter()
         self._cache = RowCache()
@@ -450,7 +450,7 @@ class PiReader:
         # usage from before the history was edited does not apply to the present context
         charged = _after(live, "context_edit") - kept
         self._cache.only(e.at for e in live if e.kind in SENT or e.kind == "context_edit")
-        context, carried = Context(), 0
+        context, carried = PiContext(), 0
         for number, (id, row) in enumerate(rows.items()):
             if row.get("type") == "compaction":
                 if number == 0:  # an older compaction among the kept entries has no effect

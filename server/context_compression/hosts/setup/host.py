@@ -197,7 +197,7 @@ class Hooks:
 
 
 @dataclass(frozen=True)
-class Script:
+class HostScript:
     """A file of our own: a program that the host runs.
 
     Attributes:
@@ -292,7 +292,7 @@ class HookFile:
             parts = [f'"{part}"' for part in (server.command, *server.options)]
             command = json.dumps(" ".join([*parts, *self.arguments]))[1:-1]
             text = self.shell.sub(lambda found: command, text)
-        return Script(path, _filled_in(text, server))
+        return HostScript(path, _filled_in(text, server))
 
     def is_current(self, machine: Machine, *, in_project: bool = False) -> bool | None:
         """Whether the file has this version of our hooks; `None` if it has none of ours.

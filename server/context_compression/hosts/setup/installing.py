@@ -19,7 +19,7 @@ from context_compression.hosts.setup.host import Addition, ConfigurationEntry, V
 
 
 @dataclass(frozen=True)
-class Done:
+class AppliedChange:
     """The change of one file; in a dry run, the change that would be made.
 
     Attributes:
@@ -35,16 +35,18 @@ class Done:
     problem: SetupError | None = None
 
 
-def planned(additions: Sequence[Addition]) -> list[Done]:
+def planned(additions: Sequence[Addition]) -> list[AppliedChange]:
     """The changes that `install` would make; nothing is written.
 
     Raises:
         SetupError: a file cannot be read or parsed.
     """
-    return [Done(_install_change(addition)) for addition in additions]
+    return [AppliedChange(_install_change(addition)) for addition in additions]
 
 
-def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
+def install(
+    additions: Sequence[Addition], home: Path, *, dry_run: bool = False
+) -> list[AppliedChange]:
     """Put additions into their files, all or none; everything else in these files stays.
 
     Args:
@@ -60,7 +62,7 @@ def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False)
     rehearsed = planned(additions)
     if dry_run:
         return rehearsed
-    done: list[Done] = []
+    done: list[AppliedChange] = []
     try:  # `extend` keeps what was done before an error
         done.extend(_install_one(addition, Backups(home)) for addition in additions)
     except BaseException:
@@ -69,7 +71,7 @@ def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False)
     return done
 
 
-def take_back(done: Sequence[Done], home: Path) -> None:
+def take_back(done: Sequence[AppliedChange], home: Path) -> None:
     """Undo what `install` has just done, the last change first."""
     backups = Backups(home)
     for each in reversed(done):
@@ -85,8 +87,10 @@ def take_back(done: Sequence[Done], home: Path) -> None:
             backups.keep(replace(backup, written=hash_of(before or b"")))
 
 
-def uninstall(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
-    """Remove additions from their files, and return a `Done` for each, in the same order.
+def uninstall(
+    additions: Sequence[Addition], home: Path, *, dry_run: bool = False
+) -> list[AppliedChange]:
+    """Remove additions from their files, and return a `AppliedChange` for each, in the same order.
 
     A file that nobody changed since `install` gets its earlier content back. In any other file,
     only the addition is removed. What cannot be removed has its `problem`; the rest is removed.
@@ -125,10 +129,10 @@ def _install_change(addition: Addition) -> FileChange:
     return FileChange(path, current, current if new == text else new.encode())
 
 
-def _install_one(addition: Addition, backups: Backups) -> Done:
+def _install_one(addition: Addition, backups: Backups) -> AppliedChange:
     change = _install_change(addition)
     if not change.is_one or change.after is None:
-        return Done(change)
+        return AppliedChange(change)
     path, current = change.path, change.before
     before, folders = current, missing_folders(path)
     earlier = backups.of(path)
@@ -143,7 +147,7 @@ def _install_one(addition: Addition, backups: Backups) -> Done:
         if earlier is None:
             backups.forget(path)
         raise
-    return Done(change, backup)
+    return AppliedChange(change, backup)
 
 
 def _uninstall_change(addition: Addition, backups: Backups) -> FileChange:
@@ -159,18 +163,18 @@ def _uninstall_change(addition: Addition, backups: Backups) -> FileChange:
     return FileChange(path, current, after)
 
 
-def _uninstall_one(addition: Addition, backups: Backups, *, dry_run: bool) -> Done:
+def _uninstall_one(addition: Addition, backups: Backups, *, dry_run: bool) -> AppliedChange:
     try:
         change = _uninstall_change(addition, backups)
         backup = backups.of(change.path)
         if not dry_run:
             change.carry_out()
     except SetupError as error:
-        return Done(FileChange(addition.path, None, None), problem=error)
+        return AppliedChange(FileChange(addition.path, None, None), problem=error)
     if backup and not dry_run:
         backups.forget(change.path)
         remove_empty(backup.folders if change.after is None else ())
-    return Done(change)
+    return AppliedChange(change)
 
 
 def _without(addition: Addition, data: bytes, backup: Backup | None) -> bytes | None:

@@ -48,9 +48,9 @@ from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.sessions import seconds
 from context_compression.transcripts.transcript import (
     OURS,
+    AnsweredRequest,
     ClearedResult,
     Compaction,
-    Request,
     whole_text,
 )
 
@@ -319,7 +319,7 @@ class Context:
         return [*map(seconds, self._written)]
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[AnsweredRequest]:
         """The requests since the last compaction that the model answered."""
         placed = ((self._before.get(id(step.message), -1), step) for step in self._steps.values())
         made = (_request(step.row, place) for place, step in placed if place >= self.carried)
@@ -481,7 +481,7 @@ def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
     return [{"content": reminder}] if body else []
 
 
-def _request(row: Row, messages: int) -> Request | None:
+def _request(row: Row, messages: int) -> AnsweredRequest | None:
     """The request that a row answers; `None` if the host wrote the answer, or copied it."""
     message = as_object(row.get("message"))
     usage, model = as_object(message.get("usage")), string(message, "model")
@@ -489,7 +489,7 @@ def _request(row: Row, messages: int) -> Request | None:
         return None
     _, read, written = (n if isinstance(n := usage.get(part), int) else 0 for part in PROMPT_TOKENS)
     answer = usage.get("output_tokens")
-    return Request(
+    return AnsweredRequest(
         messages=messages,
         time=seconds(row.get("timestamp")),
         model=model,

@@ -124,7 +124,7 @@ def folders_moved_to(row: Row) -> list[str]:
 CLOSING = {"stop_hook_summary", "turn_duration"}  # system rows after the last answer of a turn
 
 
-class History:
+class BranchHistory:
     """The conversation up to one row of the file; rows are added in file order."""
 
     def __init__(self, rows: Mapping[str, Row]) -> None:
@@ -269,7 +269,7 @@ class Lineage:
 
     def _mend(self) -> None:
         """Repair the parents of rows that name one from before a compaction by mistake."""
-        history = History(self._rows)
+        history = BranchHistory(self._rows)
         for uuid, row in self._rows.items():
             if is_compaction(row) or history.has_lost_its_boundary(row):
                 self.parents[uuid] = ""
@@ -280,7 +280,7 @@ class Lineage:
                 parent = self._settled(row, parent, history)
             history.add(row, parent)
 
-    def _settled(self, row: Row, parent: str, history: History) -> str:
+    def _settled(self, row: Row, parent: str, history: BranchHistory) -> str:
         """The row that a row followed when written, if it names one from before a compaction."""
         uuid = row["uuid"]
         if history.is_rewind(row, parent):
