@@ -268,9 +268,9 @@ def make(url: str, numbers: range, events: int) -> None:
             for at, each in enumerate(messages)
         }  # fmt: skip
         done = {"type": "compression", "created_at": NOON, "n": 1, "originals": name, "refs": refs}
-        backend.append(id, "events", [*recorded, *map(message_event, messages)], NOON)
-        backend.write_originals(id, name, messages, NOON)
-        backend.append(id, "events", [done], NOON)
+        backend.session(id).append("events", [*recorded, *map(message_event, messages)], NOON)
+        backend.session(id).write_originals(name, messages, NOON)
+        backend.session(id).append("events", [done], NOON)
         backend.forget(id)
 
 

@@ -9,14 +9,15 @@ import pytest
 from mcp.types import ResourceTemplateReference
 from mcp_door import ask, connected
 
-from context_compression.store.backend import Backend
+from context_compression.store.backend import Backend, SessionStore
 from context_compression.store.file_backend import FileBackend
+from context_compression.store.session_files import SessionFiles
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-AT_ONCE = {"forget", "place_of_document", "place_of_text"}
+AT_ONCE = {"forget", "place_of_document", "place_of_text", "session"}
 """Methods that read nothing."""
 
 
@@ -33,11 +34,11 @@ def in_the_loop(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
         return run
 
-    names = [name for name in vars(Backend) if not name.startswith("_")]
-    for name in names:
-        method = getattr(FileBackend, name, None)
-        if inspect.isfunction(method) and name not in AT_ONCE:
-            monkeypatch.setattr(FileBackend, name, watched(name, method))
+    for engine, interface in ((FileBackend, Backend), (SessionFiles, SessionStore)):
+        for name in vars(interface):
+            method = getattr(engine, name, None)
+            if inspect.isfunction(method) and not name.startswith("_") and name not in AT_ONCE:
+                monkeypatch.setattr(engine, name, watched(name, method))
     return called
 
 

@@ -56,7 +56,7 @@ async def test_a_first_compression_is_computed_once(tmp_path: Path, colour: str)
 async def test_whoever_records_meanwhile_comes_first(tmp_path: Path, colour: str) -> None:
     """Two processes compress a conversation for the first time: none fails, none is lost."""
     other = Session(tmp_path / "store", "first")
-    strategy = Shortening(lambda: None if other.log.exists else other.record(*TALK[:4]))
+    strategy = Shortening(lambda: None if other.log.exists() else other.record(*TALK[:4]))
 
     result = await compressed(
         Session(tmp_path / "store", "first"),

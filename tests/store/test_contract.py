@@ -11,9 +11,10 @@ import shared_backends
 from backend_contract import CONTRACT, Check
 
 from context_compression.errors import StoreError, StoreUnreachable
-from context_compression.store.backend import Kind
+from context_compression.store.backend import Kind, Stats
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.hits import SearchResult
+from context_compression.store.session_files import SessionFiles
 
 
 class SummariesOldestFirst(FileBackend):
@@ -21,9 +22,17 @@ class SummariesOldestFirst(FileBackend):
         return super().summaries(session)[::-1]
 
 
-class RefsNewestFirst(FileBackend):
-    def entries(self, session: str, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
-        return super().entries(session, digits)[::-1]
+class OtherSessions(FileBackend):
+    of: type[SessionFiles]
+
+    def session(self, id: str) -> SessionFiles:
+        return self.of(self.folder, id)
+
+
+class RefsNewestFirst(OtherSessions):
+    class of(SessionFiles):
+        def entries(self, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
+            return super().entries(digits)[::-1]
 
 
 class SearchWithoutLimit(FileBackend):
@@ -63,19 +72,20 @@ class TenantsInLowerCase(FileBackend):
         return super().of_tenant(tenant.lower())
 
 
-class NoProblems(FileBackend):
-    def problems(self, session: str | None) -> list[str]:
-        return []
+class NoProblems(OtherSessions):
+    class of(SessionFiles):
+        def verify(self) -> list[str]:
+            return []
 
 
 class NoSize(FileBackend):
-    def size(self, session: str | None = None) -> int:
+    def size(self) -> int:
         return 0
 
 
 class NoSizes(FileBackend):
-    def sizes(self, sessions: Collection[str]) -> dict[str, int]:
-        return dict.fromkeys(sessions, 0)
+    def stats(self, sessions: Collection[str]) -> Stats:
+        return Stats(dict.fromkeys(sessions, 0))
 
 
 class NoInstructions(FileBackend):
@@ -88,19 +98,19 @@ class NothingForgotten(FileBackend):
         pass
 
 
-class RowsOneByOne(FileBackend):
-    def append(
-        self, session: str, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None
-    ) -> None:
-        for row in rows:
-            super().append(session, kind, [row], created_at)
+class RowsOneByOne(OtherSessions):
+    class of(SessionFiles):
+        def append(
+            self, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None
+        ) -> None:
+            for row in rows:
+                super().append(kind, [row], created_at)
 
 
-class OriginalsOfAnotherTime(FileBackend):
-    def write_originals(
-        self, session: str, name: str, messages: Sequence[Any], created_at: str
-    ) -> None:
-        super().write_originals(session, name, messages, "2000-01-01T00:00:00Z")
+class OriginalsOfAnotherTime(OtherSessions):
+    class of(SessionFiles):
+        def write_originals(self, name: str, messages: Sequence[Any], created_at: str) -> None:
+            super().write_originals(name, messages, "2000-01-01T00:00:00Z")
 
 
 class DeletionWhateverIsSaid(FileBackend):

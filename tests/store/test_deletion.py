@@ -45,8 +45,8 @@ def placed(postgres_server: Server, tenant: str, tmp_path: Path) -> Callable[...
         return PostgresBackend(postgres_server.url, tenant, objects=place)
 
     backend = opened()
-    backend.append("s", "events", [EVENT], NOON)
-    backend.write_originals("s", NAME, [LONG, {**LONG, "role": "assistant"}, "short"], NOON)
+    backend.session("s").append("events", [EVENT], NOON)
+    backend.session("s").write_originals(NAME, [LONG, {**LONG, "role": "assistant"}, "short"], NOON)
     return opened
 
 
@@ -60,7 +60,7 @@ def test_who_does_not_know_the_place_of_objects_deletes_no_session_with_some(
     ):
         DELETING[how](Store(placed(objects=False)))
 
-    assert len(placed().read_originals("s", NAME)) == 3
+    assert len(placed().session("s").read_originals(NAME)) == 3
     Store(placed()).delete("s")
     assert placed().sweep() == 0
 
@@ -118,7 +118,7 @@ def test_the_command_says_that_objects_stay_and_ends_with_a_problem(
     assert placed().sessions() == []
     [advised] = re.findall("Then run `context-compression ([^`]*)`", said)
     (tmp_path / "away").rename(tmp_path / "objects")
-    placed().append("another", "events", [EVENT], NOON)
+    placed().session("another").append("events", [EVENT], NOON)
     del environ["CONTEXT_COMPRESSION_TENANT"]
     subprocess.run(
         [sys.executable, "-m", "context_compression", *advised.split()],
@@ -133,7 +133,7 @@ def test_a_session_that_cannot_be_deleted_keeps_no_other_and_both_are_told(
     placed: Callable[..., PostgresBackend], how: str
 ) -> None:
     for id in ("t", "u"):
-        placed().append(id, "events", [EVENT], NOON)
+        placed().session(id).append("events", [EVENT], NOON)
 
     with pytest.raises(ObjectsLeft, match=r"^Not deleted: s\. 2 large messages") as left:
         DELETING[how](Store(placed(objects=False)))
@@ -147,8 +147,8 @@ def test_who_refers_to_a_session_is_told_to_be_unknown_if_one_cannot_be_read(
 ) -> None:
     ref = {"id": 0, "what": "a message", "sha256": "0" * 64, "message": 0}
     archived = {"type": "compression", "originals": NAME, "refs": {"0" * 12: ref}}
-    placed().append("old", "events", [archived], NOON)
-    placed().append("plain", "events", [EVENT], NOON)
+    placed().session("old").append("events", [archived], NOON)
+    placed().session("plain").append("events", [EVENT], NOON)
     with psycopg.connect(postgres_server.admin) as admin:
         admin.execute(
             "UPDATE context_compression.sessions SET written = 1 WHERE tenant = %s AND id <> 's'",

@@ -67,8 +67,8 @@ def test_what_only_a_database_does_is_not_believed_of_a_folder(
         writes: list[Callable[[], object]] = [
             lambda log=log: log.append({"type": "message"}),
             lambda log=log: log.write_originals(1, NOON, [{"role": "user", "content": "x"}]),
-            lambda store=store: store.backend.append("before", "ledger", [{}], NOON),
-            lambda store=store: store.backend.write_text("before", "0" * 12, "x"),
+            lambda store=store: store.backend.session("before").append("ledger", [{}], NOON),
+            lambda store=store: store.backend.session("before").write_text("0" * 12, "x"),
             lambda store=store: store.add_summary({"session": "before", "content": "x"}),
             lambda store=store: store.files.session("before").database("history").__enter__(),
             lambda store=store: Session(store, "before").record({"role": "user", "content": "x"}),
@@ -76,7 +76,7 @@ def test_what_only_a_database_does_is_not_believed_of_a_folder(
         for write in writes:
             with pytest.raises(StoreUnwritable, match=f"{variable} {says}.*passes FileBackend"):
                 write()
-        [doubt] = store.doubts
+        [doubt] = store.doubts()
         assert f"{variable} {says}" in doubt
         assert "a-secret" not in doubt
         assert len(log.events().items) == store.sessions().count("before")

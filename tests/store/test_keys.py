@@ -37,7 +37,7 @@ def says(text: str) -> dict[str, object]:
 
 
 def texts_in(backend: PostgresBackend) -> list[str]:
-    return [event["message"]["content"] for event in backend.rows("s", "events").items]
+    return [event["message"]["content"] for event in backend.session("s").rows("events").items]
 
 
 def change(server: Server, statement: str, *values: object) -> None:
@@ -52,21 +52,23 @@ def test_a_worker_with_another_key_writes_nothing_and_is_told_which_is_missing(
     worker: Worker,
 ) -> None:
     mine, foreign = worker(OLD), worker(OTHER)
-    mine.append("s", "events", [says("one")], NOON)
+    mine.session("s").append("events", [says("one")], NOON)
     mine.write_document("config", {"keep_recent": 3})
     [missing] = Seal([OLD]).ids
 
     for write in (
-        lambda: foreign.append("s", "events", [says("two")], NOON),
-        lambda: foreign.append("other", "events", [says("two")], NOON),
-        lambda: foreign.write_originals("s", "compact-2026-11-21T12-00-00Z-1.json", [{}], NOON),
+        lambda: foreign.session("s").append("events", [says("two")], NOON),
+        lambda: foreign.session("other").append("events", [says("two")], NOON),
+        lambda: foreign.session("s").write_originals(
+            "compact-2026-11-21T12-00-00Z-1.json", [{}], NOON
+        ),
         lambda: foreign.add_summary({"session": "s", "content": "two"}),
         lambda: foreign.write_document("config", {}),
     ):
         with pytest.raises(StoreUnwritable, match=f"the key {missing}.*Nothing was changed"):
             write()
     with pytest.raises(StoreDamaged, match=f"the key {missing}"):
-        foreign.rows("s", "events")
+        foreign.session("s").rows("events")
 
     assert texts_in(worker(OLD)) == ["one"]
     assert worker(OLD).read_document("config") == {"keep_recent": 3}
@@ -77,7 +79,7 @@ def test_what_is_not_sealed_is_not_believed_where_all_was_sealed(
     postgres_server: Server, tenant: str, worker: Worker
 ) -> None:
     mine = worker(OLD)
-    mine.append("s", "events", [says("one"), says("two")], NOON)
+    mine.session("s").append("events", [says("one"), says("two")], NOON)
     mine.add_summary({"session": "s", "content": "true"})
     mine.write_document("config", {"keep_recent": 3})
     forged = b'{"session": "s", "content": "forged", "type": "message"}'
@@ -92,7 +94,7 @@ def test_what_is_not_sealed_is_not_believed_where_all_was_sealed(
     )  # fmt: skip
 
     assert texts_in(worker(OLD)) == ["two"]
-    assert worker(OLD).rows("s", "events").warnings == [
+    assert worker(OLD).session("s").rows("events").warnings == [
         "events: row 1 was changed, or cannot be read"
     ]
     assert [each["content"] for each in worker(OLD).summaries()] == ["true"]
@@ -103,7 +105,9 @@ def test_what_is_not_sealed_is_not_believed_where_all_was_sealed(
 def test_rows_that_changed_places_are_damaged_and_the_others_are_read(
     postgres_server: Server, tenant: str, worker: Worker
 ) -> None:
-    worker(OLD).append("s", "events", [says(each) for each in ("one", "two", "three")], NOON)
+    worker(OLD).session("s").append(
+        "events", [says(each) for each in ("one", "two", "three")], NOON
+    )
     change(
         postgres_server,
         "UPDATE rows a SET body = b.body FROM rows b WHERE a.tenant = %s AND b.tenant = a.tenant "
@@ -111,13 +115,13 @@ def test_rows_that_changed_places_are_damaged_and_the_others_are_read(
     )  # fmt: skip
 
     assert texts_in(worker(OLD)) == ["three"]
-    assert len(worker(OLD).rows("s", "events").warnings) == 2
+    assert len(worker(OLD).session("s").rows("events").warnings) == 2
 
 
 def test_a_new_key_comes_in_two_steps_and_no_worker_ever_stops(worker: Worker) -> None:
     def both_go_on(one: PostgresBackend, two: PostgresBackend, text: str) -> None:
-        one.append("s", "events", [says(f"{text} 1")], NOON)
-        two.append("s", "events", [says(f"{text} 2")], NOON)
+        one.session("s").append("events", [says(f"{text} 1")], NOON)
+        two.session("s").append("events", [says(f"{text} 2")], NOON)
         assert texts_in(one) == texts_in(two)
 
     before, reads_both, writes_new = (OLD,), (OLD, NEW), (NEW, OLD)
@@ -130,7 +134,7 @@ def test_a_new_key_comes_in_two_steps_and_no_worker_ever_stops(worker: Worker) -
     assert len(texts_in(worker(*writes_new))) == 10
     for late in (worker(OLD), worker(NEW)):
         with pytest.raises(StoreUnwritable, match="has no such key"):
-            late.append("s", "events", [says("late")], NOON)
+            late.session("s").append("events", [says("late")], NOON)
 
 
 def test_a_session_with_an_unreadable_row_goes_on(

@@ -48,7 +48,7 @@ def test_nothing_is_created_by_reading(tmp_path: Path) -> None:
     store = Store(tmp_path / "deep" / ".compression")
     log = store.session("s1")
 
-    seen = (log.exists, log.events().items, log.ledger(), log.refs(), store.sessions())
+    seen = (log.exists(), log.events().items, log.ledger(), log.refs(), store.sessions())
 
     assert seen == (False, [], [], {}, [])
     assert (store.read_config(), store.summaries(), store.verify()) == ({}, [], [])

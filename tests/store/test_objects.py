@@ -253,19 +253,19 @@ def test_a_store_in_a_database_keeps_large_messages_sealed_in_a_bucket(
     monkeypatch.setenv("CONTEXT_COMPRESSION_OBJECTS", in_bucket)
     monkeypatch.setenv("CONTEXT_COMPRESSION_KEY", urlsafe_b64encode(b"k" * 32).decode())
     backend, again = (backend_at(postgres_server.url).of_tenant("sealed") for _ in range(2))
-    archived = "in-a-bucket", file_name(NOON, 1)
+    id, name = "in-a-bucket", file_name(NOON, 1)
     large = [{"role": "user", "content": TEXT.decode() * 100}]
 
-    backend.write_originals(*archived, large, NOON)
+    backend.session(id).write_originals(name, large, NOON)
 
     objects = objects_at(in_bucket)
     [name] = objects.names()
     assert b"tool" not in objects.get(name)
-    assert again.read_originals(*archived) == large
+    assert again.session(id).read_originals(name) == large
     objects.delete([name])
     with pytest.raises(StoreDamaged, match=f"{name} is missing in {in_bucket}"):
-        again.read_originals(*archived)
-    backend.remove(archived[0], 0, lambda: None)
+        again.session(id).read_originals(name)
+    backend.remove(id, 0, lambda: None)
 
 
 @pytest.mark.parametrize("wrong", ["AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"])

@@ -57,12 +57,12 @@ def test_equal_messages_of_a_tenant_are_kept_once_and_go_with_their_last_session
 ) -> None:
     backend = PostgresBackend(postgres_server.url, tenant)
     for session in ("a", "b"):
-        backend.write_originals(session, NAME, [LONG, LONG, {"only": session}], NOON)
+        backend.session(session).write_originals(NAME, [LONG, LONG, {"only": session}], NOON)
     assert len(rows_of(postgres_server, tenant, "contents")) == 3
 
     backend.remove("a", 0, lambda: None)
 
-    assert backend.read_originals("b", NAME) == [LONG, LONG, {"only": "b"}]
+    assert backend.session("b").read_originals(NAME) == [LONG, LONG, {"only": "b"}]
     assert len(rows_of(postgres_server, tenant, "contents")) == 2
     backend.remove("b", 0, lambda: None)
     for table in ("sessions", "rows", "contents", "archives", "refs"):
@@ -74,16 +74,20 @@ def test_large_messages_are_objects_and_small_ones_are_not(
 ) -> None:
     objects = objects_at(str(tmp_path / "objects"))
     backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
-    backend.write_originals("a", NAME, [LONG, {"role": "user", "content": "short"}], NOON)
-    backend.write_originals("b", NAME, [LONG], NOON)
+    backend.session("a").write_originals(NAME, [LONG, {"role": "user", "content": "short"}], NOON)
+    backend.session("b").write_originals(NAME, [LONG], NOON)
 
     [name] = objects.names()
 
     assert name.startswith(f"{tenant}/")
-    assert backend.read_originals("a", NAME)[0] == backend.read_original("b", NAME, 0) == LONG
+    assert (
+        backend.session("a").read_originals(NAME)[0]
+        == backend.session("b").read_original(NAME, 0)
+        == LONG
+    )
     without = PostgresBackend(postgres_server.url, tenant)
     with pytest.raises(StoreDamaged, match="CONTEXT_COMPRESSION_OBJECTS is not set"):
-        without.read_original("b", NAME, 0)
+        without.session("b").read_original(NAME, 0)
     backend.remove("a", 0, lambda: None)
     assert [*objects.names()] == [name]
     backend.remove("b", 0, lambda: None)
@@ -95,18 +99,18 @@ def test_a_missing_object_is_told_and_all_else_can_be_restored(
 ) -> None:
     objects = objects_at(str(tmp_path / "objects"))
     backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
-    backend.write_originals("a", NAME, [LONG, "short"], NOON)
+    backend.session("a").write_originals(NAME, [LONG, "short"], NOON)
     [name] = objects.names()
     objects.delete([name])
 
     with pytest.raises(StoreDamaged, match=f"The object {name} is missing"):
-        backend.read_original("a", NAME, 0)
+        backend.session("a").read_original(NAME, 0)
 
-    assert backend.read_original("a", NAME, 1) == "short"
+    assert backend.session("a").read_original(NAME, 1) == "short"
     assert Store(backend).search("anything").hits == ()
     assert any(name in problem for problem in Store(backend).verify())
-    backend.write_originals("b", NAME, [LONG], NOON)
-    assert backend.read_original("a", NAME, 0) == LONG
+    backend.session("b").write_originals(NAME, [LONG], NOON)
+    assert backend.session("a").read_original(NAME, 0) == LONG
 
 
 class Killed(BaseException):
@@ -118,14 +122,14 @@ def test_objects_that_a_killed_writer_left_are_swept_when_they_are_old(
 ) -> None:
     objects = objects_at(str(tmp_path / "objects"))
     backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
-    backend.write_originals("a", NAME, [LONG], NOON)
+    backend.session("a").write_originals(NAME, [LONG], NOON)
     [kept] = objects.names()
     of_another = f"{tenant}/ab/ab{'0' * 62}"
     objects.put(of_another, b"what another database names")
     for message in (LONG, {**LONG, "role": "assistant"}):
         with monkeypatch.context() as patched, pytest.raises(Killed):
             patched.setattr(Rows, "append", killed)
-            backend.write_originals("b", NAME, [message], NOON)
+            backend.session("b").write_originals(NAME, [message], NOON)
     assert len([*objects.names()]) == 3
 
     assert backend.sweep() == 0
@@ -135,7 +139,7 @@ def test_objects_that_a_killed_writer_left_are_swept_when_they_are_old(
     assert backend.sweep() == 1
 
     assert {*objects.names()} == {kept, of_another}
-    assert backend.read_original("a", NAME, 0) == LONG
+    assert backend.session("a").read_original(NAME, 0) == LONG
     assert backend.sweep() == 0
     assert len(rows_of(postgres_server, tenant, "contents")) == 1
 
@@ -152,9 +156,9 @@ def test_objects_that_cannot_be_written_leave_no_row(
     backend = PostgresBackend(postgres_server.url, tenant, objects=objects)
 
     with pytest.raises(StoreError):
-        backend.write_originals("a", NAME, [LONG], NOON)
+        backend.session("a").write_originals(NAME, [LONG], NOON)
 
-    assert backend.rows("a", "events").items == []
+    assert backend.session("a").rows("events").items == []
     assert rows_of(postgres_server, tenant, "contents") == []
 
 
@@ -193,7 +197,7 @@ def test_with_a_key_nothing_that_was_said_can_be_read_in_the_tables(
     assert [each["content"] for each in Store(again).summaries()] == ["about the zebracorn"]
     without = PostgresBackend(postgres_server.url, tenant)
     with pytest.raises(StoreDamaged, match="CONTEXT_COMPRESSION_KEY is not set"):
-        without.rows("talk", "events")
+        without.session("talk").rows("events")
 
 
 def test_what_was_written_before_there_was_a_key_and_under_an_older_one_is_read(
@@ -203,9 +207,9 @@ def test_what_was_written_before_there_was_a_key_and_under_an_older_one_is_read(
     for number, keys in enumerate(([], [old], [new, old])):
         seal = Seal(keys) if keys else None
         backend = PostgresBackend(postgres_server.url, tenant, seal=seal)
-        backend.write_originals("s", file_name(NOON, number), [LONG], NOON)
+        backend.session("s").write_originals(file_name(NOON, number), [LONG], NOON)
         for before in range(number + 1):
-            assert backend.read_originals("s", file_name(NOON, before)) == [LONG]
+            assert backend.session("s").read_originals(file_name(NOON, before)) == [LONG]
 
 
 def test_who_has_no_key_adds_nothing_readable_to_what_is_sealed(
@@ -213,23 +217,25 @@ def test_who_has_no_key_adds_nothing_readable_to_what_is_sealed(
 ) -> None:
     seal = Seal([b"k" * 32])
     without = PostgresBackend(postgres_server.url, tenant)
-    without.append("s", "events", [EVENT], NOON)
+    without.session("s").append("events", [EVENT], NOON)
     PostgresBackend(postgres_server.url, tenant, seal=seal).write_document("config", {"a": 1})
 
     for write in (
-        lambda: without.append("s", "events", [EVENT], NOON),
-        lambda: without.write_originals("s", NAME, [LONG], NOON),
+        lambda: without.session("s").append("events", [EVENT], NOON),
+        lambda: without.session("s").write_originals(NAME, [LONG], NOON),
         lambda: without.add_summary({"session": "s", "content": "secret"}),
         lambda: without.write_document("prompts", {"summary": "secret"}),
     ):
         with pytest.raises(StoreUnwritable, match="encrypted, and CONTEXT_COMPRESSION_KEY is not"):
             write()
-    assert without.rows("s", "events").items == [EVENT]
-    assert [*without.summaries()] == [*without.originals("s")] == []
+    assert without.session("s").rows("events").items == [EVENT]
+    assert [*without.summaries()] == [*without.session("s").originals()] == []
     without.remove("s", 0, lambda: None)
     another = without.of_tenant(f"{tenant}-other")
-    another.append("s", "events", [EVENT], NOON)
-    PostgresBackend(postgres_server.url, tenant, seal=seal).append("s", "events", [EVENT], NOON)
+    another.session("s").append("events", [EVENT], NOON)
+    PostgresBackend(postgres_server.url, tenant, seal=seal).session("s").append(
+        "events", [EVENT], NOON
+    )
 
 
 def test_two_originals_under_one_ref_are_told_and_one_under_two_keys_is_not(
@@ -240,8 +246,8 @@ def test_two_originals_under_one_ref_are_told_and_one_under_two_keys_is_not(
     [ref], event = archived("one")["refs"], archived("one")
     for session, seal in (("a", None), ("b", Seal([old])), ("c", Seal([new, old]))):
         backend = PostgresBackend(postgres_server.url, tenant, seal=seal)
-        backend.write_originals(session, NAME, [message], NOON)
-        backend.append(session, "events", [event], NOON)
+        backend.session(session).write_originals(NAME, [message], NOON)
+        backend.session(session).append("events", [event], NOON)
     store = Store(PostgresBackend(postgres_server.url, tenant, seal=Seal([new, old])))
 
     hashes = [row[6] for row in rows_of(postgres_server, tenant, "refs")]
@@ -252,7 +258,7 @@ def test_two_originals_under_one_ref_are_told_and_one_under_two_keys_is_not(
     assert located.id == "c"
 
     event["refs"][ref]["sha256"] = "0" * 64
-    store.backend.append("d", "events", [event], NOON)
+    store.backend.session("d").append("events", [event], NOON)
     with pytest.raises(UnknownRef, match="stands for different things"):
         store.locate(ref)
 

@@ -206,13 +206,13 @@ def test_the_size_of_a_session_is_that_of_its_files(store: Store) -> None:
 
 
 def test_each_session_has_its_share_of_the_index(store: Store) -> None:
-    shares = store.backend.index_shares()
+    shares = store.backend.stats([]).shares
 
     size = (store.folder / INDEX).stat().st_size
     assert set(shares) == {"old", "middle", "new"}
     assert abs(sum(shares.values()) - size) <= len(shares)
     (store.folder / INDEX).unlink()
-    assert store.backend.index_shares() == {}
+    assert store.backend.stats([]).shares == {}
 
 
 def test_of_what_was_deleted_no_byte_is_left_in_the_folder(tmp_path: Path) -> None:

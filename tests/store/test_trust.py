@@ -83,7 +83,7 @@ def test_nothing_is_told_of_a_folder_that_says_nothing(home: Path) -> None:
 
     workspace = here(folder, home)
 
-    assert workspace.store.not_applied == ""
+    assert workspace.store.not_applied() == ""
     assert workspace.store.sessions() == ["s"]
 
 
@@ -121,7 +121,7 @@ def test_what_this_user_made_is_applied_by_the_next_process_too(home: Path) -> N
 
     assert workspace.settings().keep_recent == 4
     assert "curl evil" in asked_for(workspace)
-    assert workspace.store.not_applied == ""
+    assert workspace.store.not_applied() == ""
 
 
 def test_a_copy_of_it_elsewhere_is_not(home: Path) -> None:
@@ -152,7 +152,7 @@ def test_trust_lasts_until_what_was_trusted_changes(home: Path) -> None:
     assert here(folder, home).settings().keep_recent == 1
     speaks(folder / ".compression", {"keep_recent": 1}, "Another prompt.")
     assert here(folder, home).settings().keep_recent == 10
-    assert "changed since you trusted them" in here(folder, home).store.not_applied
+    assert "changed since you trusted them" in here(folder, home).store.not_applied()
 
 
 def test_what_we_change_in_a_trusted_folder_stays_trusted(home: Path) -> None:
@@ -185,7 +185,7 @@ def test_files_that_a_repository_brings_into_a_folder_of_ours_are_not_applied(ho
     subprocess.run(added, cwd=folder, env=environ, check=True)
 
     assert here(folder, home).settings().keep_recent == 10
-    assert "are in the repository" in here(folder, home).store.not_applied
+    assert "are in the repository" in here(folder, home).store.not_applied()
 
 
 def test_without_a_home_folder_to_write_to_what_was_made_is_not_remembered(home: Path) -> None:
@@ -195,7 +195,7 @@ def test_without_a_home_folder_to_write_to_what_was_made_is_not_remembered(home:
 
     here(folder, nowhere).store.update_config(lambda _: {"keep_recent": 3})
 
-    assert here(folder, nowhere).store.not_applied != ""
+    assert here(folder, nowhere).store.not_applied() != ""
     assert here(folder, nowhere).settings(None).keep_recent == 10
 
 

@@ -15,7 +15,7 @@ from backend_samples import (
 
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
-from context_compression.store import SessionLog, Store
+from context_compression.store import Store
 
 WRITERS, ROUNDS = 8, 10
 PATIENCE = 20.0
@@ -44,24 +44,24 @@ def tenants_see_nothing_of_each_other(make: Make) -> None:
     names = {"a": f"A-{end}", "b": f"a-{end}"}
     for tenant, name in names.items():
         backend = make().of_tenant(name)
-        backend.write_originals("s", NAME, [said(tenant)["message"]], NOON)
-        backend.append("s", "events", [archived(tenant)], NOON)
-        backend.append(tenant, "events", [said(f"only {tenant} has this word")], NOON)
+        backend.session("s").write_originals(NAME, [said(tenant)["message"]], NOON)
+        backend.session("s").append("events", [archived(tenant)], NOON)
+        backend.session(tenant).append("events", [said(f"only {tenant} has this word")], NOON)
         backend.add_summary({"session": "s", "content": tenant})
         backend.write_document("config", {"focus": tenant})
     a, b = (make().of_tenant(name) for name in names.values())
     assert sorted(b.sessions()) == ["b", "s"]
-    assert b.stamp("a") is None
-    assert b.rows("a", "events").items == []
-    assert b.read_originals("s", NAME) == [said("b")["message"]]
-    assert [*b.entries("s", ref)] == []
-    assert b.owner(ref, lambda id: SessionLog(b, id)) is None
-    assert a.owner(ref, lambda id: SessionLog(a, id)) is not None
+    assert b.session("a").stamp() is None
+    assert b.session("a").rows("events").items == []
+    assert b.session("s").read_originals(NAME) == [said("b")["message"]]
+    assert [*b.session("s").entries(ref)] == []
+    assert b.owner(ref) is None
+    assert a.owner(ref) is not None
     assert [each["content"] for each in b.summaries()] == ["b"]
     assert b.read_document("config")["focus"] == "b"
     assert [hit.session for hit in Store(b).search("a").hits] == []
     b.remove("s", 0, lambda: None)
-    assert a.read_originals("s", NAME) == [said("a")["message"]]
+    assert a.session("s").read_originals(NAME) == [said("a")["message"]]
     with a.lock("one", "somebody works"), b.lock("one", "somebody works", 0):
         pass
     assert make().sessions() == []
@@ -88,25 +88,25 @@ def a_deleted_session_is_gone(make: Make) -> None:
     """Everything of it, and nothing of the others; what refuses keeps it whole."""
     backend = make()
     for id in ("s", "t"):
-        backend.write_originals(id, NAME, [said(id)["message"]], NOON)
-        backend.append(id, "events", [archived(id)], NOON)
-        backend.write_text(id, "c3f9a1", "text")
+        backend.session(id).write_originals(NAME, [said(id)["message"]], NOON)
+        backend.session(id).append("events", [archived(id)], NOON)
+        backend.session(id).write_text("c3f9a1", "text")
 
     def refuse() -> None:
         raise StoreError("not now")
 
     with refused(StoreError):
         backend.remove("s", 0, refuse)
-    assert len(make().rows("s", "events").items) == 2
+    assert len(make().session("s").rows("events").items) == 2
     backend.remove("s", 0, lambda: None)
     reader = make()
     assert reader.sessions() == ["t"]
-    assert reader.rows("s", "events").items == [*reader.originals("s")] == []
-    assert reader.sizes(["s"]) == {"s": 0}
-    assert reader.owner(ref_of(said("s")["message"]), lambda id: SessionLog(reader, id)) is None
-    assert len(reader.rows("t", "events").items) == 2
-    backend.append("s", "events", [said("anew")], NOON)
-    assert make().rows("s", "events").items == [said("anew")]
+    assert reader.session("s").rows("events").items == [*reader.session("s").originals()] == []
+    assert reader.stats(["s"]).sizes == {"s": 0}
+    assert reader.owner(ref_of(said("s")["message"])) is None
+    assert len(reader.session("t").rows("events").items) == 2
+    backend.session("s").append("events", [said("anew")], NOON)
+    assert make().session("s").rows("events").items == [said("anew")]
 
 
 def many_writers_lose_nothing_and_double_nothing(make: Make) -> None:
@@ -115,11 +115,11 @@ def many_writers_lose_nothing_and_double_nothing(make: Make) -> None:
     def write(writer: int) -> None:
         backend = make()
         for number in range(ROUNDS):
-            backend.append("s", "events", [said(f"{writer} {number}")], NOON)
+            backend.session("s").append("events", [said(f"{writer} {number}")], NOON)
 
     with ThreadPoolExecutor(WRITERS) as pool:
         list(pool.map(write, range(WRITERS)))
-    words = [row["message"]["content"].split() for row in make().rows("s", "events").items]
+    words = [row["message"]["content"].split() for row in make().session("s").rows("events").items]
     assert sorted(words) == sorted([str(w), str(n)] for w in range(WRITERS) for n in range(ROUNDS))
     for writer in range(WRITERS):
         numbers = [int(number) for by, number in words if by == str(writer)]
@@ -131,9 +131,9 @@ def a_search_finds_what_was_archived(make: Make) -> None:
     backend = make()
     for id, text in (("s", "the flux capacitor is broken"), ("t", "the kettle is fine")):
         message = said(text)["message"]
-        backend.append(id, "events", [said(text)], NOON)
-        backend.write_originals(id, NAME, [message], NOON)
-        backend.append(id, "events", [archived(text)], NOON)
+        backend.session(id).append("events", [said(text)], NOON)
+        backend.session(id).write_originals(NAME, [message], NOON)
+        backend.session(id).append("events", [archived(text)], NOON)
     store = Store(make())
     assert [hit.session for hit in store.search("capacitor").hits] == ["s"]
     assert [hit.session for hit in store.search(pattern=r"kett\w+ is").hits] == ["t"]
@@ -144,8 +144,8 @@ def a_search_has_pages(make: Make) -> None:
     """No more hits than asked for; a further page goes on where the one before it ended."""
     backend = make()
     texts = [f"the kettle number {n} is fine" for n in range(3)]
-    backend.write_originals("s", NAME, [said(text)["message"] for text in texts], NOON)
-    backend.append("s", "events", [archived(*texts)], NOON)
+    backend.session("s").write_originals(NAME, [said(text)["message"] for text in texts], NOON)
+    backend.session("s").append("events", [archived(*texts)], NOON)
     store = Store(make())
     whole = [hit.ref for hit in store.search("kettle", limit=4).hits]
     pages = [[hit.ref for hit in store.search("kettle", limit=1, skip=n).hits] for n in range(4)]
@@ -156,5 +156,5 @@ def a_search_has_pages(make: Make) -> None:
 def digits_that_could_be_refs_are_known(make: Make) -> None:
     """So that no session is pruned whose refs another one names."""
     backend = make()
-    backend.append("s", "events", [said("see ref 0123456789ab there")], NOON)
-    assert "0123456789ab" in make().quoted("s")
+    backend.session("s").append("events", [said("see ref 0123456789ab there")], NOON)
+    assert "0123456789ab" in make().session("s").quoted()

@@ -223,8 +223,8 @@ def _as_record(workspace: Workspace) -> Record:
     """The archive, for programs; sizes in bytes."""
     store = workspace.store
     old = store.prunable(QUIET_DAYS * DAY, keep=current(workspace))
-    ids, shares = store.sessions(), store.backend.index_shares()
-    sizes = store.sizes(ids)
+    ids = store.sessions()
+    stats = store.backend.stats(ids)
     sessions: list[Record] = []
     for id in counted(MEASURING, ids):
         state = Session(store, id).state()
@@ -237,18 +237,17 @@ def _as_record(workspace: Workspace) -> Record:
                 "messages": len(state.view),
                 "messages_recorded": len(state.recorded),
                 "compressions": len(state.compressions),
-                "bytes": sizes[id],
-                "of_which_index": shares.get(id, 0),
+                "bytes": stats.sizes[id],
+                "of_which_index": stats.shares.get(id, 0),
                 "prunable": id in old.sessions,
             }
         )
     left = sum(path.lstat().st_size for path in old.left_over if path.exists())
-    index = store.backend.unassigned_index_bytes()
     return {
         "store": store.name,
         "sessions": sessions,
-        "bytes": sum(sizes.values()) + left + index,
-        "index_beside": index,
+        "bytes": sum(stats.sizes.values()) + left + stats.beside,
+        "index_beside": stats.beside,
         "left_over": {"files": len(old.left_over), "bytes": left},
         "prunable": {"older_than_days": QUIET_DAYS, "sessions": [*old.sessions]},
     }
@@ -304,7 +303,7 @@ def in_units(size: int) -> str:
 
 
 def _written(store: Store, id: str) -> str | None:
-    stamp = store.session(id).stamp
+    stamp = store.session(id).stamp()
     if stamp is None:
         return None
     time = datetime.fromtimestamp(stamp[1] / 1e9, UTC)

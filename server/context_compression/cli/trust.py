@@ -42,7 +42,7 @@ def trust(options: Options, folder: str | None, yes: bool) -> None:
     if not os.path.isdir(store.folder):
         show(f"Nothing to trust: there is no folder {store.folder}.")
         return
-    if store.is_ours and not store.not_applied:
+    if store.is_ours() and not store.not_applied():
         show(f"Nothing to trust: {store.folder} is yours, and its settings apply.")
         return
     for path in store.files.speaking():

@@ -145,7 +145,7 @@ def _recorded(conversations: Conversations, kept_by_hosts: set[str]) -> Iterator
     store = conversations.workspace.store
     for id in conversations.recorded():
         log = store.session(id)
-        if id not in kept_by_hosts and id[:8] not in kept_by_hosts and (stamp := log.stamp):
+        if id not in kept_by_hosts and id[:8] not in kept_by_hosts and (stamp := log.stamp()):
             written_at = stamp[1] / 1e9
             yield _Found(written_at, CandidateConversation(log.place, written_at, id=id))
 
@@ -228,7 +228,7 @@ def _with_transcript(
         tokens=_size(opened) if ends is None or transcript.usage else None,
         window=opened.session.settings.token_budget,
         compactions=compactions,
-        archived=opened.session.log.exists,
+        archived=opened.session.log.exists(),
         missing=[*transcript.missing],
     )
 

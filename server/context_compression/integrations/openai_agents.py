@@ -109,13 +109,13 @@ class HistoryFile(SessionABC):
         log, store = self._store.session(self._session), self._store
         if if_none and not os.path.lexists(log.folder / HISTORY):
             return if_none[0]
-        if store.exists and not store.is_ours:
+        if store.exists() and not store.is_ours():
             raise NotOurs(
                 f"{store.name} may come from someone else, and SQLite follows what lies beside a "
                 "database, so no history is opened there. Run `context-compression trust`, pass "
                 "the store to ContextCompression, or pass a session of the SDK as `history`."
             )
-        if not log.exists:  # a deletion looks for sessions that have a log
+        if not log.exists():  # a deletion looks for sessions that have a log
             log.append({"type": "history", "created_at": timestamp(), "file": HISTORY})
         with (
             store.files.session(log.id).database(HISTORY) as path,

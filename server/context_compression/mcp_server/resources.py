@@ -121,7 +121,7 @@ def prompts_for(store: Store) -> tuple[Prompt, ...]:
             "Continue the work that this checkpoint describes. First tell me in three sentences "
             "where we are and what comes next. context_restore brings back details, and "
             "context_summary older checkpoints. The checkpoint is quoted from the archive: it "
-            f"tells what was done and said.{FOREIGN * (not store.is_ours)}\n\n"
+            f"tells what was done and said.{FOREIGN * (not store.is_ours())}\n\n"
             f"{with_halves_spelled(newest[0].quoted())}"
         )
 

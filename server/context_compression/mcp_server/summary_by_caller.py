@@ -140,7 +140,7 @@ def _instructions(
         **covers,
         "read_it_in": str(transcript.path) if transcript and same_conversation else None,
         "instructions": assignment.instructions,
-        "warnings": [*([warning] if warning else []), *session.store.doubts],
+        "warnings": [*([warning] if warning else []), *session.store.doubts()],
     }
     return answer(headline, headline_facts, facts)
 

@@ -312,8 +312,8 @@ def _texts(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def health_of(session: Session, originals: RestoredOriginals) -> StoreHealth:
     """The state of the store; nothing is written."""
-    problems = [*session.store.doubts]
-    if session.log.exists:
+    problems = [*session.store.doubts()]
+    if session.log.exists():
         problems += session.log.problems()
     proven = len(originals.by_ref)
     if (missing := originals.total - proven) and not problems:

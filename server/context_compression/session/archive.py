@@ -75,7 +75,7 @@ class Archiver:
             StoreError: a file cannot be written, or another process changed the session meanwhile.
         """
         if same := self._same_compression(result):
-            warnings = (REPEATED, *self._store.doubts)
+            warnings = (REPEATED, *self._store.doubts())
             return Kept((), same.get("first_kept_index"), warnings, repeated=True)
         about_to_write()
         with self._log.archiving():
@@ -116,7 +116,7 @@ class Archiver:
         )
         removed, warnings = self._log.remove_offloaded(covered_previews(messages, result))
         files = map(self._log.offloaded_path, removed)
-        notes = (*replaced, *warnings, *state.warnings, *self._store.doubts)
+        notes = (*replaced, *warnings, *state.warnings, *self._store.doubts())
         return Kept((*files,), facts.get("first_kept_index"), notes)
 
     def _checked_state(self, messages: Sequence[Mapping[str, Any]], result: Result) -> State:
@@ -369,7 +369,7 @@ class Rehearsal:
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Writes nothing; returns the warnings of the store."""
-        return Kept(warnings=self.store.doubts)
+        return Kept(warnings=self.store.doubts())
 
 
 def restored_refs(state: State) -> frozenset[str]:

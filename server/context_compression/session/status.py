@@ -140,7 +140,7 @@ def status_of(
         could_free=could_free(session, conversation),
         refs={ref: about["what"] for ref, about in state.refs.items()},
         warnings=[
-            *session.store.doubts,
+            *session.store.doubts(),
             *state.warnings,
             *understated,
             *told(repairs),
@@ -241,7 +241,7 @@ def session_id_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
     begins = first_messages(conversation.raw)
     name = PREFIX + ref_of(begins[0] if len(begins) == 1 else begins)
     note = next((text for text in strings_in(begins) if text.startswith(COMPRESSED)), None)
-    if note is None or store.session(name).exists:
+    if note is None or store.session(name).exists():
         return name
     line = max(note.splitlines(), key=len)  # programs that join texts leave lines as they are
     for id in _likely_first(store, conversation.raw):

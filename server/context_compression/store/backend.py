@@ -1,18 +1,18 @@
 """`Backend`: the interface to the engine that keeps a store. It knows no paths.
 
-A store is sessions, summaries and documents. A session has *rows* of two kinds, its events and its
-ledger; *originals*, lists of messages that are written once under a name; and *texts* that an agent
-may read by their place. A document is a JSON object of the store, such as its settings.
+A store is sessions, summaries and documents. `Backend` is the whole store, and `SessionStore` one
+session: *rows* of two kinds, its events and its ledger; *originals*, lists of messages that are
+written once under a name; and *texts* that an agent may read by their place. A document is a JSON
+object of the store, such as its settings.
 
-`FileBackend` keeps all of it in one folder, `PostgresBackend` in a database. `testing.backends` has
-the tests that each engine must pass.
+`FileBackend` keeps all of it in one folder, `PostgresBackend` in a database.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias
 
 from context_compression.store.hits import SearchResult
 
@@ -38,35 +38,114 @@ class Events:
     """one sentence for each row that could not be read"""
 
 
-class RefOwner(Protocol):
-    """A session as `Backend.owner` returns it."""
+@dataclass(frozen=True)
+class Stats:
+    """The bytes that sessions take.
 
-    @property
-    def id(self) -> str:
-        """Its id."""
+    Attributes:
+        sizes: of each session, with its share of a search index.
+        shares: the approximate bytes of a search index for each session; `{}` without an index.
+        beside: bytes of a search index that belong to no session.
+    """
+
+    sizes: Mapping[str, int]
+    shares: Mapping[str, int] = field(default_factory=dict[str, int])
+    beside: int = 0
+
+
+class SessionStore(Protocol):
+    """What an engine keeps of one session, whether or not there is anything yet.
+
+    Every method that writes raises `StoreUnwritable` if the engine refuses, and every method that
+    reads raises `StoreDamaged` if what is there cannot be read; then nothing was changed.
+    """
+
+    def stamp(self) -> Stamp | None:
+        """Changes whenever events are added; `None` without events."""
         ...
 
-    def about(self, ref: str) -> Mapping[str, Mapping[str, Any]]:
-        """The entries of its refs that begin with `ref`."""
+    def rows(self, kind: Kind) -> Events:
+        """All rows of a kind, oldest first. A row that was read before is the same object."""
         ...
 
-    def refs(self) -> Mapping[str, Any]:
-        """The entries of all its refs."""
+    def append(self, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None) -> None:
+        """Add JSON objects; they are durable when this returns, all or none.
+
+        The first creates the session, which then began at `created_at`, in ISO 8601.
+        """
         ...
 
-    def digest(self, ref: str) -> str:
-        """The SHA-256 of the original under a complete ref."""
+    def holds(self, text: str) -> bool:
+        """Whether any event or original contains a text."""
         ...
 
+    def quoted(self) -> set[str]:
+        """All hex digits in events and originals that could be a ref."""
+        ...
 
-Owner = TypeVar("Owner", bound=RefOwner)
+    def write_originals(self, name: str, messages: Sequence[Any], created_at: str) -> None:
+        """Keep messages under a name, and their SHA-256; both or none.
+
+        Raises:
+            StoreError: the name is taken, or a message is not a JSON value.
+        """
+        ...
+
+    def originals(self) -> Collection[str]:
+        """The names under which there are originals."""
+        ...
+
+    def read_originals(self, name: str, digest: str | None = None) -> list[Any]:
+        """The messages under a name. `digest` is the SHA-256 they must have; `None` for any."""
+        ...
+
+    def read_original(self, name: str, position: int) -> Any:
+        """One message under a name, by its position from 0."""
+        ...
+
+    def entries(self, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The refs that begin with `digits`, each with its entry and the `file` of its originals.
+
+        Args:
+            digits: at least four lower-case hex digits; "" for all refs.
+
+        Returns:
+            Oldest first; a ref that was archived several times comes several times.
+        """
+        ...
+
+    def following(self, ref: str) -> str | None:
+        """The ref of the message that was archived right after the message `ref`."""
+        ...
+
+    def write_text(self, ref: str, text: str) -> str:
+        """Keep a text where an agent can read it; returns the place.
+
+        An engine whose texts no agent can read keeps nothing and returns "": the original is kept.
+        """
+        ...
+
+    def place_of_text(self, ref: str) -> str:
+        """The place of a text of `write_text`; "" if no agent can read it."""
+        ...
+
+    def remove_texts(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The refs whose texts were removed, and a warning for each that could not be."""
+        ...
+
+    def size(self) -> int:
+        """The bytes of all that is kept, without a share of an index; 0 if there is nothing."""
+        ...
+
+    def verify(self) -> list[str]:
+        """One sentence for each problem with what is kept, but for refs that cannot be restored."""
+        ...
 
 
 class Backend(Protocol):
     """An engine that keeps one store. Several threads and processes may use it at once.
 
-    Every method that writes raises `StoreUnwritable` if the engine refuses, and every method that
-    reads raises `StoreDamaged` if what is there cannot be read; then nothing was changed.
+    Its methods raise what those of `SessionStore` raise.
     """
 
     @property
@@ -80,8 +159,16 @@ class Backend(Protocol):
         ...
 
     @property
+    def refusal(self) -> str:
+        """Why nothing may be archived here, as a warning; "" if it may."""
+        ...
+
     def is_ours(self) -> bool:
         """Whether the user made or trusts what is kept here, or a program named it."""
+        ...
+
+    def not_applied(self) -> str:
+        """Why settings and prompts here are not applied; "" if they are, or none exist."""
         ...
 
     def of_tenant(self, tenant: str) -> "Backend":
@@ -96,108 +183,30 @@ class Backend(Protocol):
         """Raises `NotOurs` if the store must not be used, such as a folder of another user."""
         ...
 
-    def sessions(self) -> list[str]:
-        """The ids of all sessions that have events, the most recently written first."""
-        ...
-
-    def all_sessions(self) -> list[str]:
-        """The ids of all sessions, also of those without events, such as damaged ones."""
-        ...
-
-    def stamp(self, session: str) -> Stamp | None:
-        """Changes whenever events are added to a session; `None` for a session without events."""
-        ...
-
-    def rows(self, session: str, kind: Kind) -> Events:
-        """All rows of a session, oldest first. A row that was read before is the same object."""
-        ...
-
-    def append(
-        self, session: str, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None
-    ) -> None:
-        """Add rows to a session; they are durable when this returns, all or none.
-
-        Args:
-            session: its id. The first row creates the session.
-            kind: of the rows.
-            rows: JSON objects.
-            created_at: ISO 8601; when the session began, if this creates it.
-        """
-        ...
-
-    def holds(self, session: str, text: str) -> bool:
-        """Whether any event or original of a session contains a text."""
-        ...
-
-    def write_originals(
-        self, session: str, name: str, messages: Sequence[Any], created_at: str
-    ) -> None:
-        """Keep messages under a name, and their SHA-256; both or none.
+    def session(self, id: str) -> SessionStore:
+        """What is kept of a session; the same object for the same id, until it is forgotten.
 
         Raises:
-            StoreError: the name is taken, or a message is not a JSON value.
+            StoreError: the id cannot be the name of a file.
         """
         ...
 
-    def originals(self, session: str) -> Collection[str]:
-        """The names under which a session keeps originals."""
-        ...
+    def sessions(self, *, also_empty: bool = False) -> list[str]:
+        """The ids of all sessions that have events, the most recently written first.
 
-    def read_originals(self, session: str, name: str, digest: str | None = None) -> list[Any]:
-        """The messages under a name.
-
-        Args:
-            session: its id.
-            name: of the originals.
-            digest: the SHA-256 that they must have; `None` skips the check.
+        With `also_empty`, also of those without events, such as damaged ones; in no order.
         """
         ...
 
-    def read_original(self, session: str, name: str, position: int) -> Any:
-        """One message under a name, by its position from 0."""
-        ...
-
-    def entries(self, session: str, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """The refs that begin with `digits`, each with its entry and the `file` of its originals.
-
-        Args:
-            session: its id.
-            digits: at least four lower-case hex digits; "" for all refs.
-
-        Returns:
-            Oldest first; a ref that was archived several times comes several times.
-        """
-        ...
-
-    def following(self, session: str, ref: str) -> str | None:
-        """The ref of the message that was archived right after the message `ref`."""
-        ...
-
-    def owner(self, ref: str, session_of: Callable[[str], Owner]) -> Owner | None:
-        """The newest session that archived a ref; `None` if no session did.
+    def owner(self, ref: str) -> str | None:
+        """The id of the newest session that archived a ref; `None` if no session did.
 
         Args:
             ref: complete, or its first four or more digits.
-            session_of: returns the session of an id.
 
         Raises:
             UnknownRef: several refs begin with these digits, or stand for different originals.
         """
-        ...
-
-    def write_text(self, session: str, ref: str, text: str) -> str:
-        """Keep a text where an agent can read it; returns the place.
-
-        An engine whose texts no agent can read keeps nothing and returns "": the original is kept.
-        """
-        ...
-
-    def place_of_text(self, session: str, ref: str) -> str:
-        """The place of a text of `write_text`; "" if no agent can read it."""
-        ...
-
-    def remove_texts(self, session: str, refs: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The refs whose texts were removed, and a warning for each that could not be."""
         ...
 
     def add_summary(self, summary: Mapping[str, Any]) -> None:
@@ -251,7 +260,7 @@ class Backend(Protocol):
     def search(
         self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
     ) -> SearchResult:
-        """See `Store.search`."""
+        """What fits a query or a pattern, as `Store.search` describes it."""
         ...
 
     def read_document(self, name: str) -> dict[str, Any]:
@@ -278,16 +287,6 @@ class Backend(Protocol):
         """
         ...
 
-    @property
-    def refusal(self) -> str:
-        """Why nothing may be archived here, as a warning; "" if it may."""
-        ...
-
-    @property
-    def not_applied(self) -> str:
-        """Why settings and prompts here are not applied; "" if they are, or none exist."""
-        ...
-
     def sweep(self) -> int:
         """Delete what killed writers left in other places than the engine's own; how much it was.
 
@@ -298,29 +297,14 @@ class Backend(Protocol):
         """
         ...
 
-    def problems(self, session: str | None) -> list[str]:
-        """One sentence for each problem with what a session keeps, but for its refs.
-
-        With `None`, with summaries and documents, as far as reading them does not tell it.
-        """
+    def verify(self) -> list[str]:
+        """One sentence for each problem beside the sessions that reading does not tell."""
         ...
 
-    def quoted(self, session: str) -> set[str]:
-        """All hex digits in the events and originals of a session that could be a ref."""
+    def size(self) -> int:
+        """The bytes of the whole store."""
         ...
 
-    def size(self, session: str | None = None) -> int:
-        """The bytes of a session, without its share of an index; of the whole store for `None`."""
-        ...
-
-    def sizes(self, sessions: Collection[str]) -> dict[str, int]:
-        """The bytes of each of these sessions, with its share of a search index."""
-        ...
-
-    def index_shares(self) -> dict[str, int]:
-        """The approximate bytes of a search index for each session; `{}` without an index."""
-        ...
-
-    def unassigned_index_bytes(self) -> int:
-        """Bytes of a search index that `sizes` assigns to no session."""
+    def stats(self, sessions: Collection[str]) -> Stats:
+        """The bytes of each of these sessions, 0 if it does not exist, and of a search index."""
         ...

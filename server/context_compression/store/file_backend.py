@@ -17,24 +17,21 @@ from threading import Lock
 from time import monotonic, time_ns
 from typing import Any
 
-from context_compression.errors import StoreError, StoreUnwritable
+from context_compression.errors import StoreError, StoreUnwritable, UnknownRef
 from context_compression.store import files
-from context_compression.store import files as disk_usage
 from context_compression.store import trust as summaries
-from context_compression.store.backend import (
-    CONFIG,
-    LOCK_SECONDS,
-    WRITING,
-    Events,
-    Kind,
-    Owner,
-    RefOwner,
-    Stamp,
-)
+from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Stamp, Stats
 from context_compression.store.files import FILE_NAME, checked_name
 from context_compression.store.hits import SearchResult
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS, folder_named
-from context_compression.store.refs import SHORT_REF, Mark, RefList, owner_of
+from context_compression.store.log import SessionLog
+from context_compression.store.refs import (
+    SHORT_REF,
+    Mark,
+    RefList,
+    complete_ref,
+    several_originals,
+)
 from context_compression.store.root_folder import holding, make_folder, when_made
 from context_compression.store.session_files import SessionFiles
 from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, settings_and_prompts
@@ -67,7 +64,7 @@ def newest_first(folder: Path, names: Iterable[str]) -> list[str]:
 
 
 def log_stamp(folder: Path, name: str) -> Stamp | None:
-    """`Backend.stamp` of a session; `None` if it has no events."""
+    """The stamp of a session; `None` if it has no events."""
     with suppress(OSError):
         status = os.stat(f"{folder}/sessions/{name}/events.jsonl")
         return (status.st_size, status.st_mtime_ns) if status.st_size else None
@@ -99,8 +96,8 @@ class Catalog:
         self._folders = frozenset[str]()
         self._listed = frozenset[str]()
 
-    def owner(self, ref: str, log_of: Callable[[str], Owner], *, by_list: bool) -> Owner | None:
-        """The newest session that archived a ref; see `owners.owner_of` for the errors.
+    def owner(self, ref: str, log_of: Callable[[str], SessionLog], *, by_list: bool) -> str | None:
+        """The id of the newest session that archived a ref, as `Backend.owner` returns it.
 
         Args:
             ref: complete, or its first four or more digits.
@@ -117,7 +114,7 @@ class Catalog:
             logs = [*map(log_of, newest_first(self._root, ids))]
             by_bytes = owner_of(ref, logs, lambda log: log.about(ref))
             if log := by_bytes or owner_of(ref, logs, lambda log: log.refs()):
-                return log
+                return log.id
         return None
 
     def stamps(self) -> Mapping[str, Stamp]:
@@ -129,7 +126,7 @@ class Catalog:
             return self._known_stamps()
 
     def _listed_with(
-        self, ref: str, names: Collection[str], log_of: Callable[[str], RefOwner]
+        self, ref: str, names: Collection[str], log_of: Callable[[str], SessionLog]
     ) -> Collection[str]:
         """The sessions that may have archived a ref, by the list."""
         with self._lock:
@@ -169,11 +166,43 @@ class Catalog:
         return frozenset()
 
 
-def _refs_of(log: RefOwner) -> Iterable[str] | None:
+def _refs_of(log: SessionLog) -> Iterable[str] | None:
     """All refs of a session; `None` if its log cannot be read."""
     with suppress(StoreError):
         return log.refs()
     return None
+
+
+def owner_of(
+    ref: str, logs: Iterable[SessionLog], refs_of: Callable[[SessionLog], Iterable[str]]
+) -> SessionLog | None:
+    """The first log that archived a ref, which may be shortened; `None` if no log did.
+
+    Args:
+        ref: complete, or its first four or more digits.
+        logs: the newest first.
+        refs_of: returns the refs of a log that may match.
+
+    Raises:
+        UnknownRef: several refs begin with these digits, or two logs archived different originals
+            under the ref.
+    """
+    owners: dict[str, list[SessionLog]] = {}
+    for log in logs:
+        with suppress(StoreError):  # another log may still be readable
+            for full in refs_of(log):
+                owners.setdefault(full, []).append(log)
+    if (full := complete_ref(ref, owners)) is None:
+        return None
+    if len(owners[full]) == 1:
+        return owners[full][0]
+    by_digest: dict[str, SessionLog] = {}
+    for log in owners[full]:
+        with suppress(StoreError):
+            by_digest.setdefault(log.digest(full), log)
+    if len(by_digest) > 1:
+        raise UnknownRef(several_originals(full, [log.id for log in by_digest.values()]))
+    return next(iter(by_digest.values()), owners[full][0])
 
 
 SUMMARIES = "summaries"
@@ -217,12 +246,10 @@ class FileBackend:
         folder = self.folder / "tenants" / checked_name(tenant, "A tenant's name")
         return FileBackend(folder, refusal=self.refusal)
 
-    @property
     def is_ours(self) -> bool:
         """Whether the user made or trusts this folder, or a program named it."""
         return self._known is None or self._known.owns(self.folder)
 
-    @property
     def not_applied(self) -> str:
         """Why settings and prompts here are not applied; "" if they are, or none exist."""
         check_owner(self.folder)
@@ -246,7 +273,7 @@ class FileBackend:
         check_owner(self.folder)
         if self._known is None:
             return
-        if not self.is_ours:
+        if not self.is_ours():
             from context_compression.store.search import index as index_file  # imports sqlite3
 
             index_file.remove(self.folder)
@@ -265,90 +292,30 @@ class FileBackend:
         self._sessions.pop(session, None)
 
     def check(self) -> None:
-        """Refuse a folder of another user; see `Backend.check`."""
+        """Refuse a folder of another user."""
         check_owner(self.folder)
         files.no_link(self.folder / "sessions")
 
-    def sessions(self) -> list[str]:
+    def sessions(self, *, also_empty: bool = False) -> list[str]:
         """The ids of all sessions that have events, the most recently written first."""
-        return newest_first(self.folder, self.all_sessions())
-
-    def all_sessions(self) -> list[str]:
-        """The ids of all sessions, also of those without events."""
         check_owner(self.folder)
-        return session_folders(self.folder)
+        names = session_folders(self.folder)
+        return names if also_empty else newest_first(self.folder, names)
 
-    def stamp(self, session: str) -> Stamp | None:
-        """Size and time of the file of events; `None` if it is missing or empty."""
-        stamp = self.session(session).stamp
-        return stamp if stamp and stamp[0] else None
-
-    def rows(self, session: str, kind: Kind) -> Events:
-        """See `Backend.rows`."""
-        return self.session(session).rows(kind)
-
-    def append(
-        self, session: str, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None
-    ) -> None:
-        """See `Backend.append`."""
-        self.session(session).append(kind, rows, created_at)
-
-    def holds(self, session: str, text: str) -> bool:
-        """See `Backend.holds`."""
-        return self.session(session).holds(text)
-
-    def write_originals(
-        self, session: str, name: str, messages: Sequence[Any], created_at: str
-    ) -> None:
-        """See `Backend.write_originals`."""
-        self.session(session).write_originals(name, messages, created_at)
-
-    def originals(self, session: str) -> Collection[str]:
-        """See `Backend.originals`."""
-        return self.session(session).originals()
-
-    def read_originals(self, session: str, name: str, digest: str | None = None) -> list[Any]:
-        """See `Backend.read_originals`."""
-        return self.session(session).read_originals(name, digest)
-
-    def read_original(self, session: str, name: str, position: int) -> Any:
-        """See `Backend.read_original`."""
-        return self.session(session).read_original(name, position)
-
-    def entries(self, session: str, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """See `Backend.entries`."""
-        return self.session(session).entries(digits)
-
-    def following(self, session: str, ref: str) -> str | None:
-        """See `Backend.following`."""
-        return self.session(session).following(ref)
-
-    def owner(self, ref: str, session_of: Callable[[str], Owner]) -> Owner | None:
-        """See `Backend.owner`."""
+    def owner(self, ref: str) -> str | None:
+        """By the list of refs if it may be trusted, and by the logs."""
         check_owner(self.folder)
-        return self._catalog.owner(ref, session_of, by_list=self.is_ours)
-
-    def write_text(self, session: str, ref: str, text: str) -> str:
-        """Write a text in UTF-8; its line ends and lone surrogates are kept."""
-        return str(self.session(session).write_offloaded(ref, text))
-
-    def place_of_text(self, session: str, ref: str) -> str:
-        """The path of the file of a text."""
-        return str(self.session(session).offloaded_path(ref))
-
-    def remove_texts(self, session: str, refs: Sequence[str]) -> tuple[list[str], list[str]]:
-        """See `Backend.remove_texts`."""
-        return self.session(session).remove_offloaded(refs)
+        return self._catalog.owner(ref, lambda id: SessionLog(self, id), by_list=self.is_ours())
 
     def add_summary(self, summary: Mapping[str, Any]) -> None:
-        """Add to the list in `summaries.json`; see `Backend.add_summary`."""
+        """Add to the list in `summaries.json`."""
         if self.refusal:
             raise StoreUnwritable(self.refusal)
         with self._writing_summaries():
             self._write_summaries([*self._summaries(), dict(summary)])
 
     def summaries(self, session: str | None = None) -> list[dict[str, Any]]:
-        """Those in `summaries.json`; see `Backend.summaries`."""
+        """Those in `summaries.json`."""
         entries = reversed(self._summaries())
         return [each for each in entries if session in (None, each.get("session"))]
 
@@ -360,7 +327,7 @@ class FileBackend:
             if os.path.lexists(self.folder / INDEX):
                 from context_compression.store.search import index as index_file  # imports sqlite3
 
-                if self.is_ours:
+                if self.is_ours():
                     index_file.forget(self.folder, [session])
                 else:
                     index_file.remove(self.folder)
@@ -375,23 +342,23 @@ class FileBackend:
     def lock(
         self, name: str, busy: str, timeout: float = LOCK_SECONDS
     ) -> AbstractContextManager[None]:
-        """A lock file in the folder; see `Backend.lock`."""
+        """A lock file in the folder."""
         check_owner(self.folder)
         return holding(self.folder, name, busy, timeout)
 
     def search(
         self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
     ) -> SearchResult:
-        """By an index in the folder, if the user may trust it; see `Store.search`."""
+        """By an index in the folder, if the user may trust it."""
         from context_compression.store.search.run import SearchScope, search
 
         self.check()
         stamps = self._catalog.stamps()
-        scope = SearchScope(self.folder, stamps, self.session, session, self.is_ours)
+        scope = SearchScope(self.folder, stamps, self.session, session, self.is_ours())
         return search(scope, query, pattern=pattern, limit=limit, skip=skip)
 
     def read_document(self, name: str) -> dict[str, Any]:
-        """The object in `<name>.json`; see `Backend.read_document`."""
+        """The object in `<name>.json`."""
         check_owner(self.folder)
         return files.read_document(self._document(name))
 
@@ -408,7 +375,7 @@ class FileBackend:
         return str(self._document(name))
 
     def prompt(self, name: str) -> str | None:
-        """The text of `prompts/<name>.md`; see `Backend.prompt`.
+        """The text of `prompts/<name>.md`.
 
         Raises:
             StoreDamaged: the file cannot be read, is a link, or is not UTF-8.
@@ -419,30 +386,28 @@ class FileBackend:
         """There are no other places; `prune` deletes what killed writers left in the folder."""
         return 0
 
-    def problems(self, session: str | None) -> list[str]:
-        """See `Backend.problems`."""
-        return self.session(session).problems() if session is not None else []
+    def verify(self) -> list[str]:
+        """Reading the documents tells what is wrong with them: `[]`."""
+        return []
 
-    def quoted(self, session: str) -> set[str]:
-        """See `Backend.quoted`."""
-        return self.session(session).quoted()
+    def size(self) -> int:
+        """The bytes of all files in the folder."""
+        return files.folder_size(self.folder)
 
-    def size(self, session: str | None = None) -> int:
-        """The bytes of all files in the folder of a session, or of the store."""
-        folder = self.folder if session is None else self.session(session).folder
-        return disk_usage.folder_size(folder)
+    def stats(self, sessions: Collection[str]) -> Stats:
+        """The bytes of the files of each session, and of the index."""
+        shares = self._index_shares()
+        sizes = {id: self.session(id).size() + shares.get(id, 0) for id in sessions}
+        if not shares:
+            return Stats(sizes, shares, files.size_of(self.folder / INDEX))
+        return Stats(sizes, shares, sum(shares[id] for id in shares.keys() - {*self.sessions()}))
 
-    def sizes(self, sessions: Collection[str]) -> dict[str, int]:
-        """The bytes of the files of each session, and its share of the index."""
-        shares = self.index_shares() if sessions else {}
-        return {id: self.size(id) + shares.get(id, 0) for id in sessions}
-
-    def index_shares(self) -> dict[str, int]:
+    def _index_shares(self) -> dict[str, int]:
         """The approximate bytes of the search index for each session; `{}` without an index.
 
         `{}` as well while another process is changing the index: opening it would end the change.
         """
-        if not self.is_ours or not os.path.lexists(self.folder / INDEX):
+        if not self.is_ours() or not os.path.lexists(self.folder / INDEX):
             return {}
         if any(os.path.lexists(self.folder / f"{INDEX}{ending}") for ending in JOURNAL_ENDINGS):
             return {}
@@ -450,18 +415,10 @@ class FileBackend:
 
         return index_file.shares(self.folder)
 
-    def unassigned_index_bytes(self) -> int:
-        """Bytes of the search index that `sizes` assigns to no session."""
-        shares = self.index_shares()
-        if not shares:
-            return disk_usage.size_of(self.folder / INDEX)
-        return sum(shares[name] for name in shares.keys() - {*self.sessions()})
-
     def _summaries(self) -> list[dict[str, Any]]:
         """The summaries, oldest first."""
-        return summaries.entries_in(
-            self.read_document(SUMMARIES), self.place_of_document(SUMMARIES)
-        )
+        place = self.place_of_document(SUMMARIES)
+        return summaries.entries_in(self.read_document(SUMMARIES), place)
 
     def _write_summaries(self, entries: Sequence[Mapping[str, Any]]) -> None:
         self.write_document(SUMMARIES, {"summaries": entries})

@@ -63,6 +63,7 @@ class SessionLog:
         """The session `id` in a backend. An invalid id raises `StoreError`."""
         self.id = checked_name(id, "A session's id")
         self.backend = backend
+        self._kept = backend.session(id)
         self._known = _KnownEvents()
 
     @property
@@ -81,29 +82,27 @@ class SessionLog:
         """Its folder; a path of its id alone, which names no file, if the store is no folder."""
         return self.folder if self.backend.folder else Path(self.id)
 
-    @property
     def exists(self) -> bool:
         """Whether anything was recorded."""
-        return self.backend.stamp(self.id) is not None
+        return self.stamp() is not None
 
-    @property
     def stamp(self) -> Stamp | None:
-        """Changes whenever events are added; `None` if there are none. See `Backend.stamp`."""
-        return self.backend.stamp(self.id)
+        """Changes whenever events are added; `None` if there are none."""
+        return self._kept.stamp()
 
     def events(self) -> Events:
         """Every event, oldest first, and a warning for each event that could not be read.
 
         Messages in originals are returned as `message` events, like all other messages.
         """
-        rows = self.backend.rows(self.id, "events")
+        rows = self._kept.rows("events")
         known = self._known if self._known.begin(rows.items) else _KnownEvents()
         items, warnings = list(known.events), list(rows.warnings)
         hashes = hashes_of_originals(rows.items)
 
         @lru_cache(1)
         def read(name: str) -> list[Any]:
-            return self.backend.read_originals(self.id, name, hashes.get(name))
+            return self._kept.read_originals(name, hashes.get(name))
 
         for item in rows.items[known.number :]:
             try:
@@ -118,7 +117,7 @@ class SessionLog:
 
     def holds(self, text: str) -> bool:
         """Whether any event or original contains a text."""
-        return self.backend.holds(self.id, text)
+        return self._kept.holds(text)
 
     def append(self, *events: Mapping[str, Any]) -> None:
         """Add events; they are durable when this returns.
@@ -135,16 +134,16 @@ class SessionLog:
                     'An event needs a "type"; the types "session" and "originals" are reserved.'
                 )
         if events:
-            self.backend.append(self.id, "events", events, events[0].get("created_at"))
+            self._kept.append("events", events, events[0].get("created_at"))
 
     def append_ledger(self, entries: Iterable[Mapping[str, Any]]) -> None:
         """Add ledger entries; they are durable when this returns."""
         if added := list(entries):
-            self.backend.append(self.id, "ledger", added, None)
+            self._kept.append("ledger", added, None)
 
     def ledger(self) -> list[dict[str, Any]]:
         """Every ledger entry, oldest first."""
-        return list(self.backend.rows(self.id, "ledger").items)
+        return list(self._kept.rows("ledger").items)
 
     def write_originals(self, n: int, created_at: str, messages: Sequence[Any]) -> str:
         """Archive the messages of a compression, and return the name they have.
@@ -163,12 +162,12 @@ class SessionLog:
             StoreUnwritable: the write was refused; nothing was archived.
         """
         name = originals.file_name(created_at, n)
-        self.backend.write_originals(self.id, name, messages, created_at)
+        self._kept.write_originals(name, messages, created_at)
         return name
 
     def last_archived(self) -> int:
         """The highest `n` of originals, also of a compression that was killed; 0 if none."""
-        names = (name.removesuffix(".json") for name in self.backend.originals(self.id))
+        names = (name.removesuffix(".json") for name in self._kept.originals())
         numbers = (name.rpartition("-")[2] for name in names)
         return max(map(int, filter(str.isdecimal, numbers)), default=0)
 
@@ -180,7 +179,7 @@ class SessionLog:
 
     def read_originals(self, name: str) -> list[Any]:
         """The messages of `write_originals`; `StoreDamaged` if missing or damaged."""
-        return self.backend.read_originals(self.id, name)
+        return self._kept.read_originals(name)
 
     def read_original(self, name: str, position: int) -> Any:
         """One message of `write_originals`, by its position from 0.
@@ -188,17 +187,17 @@ class SessionLog:
         Raises:
             StoreDamaged: the originals are missing or damaged, or have no such message.
         """
-        return self.backend.read_original(self.id, name, position)
+        return self._kept.read_original(name, position)
 
     def about(self, ref: str) -> dict[str, Mapping[str, Any]]:
         """The entries of all refs that begin with `ref`, each with the `file` of its originals."""
         if not SHORT_REF.fullmatch(ref):
             return {}
-        return dict(self.backend.entries(self.id, ref.lower()))
+        return dict(self._kept.entries(ref.lower()))
 
     def refs(self) -> dict[str, Any]:
         """The entries of all refs archived here, by ref; if a ref has several, the last one."""
-        return {ref: entry for ref, entry in self.backend.entries(self.id) if is_ref(ref)}
+        return {ref: entry for ref, entry in self._kept.entries() if is_ref(ref)}
 
     def full_ref(self, ref: str) -> str | None:
         """The complete form of a ref, given by at least four digits; `None` if it is unknown.
@@ -221,7 +220,7 @@ class SessionLog:
             UnknownRef: the log has no such ref.
             StoreDamaged: the original is in none of the places.
         """
-        entries = self.backend.entries(self.id, ref) if is_ref(ref) else ()
+        entries = self._kept.entries(ref) if is_ref(ref) else ()
         known = [entry for full, entry in entries if full == ref]
         problem: StoreError = UnknownRef(f"Nothing is archived under {ref!r}.")
         for entry in (*reversed(known), *places):
@@ -249,7 +248,7 @@ class SessionLog:
     def following(self, ref: str) -> str | None:
         """The ref of the message archived right after the message `ref`; `None` for a text."""
         is_message = self.about(ref).get(ref, {}).get("block", 0) is None
-        return self.backend.following(self.id, ref) if is_message else None
+        return self._kept.following(ref) if is_message else None
 
     def locked(self, timeout: float = LOCK_SECONDS) -> AbstractContextManager[None]:
         """Keeps other threads and processes from compressing this conversation.
@@ -287,18 +286,18 @@ class SessionLog:
 
     def write_offloaded(self, ref: str, text: str) -> str:
         """Keep a text where an agent can read it, to the byte; returns the place."""
-        return self.backend.write_text(self.id, checked_name(ref, "A ref"), text)
+        return self._kept.write_text(checked_name(ref, "A ref"), text)
 
     def offloaded_path(self, ref: str) -> str:
         """Where the text of `ref` is, or would be; "" if an agent cannot read it."""
-        return self.backend.place_of_text(self.id, checked_name(ref, "A ref"))
+        return self._kept.place_of_text(checked_name(ref, "A ref"))
 
     def remove_offloaded(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
         """The refs whose texts were removed, and a warning for each text that could not be.
 
         A text that is already gone is in neither list.
         """
-        return self.backend.remove_texts(self.id, [checked_name(ref, "A ref") for ref in refs])
+        return self._kept.remove_texts([checked_name(ref, "A ref") for ref in refs])
 
     def remove(
         self,
@@ -317,10 +316,10 @@ class SessionLog:
         """One sentence for each problem with this session; `[]` if there are none."""
         problems: list[str] = []
         with collecting(problems):
-            problems += self.backend.problems(self.id)
+            problems += self._kept.verify()
         rows: Sequence[dict[str, Any]] = ()
         with suppress(StoreError):  # the backend has told it
-            rows = self.backend.rows(self.id, "events").items
+            rows = self._kept.rows("events").items
         if lost := lost_refs(filter(refs_in, rows), self.read_originals, self.read_original):
             count = f"{how_many(len(lost), 'ref')} of sessions/{self.id} cannot be restored"
             problems.append(f"{count}: {', '.join(map(one_line, lost))}")

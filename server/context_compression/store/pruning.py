@@ -82,7 +82,9 @@ def prunable(
     old = [id for id in ids if id not in keep and _age(store.session(id), now) >= older_than]
     going, kept, unread = _unreferred(store, ids, old) if old else ([], {}, [])
     over = tuple(leftovers(store.backend.folder, now))
-    size = sum(store.backend.sizes(going).values()) + sum(map(size_of, over))
+    size = sum(map(size_of, over))
+    if going:
+        size += sum(store.backend.stats(going).sizes.values())
     return Prunable(tuple(going), kept, over, size, tuple(unread))
 
 
@@ -113,7 +115,8 @@ def referring(store: PrunableStore, id: str) -> list[str]:
     return [
         other
         for other in store.sessions()[:MOST_READ]
-        if other != id and store.backend.quoted(other) & refs - _own_refs(store.session(other))
+        if other != id
+        and store.backend.session(other).quoted() & refs - _own_refs(store.session(other))
     ]
 
 
@@ -151,7 +154,7 @@ def _unreferred(
     while staying and doubtful:
         by = staying.pop()
         try:
-            quoted = store.backend.quoted(by) - refs[by]
+            quoted = store.backend.session(by).quoted() - refs[by]
             referred = {id for id in doubtful if quoted & refs[id]}
         except StoreError:
             unread.append(by)
@@ -182,7 +185,7 @@ def _deleted(
     wrong: StoreError | None = None
     for id in ids:
         try:
-            stamp = store.session(id).stamp
+            stamp = store.session(id).stamp()
             if stamp and is_young(stamp):
                 break
             store.delete(id, timeout=0, if_stamp=stamp)
@@ -231,7 +234,7 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 def _age(log: SessionLog, now: float) -> float:
     """Seconds since the last write to a session."""
-    stamp = log.stamp
+    stamp = log.stamp()
     return now - stamp[1] / 1e9 if stamp else 0.0
 
 

@@ -1,15 +1,12 @@
-"""`SessionFiles`: what one session has in a folder of files, for `FileBackend`, and its checks.
+"""`SessionFiles`: what one session has in a folder of files, and what its events say.
 
-The messages that a compression archived: files `compact-<time>-<n>.json`, each a JSON list.
-
-The log names each file with its SHA-256. The entry of a ref in the log names the file and the
-message, and says whether the ref stands for the message or for the text of one of its blocks.
-
-The folder of one session: its locks, its offloaded texts, and how it is deleted.
+The messages that a compression archived are files `compact-<time>-<n>.json`, each a JSON list. The
+log names each file with its SHA-256. The entry of a ref in the log names the file and the message,
+and says whether the ref stands for the message or for the text of one of its blocks.
 
 There are two locks: a short one around each append, and the long one of `SessionLog.locked`, which
-a compression holds from start to end. Both are outside the session's folder, so that the
-folder can be deleted.
+a compression holds from start to end. Both are outside the session's folder, so that the folder
+can be deleted.
 """
 
 import hashlib
@@ -35,12 +32,11 @@ from context_compression.errors import (
     StoreUnwritable,
 )
 from context_compression.store import files
-from context_compression.store import refs as ref_entries
+from context_compression.store import refs as ref_list
 from context_compression.store.backend import COMPRESSING, Events, Kind, Stamp
 from context_compression.store.files import checked_name, collecting
 from context_compression.store.json_lines import JsonLine, LineFile, Mark, digits_in
 from context_compression.store.location import JOURNAL_ENDINGS
-from context_compression.store.refs import noting, remove
 from context_compression.store.root_folder import holding, make_folder
 from context_compression.strings import one_line
 
@@ -114,37 +110,22 @@ def file_name(created_at: str, n: int) -> str:
     return f"compact-{time.strftime('%Y-%m-%dT%H-%M-%SZ')}-{n}.json"
 
 
-def read_messages(path: Path) -> list[Any]:
-    """The messages in a file.
-
-    Raises:
-        StoreDamaged: the file is missing, or is not a JSON list.
-    """
-    return _messages_in(path, files.bytes_or_none(path))
-
-
-def _messages_in(path: Path, data: bytes | None) -> list[Any]:
-    value = None if data is None else files.json_in(data, path)
-    if not isinstance(value, list):
-        problem = "is missing" if value is None else "is not a list of messages"
-        raise files.damaged(path, problem)
-    return cast("list[Any]", value)
-
-
-def read_unchanged(path: Path, digest: str | None) -> list[Any]:
+def read_unchanged(path: Path, digest: str | None = None) -> list[Any]:
     """The messages in a file, after checking that its SHA-256 is `digest`; `None` skips the check.
 
     Raises:
         StoreDamaged: the file is missing, is not a JSON list, or has another hash.
     """
     data = files.bytes_or_none(path)
-    messages = _messages_in(path, data)
+    value = None if data is None else files.json_in(data, path)
+    if not isinstance(value, list):
+        raise files.damaged(path, "is missing" if value is None else "is not a list of messages")
     if digest not in (None, hashlib.sha256(data or b"").hexdigest()):
         raise StoreDamaged(
             f"{path} was changed: its hash does not match the log's. Put back a copy of it; "
             "messages in it that are intact can still be restored. Nothing was written."
         )
-    return messages
+    return cast("list[Any]", value)
 
 
 def read_message(path: Path, position: int) -> Any:
@@ -157,7 +138,7 @@ def read_message(path: Path, position: int) -> Any:
         message = message_at(files.bytes_of(path), position)
     if message is not None:
         return message
-    messages = read_messages(path)
+    messages = read_unchanged(path)
     if not 0 <= position < len(messages):
         raise files.damaged(path, f"has no message {position}")
     return messages[position]
@@ -260,8 +241,8 @@ EVENTS = "session"
 """The kind of the file of events."""
 
 
-class SessionFolder:
-    """The folder `sessions/<id>/` of a store. The first write creates it."""
+class SessionFiles:
+    """A `SessionStore` in the folder `sessions/<id>/` of a store. The first write creates it."""
 
     def __init__(self, root: Path, id: str, refusal: str = "") -> None:
         """The session `id` of the store at `root`. An invalid id raises `StoreError`.
@@ -274,33 +255,142 @@ class SessionFolder:
         self.id = checked_name(id, "A session's id")
         self.root, self.refusal = root, refusal
         self.folder = root / "sessions" / id
+        self._folder_path = str(self.folder)
+        self._events = LineFile(self.folder / "events.jsonl", EVENTS)
+        self._files: dict[Kind, LineFile] = {
+            "events": self._events,
+            "ledger": LineFile(self.folder / "ledger.jsonl", "ledger"),
+        }
+        self._entries: tuple[Any, list[tuple[str, Mapping[str, Any]]]] = (None, [])
 
-    def make(self, *inside: str) -> Path:
-        """Make the folder, to which something is to be added; returns its path, or that inside.
+    def stamp(self) -> Stamp | None:
+        """Size in bytes and modification time in ns of the log; `None` if it has no events."""
+        stamp = files.stamp(self._events.path)
+        return stamp if stamp and stamp[0] else None
+
+    def rows(self, kind: Kind) -> Events:
+        """All rows of a kind, oldest first; the same objects at each call."""
+        file = self._files[kind]
+        lines = file.read()
+        if file.torn:  # another process may be writing: read again when it is done
+            with suppress(StoreError), self._writing():
+                lines = file.read()
+        return lines
+
+    def append(self, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None) -> None:
+        """Add rows, and note in the store's list of refs what is added to the log."""
+        file = self._files[kind]
+        self._check_may_add()
+        with self._writing():
+            self._make()
+            noted: AbstractContextManager[None] = nullcontext()
+            if kind == "events":
+                refs = [ref for event in rows for ref in refs_in(event) if is_ref(ref)]
+                is_new = not os.path.lexists(file.path)
+                noted = ref_list.noting(self.root, self.id, refs, is_new=is_new)
+            with noted:
+                file.append(rows, {"id": self.id, "created_at": created_at})
+
+    def has(self, mark: Mark) -> bool:
+        """Whether the log is unchanged up to the mark."""
+        return self._events.has(mark)
+
+    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[JsonLine], Mark]:
+        """The events in about `at_least` bytes after a mark, and the mark after them."""
+        lines, mark = self._events.lines_after(mark, at_least)
+        return [line for line in lines if line.item.get("type") != "originals"], mark
+
+    def holds(self, text: str) -> bool:
+        """Whether any event or original contains a text. Only bytes are compared."""
+        archives = (LineFile(path, "") for path in self._archives())
+        return any(file.holds(text) for file in (self._events, *archives))
+
+    def quoted(self) -> set[str]:
+        """All digits in the log and its originals that could be a ref."""
+        quoted: set[str] = set()
+        for path in (self._events.path, *self._archives()):
+            with suppress(OSError, StoreError):
+                quoted |= digits_in(files.bytes_of(path))
+        return quoted
+
+    def write_originals(self, name: str, messages: Sequence[Any], created_at: str) -> None:
+        """Archive messages in a file, and its hash in the log."""
+        data = files.to_json(list(messages), indent=2)
+        path = self._make() / self._checked(name)
+        if os.path.lexists(path):
+            raise StoreError(f"{path} exists, and an archive is never overwritten. Take another n.")
+        digest = hashlib.sha256(data).hexdigest()
+        record = {"type": "originals", "created_at": created_at, "file": name, "sha256": digest}
+        files.replace_file(path, data)
+        try:
+            self.append("events", [record], created_at)
+        except StoreNotDurable:
+            raise  # the log names the file
+        except BaseException:
+            with suppress(OSError):
+                path.unlink()
+            raise
+
+    def originals(self) -> list[str]:
+        """The names of all files of originals that are there."""
+        return [path.name for path in self._archives()]
+
+    def read_originals(self, name: str, digest: str | None = None) -> list[Any]:
+        """The messages in a file of originals, as `read_unchanged`."""
+        return read_unchanged(self.folder / self._checked(name), digest)
+
+    def read_original(self, name: str, position: int) -> Any:
+        """One message in a file of originals, as `read_message`."""
+        return read_message(self.folder / self._checked(name), position)
+
+    def stamp_of(self, name: str) -> Stamp | None:
+        """Size and time of a file of originals, as in `stamp`; `None` if there is no such file."""
+        return files.stamp(self.folder / self._checked(name))
+
+    def part(self, name: str, start: int = 0, length: int = -1) -> bytes:
+        """The bytes `start` to `start + length` of a file; see `parts`."""
+        return self.parts(name, [(start, length)])[0]
+
+    def parts(self, name: str, spans: Iterable[tuple[int, int]]) -> list[bytes]:
+        """The bytes of several spans of one file, which is opened once.
+
+        Args:
+            name: the name of a file of originals; "" for the log.
+            spans: start and length of each span; a length of -1 reads to the end.
 
         Raises:
-            StoreUnwritable: nothing may be added, or the disk refused.
+            StoreDamaged: the file is missing or cannot be read.
         """
-        self.check_may_add()
-        return make_folder(self.root, "sessions", self.id, *inside)
+        path = Path(self._folder_path, self._checked(name) if name else self._events.path.name)
+        with files.reading(path), files.opened(path) as opened:
+            return [_read_span(opened, *span) for span in spans]
 
-    def check_may_add(self) -> None:
-        """Raises `StoreUnwritable` if nothing may be added."""
-        if self.refusal:
-            raise StoreUnwritable(self.refusal)
+    def entries(self, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The refs that begin with some hex digits, and their entries."""
+        if not digits:
+            with_refs = self._events.lines_with("refs")
+            return [found for event in with_refs for found in refs_in(event).items()]
+        key = (digits, self.stamp())  # a restore needs the same entries several times
+        if self._entries[0] != key:
+            self._entries = (key, [*ref_list.entries(self._events.data(), digits)])
+        return self._entries[1]
 
-    def offloaded_path(self, ref: str) -> Path:
-        """Where the text of `ref` is, or would be."""
-        return self.folder / "offloaded" / f"{checked_name(ref, 'A ref')}.txt"
+    def following(self, ref: str) -> str | None:
+        """The ref of the message that was archived right after the message `ref`."""
+        return ref_list.following(self._events.data(), ref)
 
-    def write_offloaded(self, ref: str, text: str) -> Path:
+    def write_text(self, ref: str, text: str) -> str:
         """Write a text in UTF-8; its line ends and lone surrogates are kept."""
-        path = self.offloaded_path(ref)
-        self.make("offloaded")
+        path = self._text(ref)
+        self._make("offloaded")
         files.replace_file(path, text.encode("utf-8", "surrogatepass"))
-        return path
+        return str(path)
 
-    def remove_offloaded(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
+    def place_of_text(self, ref: str) -> str:
+        """The path of the file of a text."""
+        return str(self._text(ref))
+
+    def remove_texts(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
         """The refs whose files were removed, and a warning for each file that could not be.
 
         A file that is already gone is in neither list.
@@ -308,7 +398,7 @@ class SessionFolder:
         removed: list[str] = []
         warnings: list[str] = []
         for ref in refs:
-            path = self.offloaded_path(ref)
+            path = self._text(ref)
             try:
                 path.unlink()
                 removed.append(ref)
@@ -318,15 +408,33 @@ class SessionFolder:
                 warnings.append(f"{path} could not be removed: {error.strerror or error}")
         return removed, warnings
 
+    def size(self) -> int:
+        """The bytes of all files in the folder."""
+        return files.folder_size(self.folder)
+
+    def verify(self) -> list[str]:
+        """One sentence for each problem with the files."""
+        problems: list[str] = []
+        hashes: dict[str, str] = {}
+        here = f"sessions/{self.id}"
+        if not self.stamp():
+            problems.append(f"{here}/events.jsonl is missing")
+        for kind in self._files:
+            with collecting(problems):
+                lines = self.rows(kind)
+                problems += [f"{here}/{warning}" for warning in lines.warnings]
+                hashes |= hashes_of_originals(lines.items)
+        return problems + damaged_originals(hashes, self.originals(), self.read_originals)
+
     @contextmanager
     def database(self, name: str) -> Generator[Path]:
         """The path of an SQLite database here that a framework writes, while nobody else writes.
 
         It is made with mode 0600, which SQLite gives to the journals beside it, too.
         """
-        self.check_may_add()
+        self._check_may_add()
         with self._writing():
-            path = self.make() / name
+            path = self._make() / name
             with files.writing(path):
                 if not os.path.lexists(path):
                     self._remove_journals()
@@ -346,7 +454,7 @@ class SessionFolder:
                 path.unlink()
 
     def remove(self, timeout: float, before: Callable[[], object]) -> None:
-        """Delete everything in the folder while both locks are held; see `Backend.remove`."""
+        """Delete everything in the folder while both locks are held, as in `Backend.remove`."""
         gone = self.folder.with_name(f".deleted-{self.id}")
         with files.writing(self.folder):
             if not self.folder.exists() and not gone.exists():
@@ -358,191 +466,33 @@ class SessionFolder:
                 before()
                 if gone.exists():  # an earlier deletion was killed
                     shutil.rmtree(gone)
-                remove(self.root)  # the refs of what is deleted must not stay in it
+                ref_list.remove(self.root)  # the refs of what is deleted must not stay in it
                 if self.folder.exists():
                     self.folder.rename(gone)
                     shutil.rmtree(gone)
 
-    def _read(self, file: LineFile) -> Events:
-        lines = file.read()
-        if file.torn:  # another process may be writing: read again when it is done
-            with suppress(StoreError), self._writing():
-                lines = file.read()
-        return lines
+    def _make(self, *inside: str) -> Path:
+        """Make the folder, to which something is to be added; returns its path, or that inside."""
+        self._check_may_add()
+        return make_folder(self.root, "sessions", self.id, *inside)
 
-    def _append(
-        self, file: LineFile, values: Iterable[Mapping[str, Any]], created_at: str | None
-    ) -> None:
-        added = list(values)
-        self.check_may_add()
-        with self._writing():
-            self.make()
-            with self._noting(file, added):
-                file.append(added, {"id": self.id, "created_at": created_at})
-
-    def _noting(
-        self, file: LineFile, added: Sequence[Mapping[str, Any]]
-    ) -> AbstractContextManager[None]:
-        """Notes in the store's list of refs what is added to the log."""
-        if file.kind != EVENTS:
-            return nullcontext()
-        refs = [ref for event in added for ref in refs_in(event) if is_ref(ref)]
-        return noting(self.root, self.id, refs, is_new=not os.path.lexists(file.path))
+    def _check_may_add(self) -> None:
+        if self.refusal:
+            raise StoreUnwritable(self.refusal)
 
     def _writing(self) -> AbstractContextManager[None]:
         busy = "another process is writing to this conversation"
         return holding(self.root, f"{self.id}.log", busy)
 
-
-class SessionFiles(SessionFolder):
-    """The files of one session. Nothing is on disk until something is written."""
-
-    def __init__(self, root: Path, id: str, refusal: str = "") -> None:
-        """See `SessionFolder`."""
-        super().__init__(root, id, refusal)
-        self._folder_path = str(self.folder)
-        self._events = LineFile(self.folder / "events.jsonl", EVENTS)
-        self._files: dict[Kind, LineFile] = {
-            "events": self._events,
-            "ledger": LineFile(self.folder / "ledger.jsonl", "ledger"),
-        }
-        self._entries: tuple[Any, list[tuple[str, Mapping[str, Any]]]] = (None, [])
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was recorded."""
-        try:
-            return self._events.path.stat().st_size > 0
-        except OSError:
-            return False
-
-    @property
-    def stamp(self) -> Stamp | None:
-        """Size in bytes and modification time in ns of the log; `None` if it does not exist."""
-        return files.stamp(self._events.path)
-
-    def rows(self, kind: Kind) -> Events:
-        """All rows of a kind, oldest first; the same objects at each call."""
-        return self._read(self._files[kind])
-
-    def append(self, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None) -> None:
-        """Add rows; the header of a new file gets `created_at`. See `Backend.append`."""
-        self._append(self._files[kind], rows, created_at)
-
-    def has(self, mark: Mark) -> bool:
-        """Whether the log is unchanged up to the mark."""
-        return self._events.has(mark)
-
-    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[JsonLine], Mark]:
-        """The events in about `at_least` bytes after a mark, and the mark after them."""
-        lines, mark = self._events.lines_after(mark, at_least)
-        return [line for line in lines if line.item.get("type") != "originals"], mark
-
-    def holds(self, text: str) -> bool:
-        """Whether any event or original contains a text. Only bytes are compared."""
-        archives = (LineFile(path, "") for path in self._archives())
-        return any(file.holds(text) for file in (self._events, *archives))
-
-    def write_originals(self, name: str, messages: Sequence[Any], created_at: str) -> None:
-        """Archive messages in a file, and its hash in the log; see `Backend.write_originals`."""
-        data = files.to_json(list(messages), indent=2)
-        path = self.make() / self._checked_originals(name)
-        if os.path.lexists(path):
-            raise StoreError(f"{path} exists, and an archive is never overwritten. Take another n.")
-        digest = hashlib.sha256(data).hexdigest()
-        record = {"type": "originals", "created_at": created_at, "file": name, "sha256": digest}
-        files.replace_file(path, data)
-        try:
-            self._append(self._events, [record], created_at)
-        except StoreNotDurable:
-            raise  # the log names the file
-        except BaseException:
-            with suppress(OSError):
-                path.unlink()
-            raise
-
-    def originals(self) -> list[str]:
-        """The names of all files of originals that are there."""
-        return [path.name for path in self._archives()]
-
-    def read_originals(self, name: str, digest: str | None = None) -> list[Any]:
-        """The messages in a file of originals; see `Backend.read_originals`."""
-        return read_unchanged(self._originals_path(name), digest)
-
-    def read_original(self, name: str, position: int) -> Any:
-        """One message in a file of originals; see `Backend.read_original`."""
-        return read_message(self._originals_path(name), position)
-
-    def stamp_of(self, name: str) -> Stamp | None:
-        """Size and time of a file of originals, as in `stamp`; `None` if there is no such file."""
-        return files.stamp(self._originals_path(name))
-
-    def part(self, name: str, start: int = 0, length: int = -1) -> bytes:
-        """The bytes `start` to `start + length` of a file; see `parts`."""
-        return self.parts(name, [(start, length)])[0]
-
-    def parts(self, name: str, spans: Iterable[tuple[int, int]]) -> list[bytes]:
-        """The bytes of several spans of one file, which is opened once.
-
-        Args:
-            name: the name of a file of originals; "" for the log.
-            spans: start and length of each span; a length of -1 reads to the end.
-
-        Raises:
-            StoreDamaged: the file is missing or cannot be read.
-        """
-        file_name = self._events.path.name if not name else self._checked_originals(name)
-        path = Path(self._folder_path, file_name)
-        with files.reading(path), files.opened(path) as opened:
-            return [_read_span(opened, *span) for span in spans]
-
-    def entries(self, digits: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """The refs that begin with some hex digits, and their entries; see `Backend.entries`."""
-        if not digits:
-            return [found for event in self.events_with_refs() for found in refs_in(event).items()]
-        key = (digits, self.stamp)  # a restore needs the same entries several times
-        if self._entries[0] != key:
-            self._entries = (key, [*ref_entries.entries(self._events.data(), digits)])
-        return self._entries[1]
-
-    def following(self, ref: str) -> str | None:
-        """The ref of the message that was archived right after the message `ref`."""
-        return ref_entries.following(self._events.data(), ref)
-
-    def events_with_refs(self) -> Iterable[Mapping[str, Any]]:
-        """The events that have refs. Nothing is kept in memory."""
-        return self._events.lines_with("refs")
-
-    def quoted(self) -> set[str]:
-        """All digits in the log and its originals that could be a ref; see `Backend.quoted`."""
-        quoted: set[str] = set()
-        for path in (self._events.path, *self._archives()):
-            with suppress(OSError, StoreError):
-                quoted |= digits_in(files.bytes_of(path))
-        return quoted
-
-    def problems(self) -> list[str]:
-        """One sentence for each problem with the files; see `Backend.problems`."""
-        problems: list[str] = []
-        hashes: dict[str, str] = {}
-        here = f"sessions/{self.id}"
-        if not self.exists:
-            problems.append(f"{here}/events.jsonl is missing")
-        for file in self._files.values():
-            with files.collecting(problems):
-                lines = self._read(file)
-                problems += [f"{here}/{warning}" for warning in lines.warnings]
-                hashes |= hashes_of_originals(lines.items)
-        return problems + damaged_originals(hashes, self.originals(), self.read_originals)
-
     def _archives(self) -> Iterable[Path]:
         return self.folder.glob(PATTERN)
 
-    def _checked_originals(self, name: str) -> str:
-        return checked_name(name, "An archive's name")
+    def _text(self, ref: str) -> Path:
+        return self.folder / "offloaded" / f"{checked_name(ref, 'A ref')}.txt"
 
-    def _originals_path(self, name: str) -> Path:
-        return self.folder / self._checked_originals(name)
+    @staticmethod
+    def _checked(name: str) -> str:
+        return checked_name(name, "An archive's name")
 
 
 def _read_span(file: BufferedReader, start: int, length: int) -> bytes:

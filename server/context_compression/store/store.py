@@ -44,7 +44,7 @@ class Store:
             InvalidSettings: see `places.backend_at`.
             MissingExtra: the place is a database, and `psycopg` is not installed.
         """
-        self.backend = backend_at(place) if isinstance(place, str | Path) else place
+        self.backend: Backend = backend_at(place) if isinstance(place, str | Path) else place
         self._logs: dict[str, SessionLog] = {}
 
     def __repr__(self) -> str:
@@ -92,7 +92,6 @@ class Store:
         """The folder of the store; raises what `files` raises."""
         return self.files.folder
 
-    @property
     def exists(self) -> bool:
         """Whether anything was ever written here."""
         folder = self.backend.folder
@@ -108,24 +107,21 @@ class Store:
         """What people are shown for the place of the settings."""
         return self.backend.place_of_document(CONFIG)
 
-    @property
     def is_ours(self) -> bool:
         """Whether the user made or trusts this store, or a program named it."""
-        return self.backend.is_ours
+        return self.backend.is_ours()
 
-    @property
     def not_applied(self) -> str:
         """Why settings and prompts here are not applied; "" if they are, or none exist.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        return self.backend.not_applied
+        return self.backend.not_applied()
 
-    @property
     def doubts(self) -> tuple[str, ...]:
         """Warnings: why settings are not applied, and why nothing may be archived here."""
-        return tuple(filter(None, (self.not_applied, self.backend.refusal)))
+        return tuple(filter(None, (self.not_applied(), self.backend.refusal)))
 
     def of_tenant(self, tenant: str) -> "Store":
         """The store of a tenant, apart from this one and from those of all other tenants.
@@ -143,7 +139,7 @@ class Store:
         Raises:
             StoreDamaged: it cannot be read, or is not UTF-8.
         """
-        return None if self.not_applied else self.backend.prompt(name)
+        return None if self.not_applied() else self.backend.prompt(name)
 
     def read_config(self) -> dict[str, Any]:
         """The settings by our names; `{}` if there are none, or they are not applied.
@@ -152,7 +148,7 @@ class Store:
             StoreDamaged: they are not a JSON object.
             StoreTooNew: a newer version wrote it.
         """
-        not_applied = self.not_applied
+        not_applied = self.not_applied()
         values = self.backend.read_document(CONFIG)
         values.pop("version", None)
         return {} if not_applied else with_own_names(values)
@@ -170,7 +166,7 @@ class Store:
             StoreTooNew: a newer version wrote it.
         """
         with self.backend.lock("store", WRITING):
-            if reason := self.not_applied:
+            if reason := self.not_applied():
                 raise NotOurs(f"{reason} Nothing was changed.")
             values = change(self.read_config())
             self.backend.write_document(CONFIG, values)
@@ -236,7 +232,7 @@ class Store:
         log = self.session(id)
 
         def unchanged() -> None:
-            if if_stamp is not None and log.stamp != if_stamp:
+            if if_stamp is not None and log.stamp() != if_stamp:
                 raise StoreError(f"Something was recorded in {id} meanwhile; it was not deleted.")
 
         try:
@@ -280,13 +276,13 @@ class Store:
         """
         return pruning.expire(self, older_than, now)
 
-    def sizes(self, ids: Collection[str]) -> dict[str, int]:
+    def sizes(self, ids: Collection[str]) -> Mapping[str, int]:
         """The bytes of each of these sessions, with its share of the search index."""
-        return self.backend.sizes(ids)
+        return self.backend.stats(ids).sizes if ids else {}
 
     def size_of(self, id: str | None = None) -> int:
         """The bytes of a session, 0 if it does not exist; of the whole store for `None`."""
-        return self.backend.size(id)
+        return self.backend.size() if id is None else self.backend.session(id).size()
 
     def locate(self, ref: str) -> SessionLog | None:
         """The newest session that archived a ref; `None` if no session did.
@@ -298,7 +294,8 @@ class Store:
             UnknownRef: several refs begin with these digits, or two sessions archived different
                 originals under the ref, which does not happen by chance.
         """
-        return self.backend.owner(bare_ref(ref), self._log)
+        owner = self.backend.owner(bare_ref(ref))
+        return None if owner is None else self._log(owner)
 
     def search(
         self,
@@ -327,13 +324,13 @@ class Store:
 
     def verify(self) -> list[str]:
         """One sentence for each problem with the store; `[]` if there are none."""
-        problems = self.backend.problems(None)
+        problems = self.backend.verify()
         with collecting(problems):
             self.read_config()
         with collecting(problems):
             problems += summary_problems([*self.backend.summaries()][::-1])
         with collecting(problems):
-            for id in self.backend.all_sessions():
+            for id in self.backend.sessions(also_empty=True):
                 problems += self._log(id).problems()
         return problems
 

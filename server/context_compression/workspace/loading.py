@@ -25,7 +25,7 @@ def load(place: Place, environ: Mapping[str, str] | None, values: Mapping[str, A
     environ = os.environ if environ is None else environ
     store = _store(place, environ)
     config = store.read_config()
-    for doubt in store.doubts:
+    for doubt in store.doubts():
         warn(doubt, stacklevel=3)
     settings = Settings.layered(config, environ, values)
     named = Settings.layered(None, environ, values).provider

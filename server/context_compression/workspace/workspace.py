@@ -196,7 +196,7 @@ class Workspace:
         """What is doubtful about the store, the settings, and the model that they name."""
         settings = settings or self.settings()
         of_model = doubt_about_model(settings, self.provider(), self.environ)
-        return (*self.store.doubts, *doubts(settings), *filter(None, [of_model]))
+        return (*self.store.doubts(), *doubts(settings), *filter(None, [of_model]))
 
     def reads_files(self) -> bool:
         """Whether files outside the store may be read."""

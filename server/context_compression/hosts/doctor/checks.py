@@ -194,7 +194,7 @@ def check_store(folder: Path, home: Path) -> Iterator[Finding]:
     if not wrong:
         kept = len(store.sessions())
         yield Finding("store", True, f"{folder}, {how_many(kept, 'conversation')}")
-        if why := store.not_applied:
+        if why := store.not_applied():
             yield Finding("trust", None, one_line(why.removesuffix("."), LONGEST_PROBLEM))
 
 

@@ -5,14 +5,15 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
+from context_compression.errors import UnknownRef
 from context_compression.store import files
 from context_compression.store.backend import (
     COMPRESSING,
     LOCK_SECONDS,
     Events,
     Kind,
-    Owner,
     Stamp,
+    Stats,
 )
 from context_compression.store.files import checked_name
 from context_compression.store.hits import SearchResult
@@ -23,9 +24,9 @@ from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.damage import damage_beside_sessions, damage_of_session
 from context_compression.store.postgres.database import Database
 from context_compression.store.postgres.lookup import TextLookup, scope_of
-from context_compression.store.postgres.rows import Archives, Contents, Refs, Rows, lines_of
+from context_compression.store.postgres.rows import Archives, Contents, Rows, hash_in, lines_of
 from context_compression.store.postgres.texts import Texts
-from context_compression.store.refs import SHORT_REF
+from context_compression.store.refs import SHORT_REF, complete_ref, several_originals
 from context_compression.store.sealing import Seal
 from context_compression.store.search.run import Search, search_by
 
@@ -40,9 +41,41 @@ SELECT DISTINCT c.digest, c.body FROM sessions s JOIN archives a ON a.session = 
 CROSS JOIN unnest(a.contents) AS given (content) JOIN contents c ON c.no = given.content
 WHERE s.tenant = %s AND s.id = %s
 """
+_SIZE = """
+SELECT coalesce(sum(event_bytes + other_bytes), 0)::bigint FROM sessions WHERE tenant = %s
+"""
 _BYTES = """
 SELECT id, event_bytes + other_bytes FROM sessions WHERE tenant = %s AND id = ANY(%s)
 """
+
+
+_ENTRIES = """
+SELECT r.ref, r.entry FROM sessions s JOIN refs r ON r.session = s.no
+WHERE s.tenant = %s AND s.id = %s AND r.ref >= %s AND r.ref < %s ORDER BY r.n, r.place
+"""
+_NEXT = """
+SELECT r.ref FROM sessions s JOIN LATERAL (
+    SELECT n, place FROM refs WHERE session = s.no AND ref = %s AND is_message
+    ORDER BY n DESC, place DESC LIMIT 1
+) AS this ON true
+JOIN refs r ON r.session = s.no AND r.n = this.n AND r.place > this.place AND r.is_message
+WHERE s.tenant = %s AND s.id = %s ORDER BY r.place LIMIT 1
+"""
+_KNOWN = """
+SELECT ref, min(coalesce(sha256, '')) <> max(coalesce(sha256, '')) FROM refs
+WHERE tenant = %s AND ref >= %s AND ref < %s GROUP BY ref LIMIT 40
+"""
+_ORIGINALS = """
+SELECT DISTINCT ON (sha256) session, entry FROM refs WHERE tenant = %s AND ref = %s
+ORDER BY sha256, session LIMIT 40
+"""
+"""Under each key a hash is another one, so that of a sealed original is in its entry."""
+_NEWEST = """
+SELECT s.id FROM refs r JOIN sessions s ON s.no = r.session
+WHERE r.tenant = %s AND r.ref = %s ORDER BY s.written DESC, s.id LIMIT 1
+"""
+_END = "g"
+"""Greater than any hex digit."""
 
 
 class PostgresBackend:
@@ -53,8 +86,7 @@ class PostgresBackend:
     """
 
     folder = None
-    is_ours = True
-    not_applied = refusal = ""
+    refusal = ""
 
     def __init__(
         self,
@@ -78,14 +110,14 @@ class PostgresBackend:
         self.tenant = checked_name(tenant, "A tenant's name")
         self._seal, self._objects = seal, objects
         self.database = Database.at(database) if isinstance(database, str) else database
-        self._coding = Coding(tenant, seal)
-        self._sealed = SealedOrNot(self.database, tenant, self._coding)
-        self._coding.mark = self._sealed.believes_unsealed
-        self._contents = Contents(tenant, self._coding, objects)
-        self._rows = Rows(self.database, tenant, self._coding)
-        self._archives = Archives(self.database, tenant, self._sealed, self._rows, self._contents)
-        self._refs = Refs(self.database, tenant, self._coding)
-        self._texts = Texts(tenant, self._coding, self._rows, self._archives.read)
+        self.coding = Coding(tenant, seal)
+        self.sealed = SealedOrNot(self.database, tenant, self.coding)
+        self.coding.mark = self.sealed.believes_unsealed
+        self.contents = Contents(tenant, self.coding, objects)
+        self.rows = Rows(self.database, tenant, self.coding)
+        self.archives = Archives(self.database, tenant, self.sealed, self.rows, self.contents)
+        self.texts = Texts(tenant, self.coding, self.rows, self.archives.read)
+        self._sessions: dict[str, PostgresSession] = {}
 
     @property
     def name(self) -> str:
@@ -97,6 +129,14 @@ class PostgresBackend:
         """The store of another tenant in the same database."""
         return PostgresBackend(self.database, tenant, seal=self._seal, objects=self._objects)
 
+    def is_ours(self) -> bool:
+        """A database is always trusted."""
+        return True
+
+    def not_applied(self) -> str:
+        """Settings and prompts of a database are always applied: ""."""
+        return ""
+
     def check(self) -> None:
         """Nothing to check: the server decides who may read."""
 
@@ -104,90 +144,35 @@ class PostgresBackend:
         """Why the policies of the database do not hold for our role; "" if they do."""
         return unguarded(self.database, self.tenant)
 
-    def sessions(self) -> list[str]:
+    def session(self, id: str) -> "PostgresSession":
+        """What the tables have of a session."""
+        if id not in self._sessions:
+            self._sessions[id] = PostgresSession(self, id)
+        return self._sessions[id]
+
+    def sessions(self, *, also_empty: bool = False) -> list[str]:
         """The ids of all sessions that have events, the most recently written first."""
-        return self._ids("AND event_bytes <> 0")
+        condition = "" if also_empty else "AND event_bytes <> 0"
+        query = f"SELECT id FROM sessions WHERE tenant = %s {condition} ORDER BY written DESC, id"
+        return [id for [id] in self.ask(query, [self.tenant])]
 
-    def all_sessions(self) -> list[str]:
-        """The ids of all sessions, also of those without events."""
-        return self._ids("")
-
-    def stamp(self, session: str) -> Stamp | None:
-        """See `Backend.stamp`."""
-        return self._rows.stamp(session)
-
-    def rows(self, session: str, kind: Kind) -> Events:
-        """See `Backend.rows`."""
-        return self._rows.read(session, kind)
-
-    def append(
-        self, session: str, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None
-    ) -> None:
-        """See `Backend.append`."""
-        id, lines = checked_name(session, "A session's id"), lines_of(rows)
-
-        texts = self._texts.of(id, rows) if kind == "events" else []
-
-        def work(connection: Connection) -> None:
-            added = self._rows.append(connection, id, kind, rows, lines, created_at)
-            self._texts.add(connection, added, texts)
-
-        if lines:
-            self._sealed.write(work)
-
-    def holds(self, session: str, text: str) -> bool:
-        """See `Backend.holds`."""
-        forms = spellings(text)
-        return any(form in body for body in self._bodies(session) for form in forms)
-
-    def write_originals(
-        self, session: str, name: str, messages: Sequence[Any], created_at: str
-    ) -> None:
-        """See `Backend.write_originals`."""
-        checked_name(name, "An archive's name")
-        id = checked_name(session, "A session's id")
-        self._archives.write(id, name, messages, created_at)
-
-    def originals(self, session: str) -> Collection[str]:
-        """See `Backend.originals`."""
-        return self._archives.names(session)
-
-    def read_originals(self, session: str, name: str, digest: str | None = None) -> list[Any]:
-        """See `Backend.read_originals`."""
-        return self._archives.read(session, name, digest)
-
-    def read_original(self, session: str, name: str, position: int) -> Any:
-        """See `Backend.read_original`."""
-        return self._archives.read_one(session, name, position)
-
-    def entries(self, session: str, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """See `Backend.entries`."""
-        return self._refs.entries(session, digits)
-
-    def following(self, session: str, ref: str) -> str | None:
-        """See `Backend.following`."""
-        return self._refs.following(session, ref)
-
-    def owner(self, ref: str, session_of: Callable[[str], Owner]) -> Owner | None:
-        """See `Backend.owner`."""
-        id = self._refs.owner(ref) if SHORT_REF.fullmatch(ref) else None
-        return session_of(id) if id else None
-
-    def write_text(self, session: str, ref: str, text: str) -> str:
-        """Keeps nothing, because no agent can read a file of it."""
-        return ""
-
-    def place_of_text(self, session: str, ref: str) -> str:
-        """No place: ""."""
-        return ""
-
-    def remove_texts(self, session: str, refs: Sequence[str]) -> tuple[list[str], list[str]]:
-        """There are none."""
-        return [], []
+    def owner(self, ref: str) -> str | None:
+        """The id of the newest session that archived a ref."""
+        if not SHORT_REF.fullmatch(ref):
+            return None
+        digits = ref.lower()
+        known = self.ask(_KNOWN, [self.tenant, digits, digits + _END])
+        full = complete_ref(digits, (each for each, _ in known))
+        if full is None:
+            return None
+        if dict(known)[full] and len(sessions := self._by_original(full)) > 1:
+            ids = self.ask("SELECT id FROM sessions WHERE no = ANY(%s)", [[*sessions]])
+            raise UnknownRef(several_originals(full, [id for [id] in ids]))
+        return next((id for [id] in self.ask(_NEWEST, [self.tenant, full])), None)
 
     def add_summary(self, summary: Mapping[str, Any]) -> None:
-        """See `Backend.add_summary`."""
-        body = self._coding.kept(files.to_json(dict(summary)), "summaries")
+        """Add a row, and count it in its session."""
+        body = self.coding.kept(files.to_json(dict(summary)), "summaries")
         about = [self.tenant, summary.get("session")]
         add = "INSERT INTO summaries (tenant, session, body) VALUES (%s, %s, %s)"
         count = "UPDATE sessions SET summaries = summaries + 1 WHERE tenant = %s AND id = %s"
@@ -196,25 +181,26 @@ class PostgresBackend:
             connection.execute(add, [*about, body])
             connection.execute(count, about)
 
-        self._sealed.write(work)
+        self.sealed.write(work)
 
     def summaries(self, session: str | None = None) -> Iterator[dict[str, Any]]:
-        """Some at a time, as they are asked for; see `Backend.summaries`."""
+        """Some at a time, as they are asked for."""
         query = (
             "SELECT no, body FROM summaries WHERE tenant = %s AND no < %s "
             "AND (%s::text IS NULL OR session = %s) ORDER BY no DESC LIMIT %s"
         )
         before = 2**63 - 1
-        while found := self._ask(query, [self.tenant, before, session, session, FETCHED]):
+        while found := self.ask(query, [self.tenant, before, session, session, FETCHED]):
             for _, body in found:
-                if (value := self._coding.sound(body, "summaries", dict)) is not None:
+                if (value := self.coding.sound(body, "summaries", dict)) is not None:
                     yield value
             before = found[-1][0]
 
     def forget(self, session: str) -> None:
-        """See `Backend.forget`."""
-        self._rows.forget(session)
-        self._texts.forget(session)
+        """Free what this process remembers of a session."""
+        self._sessions.pop(session, None)
+        self.rows.forget(session)
+        self.texts.forget(session)
 
     def remove(self, session: str, timeout: float, before: Callable[[], object]) -> None:
         """Delete all rows of a session, its summaries, and contents that no other session needs."""
@@ -223,8 +209,8 @@ class PostgresBackend:
         def work(connection: Connection) -> None:
             for [number] in connection.execute(find, [self.tenant, session]).fetchall():
                 before()
-                self._texts.remove(connection, number)
-                self._archives.release(connection, number)
+                self.texts.remove(connection, number)
+                self.archives.release(connection, number)
                 connection.execute("DELETE FROM refs WHERE session = %s", [number])
                 connection.execute("DELETE FROM rows WHERE session = %s", [number])
                 connection.execute("DELETE FROM sessions WHERE no = %s", [number])
@@ -240,17 +226,17 @@ class PostgresBackend:
     def lock(
         self, name: str, busy: str, timeout: float = LOCK_SECONDS
     ) -> AbstractContextManager[None]:
-        """An advisory lock; see `Backend.lock`."""
+        """An advisory lock."""
         return self.database.lock(f"{self.tenant}/{name}", busy, timeout)
 
     def search(
         self, query: str, *, pattern: str | None, session: str | None, limit: int, skip: int
     ) -> SearchResult:
-        """By words that are indexed as they come; see `Store.search`."""
+        """By words that are indexed as they come."""
 
         def finding(search: Search) -> SearchResult:
-            scope = scope_of(self._ask, self.tenant, self._coding, session)
-            lookup = TextLookup(scope, self._archives)
+            scope = scope_of(self.ask, self.tenant, self.coding, session)
+            lookup = TextLookup(scope, self.archives)
             result = search.run(lookup)
             if not (notes := lookup.notes):
                 return result
@@ -259,85 +245,157 @@ class PostgresBackend:
         return search_by(finding, query, pattern=pattern, limit=limit, skip=skip)
 
     def read_document(self, name: str) -> dict[str, Any]:
-        """See `Backend.read_document`."""
+        """The document of a name; `{}` if there is none."""
         query = "SELECT body FROM documents WHERE tenant = %s AND name = %s"
-        for [body] in self._ask(query, [self.tenant, name]):
-            return self._coding.object_of(body, f"documents/{name}")
+        for [body] in self.ask(query, [self.tenant, name]):
+            return self.coding.object_of(body, f"documents/{name}")
         return {}
 
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
-        """See `Backend.write_document`."""
+        """Replace a document, and note its name."""
         query = (
             "INSERT INTO documents (tenant, name, body) VALUES (%s, %s, %s) "
             "ON CONFLICT (tenant, name) DO UPDATE SET body = excluded.body"
         )
         name_it = "INSERT INTO written VALUES (%s, %s) ON CONFLICT DO NOTHING"
-        body = self._coding.kept(files.to_json(dict(document)), f"documents/{name}")
+        body = self.coding.kept(files.to_json(dict(document)), f"documents/{name}")
 
         def work(connection: Connection) -> None:
             connection.execute(query, [self.tenant, name, body])
             connection.execute(name_it, [self.tenant, name])
 
-        self._sealed.write(work)
+        self.sealed.write(work)
 
     def place_of_document(self, name: str) -> str:
         """`the document "config" in postgresql://…`."""
         return f'the document "{name}" in {self.name}'
 
     def prompt(self, name: str) -> str | None:
-        """An entry of the document `prompts`; see `Backend.prompt`."""
+        """An entry of the document `prompts`."""
         text = self.read_document(PROMPTS).get(name)
         return text if isinstance(text, str) else None
 
     def sweep(self) -> int:
-        """Delete objects that no row names; see `Backend.sweep`."""
-        return self.database.write(self.tenant, self._contents.sweep)
+        """Delete objects that no row names."""
+        return self.database.write(self.tenant, self.contents.sweep)
 
-    def problems(self, session: str | None) -> list[str]:
-        """See `Backend.problems`."""
-        tables = self.database, self.tenant, self._coding
-        if session is None:
-            return [*damage_beside_sessions(*tables)]
-        return [*damage_of_session(*tables, self._rows, self._archives, session)]
+    def verify(self) -> list[str]:
+        """One sentence for each problem with summaries and documents."""
+        return [*damage_beside_sessions(self.database, self.tenant, self.coding)]
 
-    def quoted(self, session: str) -> set[str]:
-        """See `Backend.quoted`."""
-        return {digits for body in self._bodies(session) for digits in digits_in(body)}
-
-    def size(self, session: str | None = None) -> int:
-        """The bytes of a session or of all; contents that several have count for each."""
-        if session is not None:
-            return self.sizes([session])[session]
-        query = (
-            "SELECT coalesce(sum(event_bytes + other_bytes), 0)::bigint FROM sessions "
-            "WHERE tenant = %s"
-        )
-        [[size]] = self._ask(query, [self.tenant])
+    def size(self) -> int:
+        """The bytes of all sessions; contents that several have count for each."""
+        [[size]] = self.ask(_SIZE, [self.tenant])
         return size
 
-    def sizes(self, sessions: Collection[str]) -> dict[str, int]:
-        """The bytes of each of these sessions."""
-        found = self._ask(_BYTES, [self.tenant, [*sessions]])
-        return {**dict.fromkeys(sessions, 0), **dict(found)}
+    def stats(self, sessions: Collection[str]) -> Stats:
+        """The bytes of each session; the index is the server's, so none is told of it."""
+        found = self.ask(_BYTES, [self.tenant, [*sessions]])
+        return Stats({**dict.fromkeys(sessions, 0), **dict(found)})
 
-    def index_shares(self) -> dict[str, int]:
-        """The index is the server's, so none is told: `{}`."""
-        return {}
+    def _by_original(self, ref: str) -> Collection[int]:
+        """The number of one session for each original that is archived under a ref."""
+        found = self.ask(_ORIGINALS, [self.tenant, ref])
+        originals: dict[str | None, int] = {}
+        for number, body in found:
+            if (entry := self.coding.sound(body, f"refs/{ref}", dict)) is not None:
+                originals[hash_in(entry)] = number
+        return originals.values()
 
-    def unassigned_index_bytes(self) -> int:
-        """None."""
-        return 0
-
-    def _ids(self, condition: str) -> list[str]:
-        query = f"SELECT id FROM sessions WHERE tenant = %s {condition} ORDER BY written DESC, id"
-        return [id for [id] in self._ask(query, [self.tenant])]
-
-    def _bodies(self, session: str) -> Iterable[bytes]:
-        """The JSON of everything that a session keeps."""
-        parameters = [self.tenant, session]
-        yield from self._rows.bodies(session)
-        for digest, body in self._ask(_CONTENTS, parameters):
-            yield self._contents.body(digest, body)
-
-    def _ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows of a query about the tenant."""
         return self.database.read(self.tenant, query, parameters)
+
+
+class PostgresSession:
+    """A `SessionStore` in the tables of a tenant."""
+
+    def __init__(self, store: PostgresBackend, id: str) -> None:
+        """The session `id`. An invalid id raises `StoreError`."""
+        self.id = checked_name(id, "A session's id")
+        self._store = store
+        self._rows, self._archives, self._coding = store.rows, store.archives, store.coding
+
+    def stamp(self) -> Stamp | None:
+        """Bytes and time of the events; `None` if there are none."""
+        return self._rows.stamp(self.id)
+
+    def rows(self, kind: Kind) -> Events:
+        """All rows of a kind, oldest first."""
+        return self._rows.read(self.id, kind)
+
+    def append(self, kind: Kind, rows: Sequence[Mapping[str, Any]], created_at: str | None) -> None:
+        """Add rows, with the refs and texts of events, in one transaction."""
+        lines, texts = lines_of(rows), self._store.texts
+        new = texts.of(self.id, rows) if kind == "events" else []
+
+        def work(connection: Connection) -> None:
+            added = self._rows.append(connection, self.id, kind, rows, lines, created_at)
+            texts.add(connection, added, new)
+
+        if lines:
+            self._store.sealed.write(work)
+
+    def holds(self, text: str) -> bool:
+        """Whether any event or original contains a text."""
+        forms = spellings(text)
+        return any(form in body for body in self._bodies() for form in forms)
+
+    def quoted(self) -> set[str]:
+        """All hex digits in events and originals that could be a ref."""
+        return {digits for body in self._bodies() for digits in digits_in(body)}
+
+    def write_originals(self, name: str, messages: Sequence[Any], created_at: str) -> None:
+        """Keep messages and their hash in one transaction."""
+        self._archives.write(self.id, checked_name(name, "An archive's name"), messages, created_at)
+
+    def originals(self) -> Collection[str]:
+        """The names under which there are originals."""
+        return self._archives.names(self.id)
+
+    def read_originals(self, name: str, digest: str | None = None) -> list[Any]:
+        """The messages under a name, whose SHA-256 is `digest` if that is given."""
+        return self._archives.read(self.id, name, digest)
+
+    def read_original(self, name: str, position: int) -> Any:
+        """One message under a name, by its position from 0."""
+        return self._archives.read_one(self.id, name, position)
+
+    def entries(self, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The refs that begin with some digits, with their entries, without damaged ones."""
+        store = self._store
+        found = store.ask(_ENTRIES, [store.tenant, self.id, digits, digits + _END])
+        read = ((ref, self._coding.sound(body, f"refs/{ref}", dict)) for ref, body in found)
+        return [(ref, entry) for ref, entry in read if entry is not None]
+
+    def following(self, ref: str) -> str | None:
+        """The ref of the next message of the same compression."""
+        found = self._store.ask(_NEXT, [ref, self._store.tenant, self.id])
+        return next((following for [following] in found), None)
+
+    def write_text(self, ref: str, text: str) -> str:
+        """Keeps nothing, because no agent can read a file of it."""
+        return ""
+
+    def place_of_text(self, ref: str) -> str:
+        """No place: ""."""
+        return ""
+
+    def remove_texts(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
+        """There are none."""
+        return [], []
+
+    def size(self) -> int:
+        """The bytes of rows and originals."""
+        return self._store.stats([self.id]).sizes[self.id]
+
+    def verify(self) -> list[str]:
+        """One sentence for each problem with rows, originals and refs."""
+        tables = self._store.database, self._store.tenant, self._coding
+        return [*damage_of_session(*tables, self._rows, self._archives, self.id)]
+
+    def _bodies(self) -> Iterable[bytes]:
+        """The JSON of everything that is kept."""
+        yield from self._rows.bodies(self.id)
+        for digest, body in self._store.ask(_CONTENTS, [self._store.tenant, self.id]):
+            yield self._store.contents.body(digest, body)

@@ -215,13 +215,13 @@ class Index:
             log: of a session.
             stamp: of the log when it was last read completely.
         """
-        while [*(log.stamp or ())] != stamp:
+        while [*(log.stamp() or ())] != stamp:
             with self.transaction("IMMEDIATE"):
                 stamp = self._read_on(log)
 
     def _read_on(self, log: SessionFiles) -> list[int]:
         """Add one batch; returns the log's stamp if it is read completely, else `[]`."""
-        stamp = [*(log.stamp or ())]
+        stamp = [*(log.stamp() or ())]
         self._do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
         query = "SELECT id, offset, ending, reading FROM logs WHERE name = ?"
         [(id, *progress)] = self.rows(query, log.id)
@@ -336,7 +336,7 @@ def _batches(logs: Iterable[SessionFiles], stamps: Stamps) -> Iterator[list[Sess
 def _is_gone(root: Path, name: str) -> bool:
     """Whether a store has no session of this name, or the name is invalid."""
     try:
-        return not SessionFiles(root, name).exists
+        return not SessionFiles(root, name).stamp()
     except ContextCompressionError:
         return True
 
