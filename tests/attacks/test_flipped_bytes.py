@@ -119,7 +119,7 @@ def test_what_is_left_of_a_log_that_lost_a_line_is_applied_to_no_other_messages(
             assert message in known or message in ever
         if events[lost]["type"] == "messages":
             assert state.compressions == []
-    assert store.session("s").exists
+    assert store.session("s").exists()
 
 
 def test_verify_restores_every_ref_and_names_those_that_do_not_come_back(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ ALLOWED = {
     "report/html.py": "the page's parts, from the package",
     "strategies/summarize.py": "prompts, from the package",
     "hosts/claude_code/install_plugin.py": "the plugin, from the package",
-    "store/postgres/schema.py": "migrations, from the package",
+    "store/postgres/database.py": "migrations, from the package",
     "cli/demo.py": "the demo's conversation, from the package",
     "hosts/setup/host.py": "templates, from the package",
     "tokens/o200k.py": "ranks, from the package",

@@ -136,7 +136,7 @@ def test_a_store_is_not_trusted_while_a_conversation_is_written(
             theirs.files.trust()
 
         assert journal.exists()
-    assert not theirs.is_ours
+    assert not theirs.is_ours()
 
 
 def test_a_store_is_trusted_without_the_journals_in_it(store: Store, tmp_path: Path) -> None:

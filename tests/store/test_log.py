@@ -239,7 +239,7 @@ def test_events_without_a_type_or_with_one_of_ours_are_refused(log: SessionLog) 
         with pytest.raises(StoreError, match='"session" and "originals" are reserved'):
             log.append(said("fine"), event)
 
-    assert not log.exists
+    assert not log.exists()
 
 
 def test_what_is_no_json_value_is_refused(log: SessionLog) -> None:
@@ -248,7 +248,7 @@ def test_what_is_no_json_value_is_refused(log: SessionLog) -> None:
     with pytest.raises(StoreError, match="keeps JSON values"):
         log.write_originals(1, NOON, [b"bytes"])
 
-    assert not log.exists
+    assert not log.exists()
 
 
 def test_originals_are_an_indented_list_and_nothing_else(log: SessionLog) -> None:

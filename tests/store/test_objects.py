@@ -27,9 +27,10 @@ from context_compression.errors import (
     StoreUnreachable,
     StoreUnwritable,
 )
-from context_compression.store.objects import Objects, bucket, objects_at
-from context_compression.store.places import backend_at
+from context_compression.store import objects as in_objects
+from context_compression.store.objects import PART, Objects, objects_at
 from context_compression.store.session_files import file_name
+from context_compression.store.store import backend_at
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +91,7 @@ def test_an_object_is_got_back_listed_and_deleted(objects: Objects, place: str) 
 
 
 def test_an_empty_object_and_one_of_many_parts_come_back_whole(objects: Objects) -> None:
-    for data in (b"", os.urandom(2 * bucket.PART + 1)):
+    for data in (b"", os.urandom(2 * PART + 1)):
         objects.put(name_of(data), data)
 
         assert objects.get(name_of(data)) == data
@@ -203,14 +204,14 @@ def test_a_writer_that_is_killed_leaves_no_half_object_in_a_bucket(
 ) -> None:
     program = """
 import sys
-from context_compression.store.objects import bucket, objects_at
-objects_at(sys.argv[1]).put(sys.argv[2], bytes(bucket.PART * 5 // 2))
+from context_compression.store.objects import PART, objects_at
+objects_at(sys.argv[1]).put(sys.argv[2], bytes(PART * 5 // 2))
 """
     with socket.create_server(("127.0.0.1", 0)) as relay:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{relay.getsockname()[1]}")
         writer = subprocess.Popen([sys.executable, "-c", program, in_bucket, NAME])
         port = int(storage.url.rpartition(":")[2])
-        relayed(relay.accept()[0], port, bucket.PART * 3 // 2)  # one part and a half
+        relayed(relay.accept()[0], port, PART * 3 // 2)  # one part and a half
         writer.kill()
         assert writer.wait() == -signal.SIGKILL
 
@@ -324,23 +325,23 @@ def test_a_server_that_is_away_is_told(keys: None, monkeypatch: pytest.MonkeyPat
 def test_a_server_that_says_nothing_is_given_up(
     keys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bucket, "SILENCE", timedelta(milliseconds=300))
-    monkeypatch.setattr(bucket, "RETRYING", timedelta(milliseconds=200))
+    monkeypatch.setattr(in_objects, "SILENCE", timedelta(milliseconds=300))
+    monkeypatch.setattr(in_objects, "RETRYING", timedelta(milliseconds=200))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
         objects = objects_at("s3://archive")
 
         for refused in (
             lambda: objects.put(NAME, TEXT), lambda: objects.get(NAME), lambda: [*objects.names()],
-            lambda: objects.put(NAME, bytes(bucket.PART + 1)), lambda: objects.delete([NAME]),
+            lambda: objects.put(NAME, bytes(PART + 1)), lambda: objects.delete([NAME]),
         ):  # fmt: skip
             with pytest.raises(StoreUnreachable, match="does not answer in time"):
                 refused()
 
 
 def test_all_time_limits_together_are_ten_seconds() -> None:
-    assert timedelta(seconds=10) >= bucket.SILENCE + bucket.RETRYING
-    assert bucket.CONNECTING < bucket.SILENCE
+    assert timedelta(seconds=10) >= in_objects.SILENCE + in_objects.RETRYING
+    assert in_objects.CONNECTING < in_objects.SILENCE
 
 
 def test_a_fork_of_a_process_that_used_a_bucket_is_told_instead_of_waiting(keys: None) -> None:

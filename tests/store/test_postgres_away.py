@@ -12,8 +12,8 @@ from mcp_door import refusal
 from context_compression.cli.app import main
 from context_compression.mcp_server import create_server
 from context_compression.mcp_server.web.running import UNREACHABLE, Health
-from context_compression.store.places import backend_at, probe
 from context_compression.store.postgres import database
+from context_compression.store.store import backend_at, probe
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from postgres import DATABASE, ROLE, Server
 from context_compression import Store
 from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnwritable
 from context_compression.hosts.doctor.checks import check_database
-from context_compression.store.postgres import schema
+from context_compression.store.postgres import database as in_database
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.connections import TenantConnection
 
@@ -48,7 +48,7 @@ def tables(server: Server, url: str) -> int:
     address = server.admin.replace(f"/{DATABASE}", url[url.rindex("/") :])
     with psycopg.connect(address) as admin:
         query = "SELECT count(*) FROM pg_tables WHERE schemaname = %s"
-        [[number]] = admin.execute(query, [schema.NAME])
+        [[number]] = admin.execute(query, [in_database.SCHEMA])
         return number
 
 
@@ -57,14 +57,14 @@ def test_programs_that_begin_at_once_make_the_tables_once(postgres_server: Serve
 
     def begin(url: str) -> int:
         with TenantConnection.connect(url, autocommit=True) as connection:
-            assert schema.version(connection) == 0
+            assert in_database.version(connection) == 0
             together.wait()
-            schema.prepare(connection, "here")
-            return schema.version(connection)
+            in_database.prepare(connection, "here")
+            return in_database.version(connection)
 
     for _ in range(3):
         with database(postgres_server) as url, ThreadPoolExecutor(6) as pool:
-            assert [*pool.map(begin, [url] * 6)] == [schema.VERSION] * 6
+            assert [*pool.map(begin, [url] * 6)] == [in_database.VERSION] * 6
 
 
 def test_a_migration_that_is_killed_leaves_nothing(
@@ -84,7 +84,7 @@ def test_a_migration_that_is_killed_leaves_nothing(
                 suppress(psycopg.OperationalError),
                 TenantConnection.connect(url, autocommit=True) as connection,
             ):
-                schema.prepare(connection, "here")
+                in_database.prepare(connection, "here")
         assert tables(postgres_server, url) == 0
 
         Store(url).session("s").append(MESSAGE)
@@ -94,7 +94,9 @@ def test_a_migration_that_is_killed_leaves_nothing(
 def test_tables_of_a_newer_version_are_left_alone(postgres_server: Server) -> None:
     with database(postgres_server) as url:
         Store(url).session("s").append(MESSAGE)
-        as_admin(postgres_server, url, f"UPDATE {schema.NAME}.schema_version SET version = 999")
+        as_admin(
+            postgres_server, url, f"UPDATE {in_database.SCHEMA}.schema_version SET version = 999"
+        )
 
         store = fresh(url)
         with pytest.raises(StoreTooNew, match="made by a newer context-compression"):
@@ -103,7 +105,7 @@ def test_tables_of_a_newer_version_are_left_alone(postgres_server: Server) -> No
 
         as_admin(
             postgres_server, url,
-            f"UPDATE {schema.NAME}.schema_version SET version = {schema.VERSION}",
+            f"UPDATE {in_database.SCHEMA}.schema_version SET version = {in_database.VERSION}",
         )  # fmt: skip
         assert len(store.session("s").events().items) == 1
 
@@ -128,8 +130,8 @@ def test_a_role_that_may_create_nothing_works_where_the_tables_are(postgres_serv
             Store(theirs).session("s").append(MESSAGE)
         as_admin(
             postgres_server, url,
-            f"GRANT USAGE ON SCHEMA {schema.NAME} TO {guest}",
-            f"GRANT ALL ON ALL TABLES IN SCHEMA {schema.NAME} TO {guest}",
+            f"GRANT USAGE ON SCHEMA {in_database.SCHEMA} TO {guest}",
+            f"GRANT ALL ON ALL TABLES IN SCHEMA {in_database.SCHEMA} TO {guest}",
         )  # fmt: skip
         store = Store(theirs)
         store.session("s").append(MESSAGE)
@@ -168,7 +170,7 @@ def test_an_address_cannot_set_another_encoding_for_what_is_sent(postgres_server
 def test_tables_without_a_version_are_told(postgres_server: Server) -> None:
     with database(postgres_server) as url:
         Store(url).session("s").append(MESSAGE)
-        as_admin(postgres_server, url, f"DELETE FROM {schema.NAME}.schema_version")
+        as_admin(postgres_server, url, f"DELETE FROM {in_database.SCHEMA}.schema_version")
 
         with pytest.raises(StoreDamaged, match="schema_version has 0 rows instead of one"):
             fresh(url).session("s").append(MESSAGE)
@@ -177,7 +179,7 @@ def test_tables_without_a_version_are_told(postgres_server: Server) -> None:
 
 def test_only_the_owner_of_the_tables_changes_their_version(postgres_server: Server) -> None:
     Store(postgres_server.url).sessions()
-    table = f"{schema.NAME}.schema_version"
+    table = f"{in_database.SCHEMA}.schema_version"
     change = f"UPDATE {table} SET version = 0".encode()
     guest = postgres_server.guest()
     as_admin(postgres_server, postgres_server.url, f"GRANT TRUNCATE ON {table} TO PUBLIC")

@@ -18,7 +18,7 @@ from postgres import Server
 from context_compression import Session, Store
 from context_compression.errors import StoreError, UnknownRef
 from context_compression.store.postgres.backend import PostgresBackend
-from context_compression.store.postgres.schema import NAME
+from context_compression.store.postgres.database import SCHEMA
 
 TENANTS = ("acorn", "birch", "cedar")
 WITHOUT_TENANT = {"schema_version", "writes"}
@@ -163,11 +163,11 @@ def test_the_policies_of_the_database_hide_other_tenants_from_any_statement(
         log.write_originals(1, "2026-11-21T12:00:00Z", [{"role": "user", "content": name}])
         log.append_ledger([{"text": name}])
         with psycopg.connect(postgres_server.admin, autocommit=True) as admin:
-            admin.execute(f"INSERT INTO {NAME}.pending VALUES ('{name}', '1')".encode())
+            admin.execute(f"INSERT INTO {SCHEMA}.pending VALUES ('{name}', '1')".encode())
 
     with psycopg.connect(postgres_server.guest(), autocommit=True) as worker:
-        found = worker.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [NAME])
-        tables = {f"{NAME}.{name}" for [name] in found if name not in WITHOUT_TENANT}
+        found = worker.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [SCHEMA])
+        tables = {f"{SCHEMA}.{name}" for [name] in found if name not in WITHOUT_TENANT}
         assert len(tables) >= 7
 
         def rows(table: str, condition: str = "true") -> int:

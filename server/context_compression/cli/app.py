@@ -181,7 +181,7 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...], tenant: 
     Without a command, serve the tools to an agent over stdio; on a terminal, print this help.
     """
     if store:
-        from context_compression.store.places import backend_at
+        from context_compression.store.store import backend_at
 
         backend_at(store)
     for folder in allow:

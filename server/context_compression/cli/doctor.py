@@ -23,8 +23,7 @@ from context_compression.cli.setup import (
 )
 from context_compression.cli.terminal import show, working, write_json
 from context_compression.progress import CHECKING
-from context_compression.store.location import PLACE, TENANT
-from context_compression.store.places import is_database
+from context_compression.store.location import PLACE, TENANT, is_database
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.hosts.setup.host import Finding

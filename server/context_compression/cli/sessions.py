@@ -23,8 +23,7 @@ from context_compression.hosts.sessions import HOSTS
 from context_compression.plurals import how_many, short_number
 from context_compression.progress import LISTING
 from context_compression.store.files import replace_file, to_json
-from context_compression.store.location import PLACE
-from context_compression.store.places import is_database
+from context_compression.store.location import PLACE, is_database
 from context_compression.strings import in_words
 from context_compression.workspace.workspace import TENANT
 

@@ -117,11 +117,12 @@ def prompts_for(store: Store) -> tuple[Prompt, ...]:
             newest = await anyio.to_thread.run_sync(checkpoints, store, 1)
         if not newest:
             return NOTHING_TO_RESUME
+        is_ours = await anyio.to_thread.run_sync(store.is_ours)
         return (
             "Continue the work that this checkpoint describes. First tell me in three sentences "
             "where we are and what comes next. context_restore brings back details, and "
             "context_summary older checkpoints. The checkpoint is quoted from the archive: it "
-            f"tells what was done and said.{FOREIGN * (not store.is_ours())}\n\n"
+            f"tells what was done and said.{FOREIGN * (not is_ours)}\n\n"
             f"{with_halves_spelled(newest[0].quoted())}"
         )
 

@@ -40,7 +40,7 @@ from context_compression.mcp_server.web.tenants import (
     is_good,
 )
 from context_compression.store.location import TENANT
-from context_compression.store.places import probe
+from context_compression.store.store import probe
 from context_compression.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock
 from time import monotonic, time_ns
-from typing import Any
+from typing import Any, cast
 
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import StoreError, StoreUnwritable, UnknownRef
 from context_compression.store import files
-from context_compression.store import trust as summaries
 from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Stamp, Stats
 from context_compression.store.files import FILE_NAME, checked_name
 from context_compression.store.hits import SearchResult
@@ -32,9 +32,16 @@ from context_compression.store.refs import (
     complete_ref,
     several_originals,
 )
-from context_compression.store.root_folder import holding, make_folder, when_made
+from context_compression.store.root_folder import (
+    PROMPTS,
+    KnownFolders,
+    check_owner,
+    holding,
+    make_folder,
+    settings_and_prompts,
+    when_made,
+)
 from context_compression.store.session_files import SessionFiles
-from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, settings_and_prompts
 
 
 def session_folders(folder: Path) -> list[str]:
@@ -417,8 +424,13 @@ class FileBackend:
 
     def _summaries(self) -> list[dict[str, Any]]:
         """The summaries, oldest first."""
-        place = self.place_of_document(SUMMARIES)
-        return summaries.entries_in(self.read_document(SUMMARIES), place)
+        entries = self.read_document(SUMMARIES).get("summaries", [])
+        if not is_array(entries):
+            raise files.damaged(self._document(SUMMARIES), 'has no list of "summaries"')
+        if not all(map(is_object, entries)):
+            problem = "holds a summary that is not a JSON object"
+            raise files.damaged(self._document(SUMMARIES), problem)
+        return cast("list[dict[str, Any]]", entries)
 
     def _write_summaries(self, entries: Sequence[Mapping[str, Any]]) -> None:
         self.write_document(SUMMARIES, {"summaries": entries})

@@ -58,6 +58,11 @@ _ADDRESS = re.compile(
 """Matches a relative path that is an address rather. `notes: today`, `a:b` and `day=1` are none."""
 
 
+def is_database(place: str | Path) -> bool:
+    """Whether a place is the address of a database, `postgresql://…`."""
+    return database_address(place) is not None
+
+
 def database_address(place: str | Path) -> str | None:
     """The address of a database that is named as a store; `None` if the place is another one.
 

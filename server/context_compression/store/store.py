@@ -1,24 +1,47 @@
-"""`Store`: settings, prompts, summaries and sessions, wherever they are kept."""
+"""`Store`: settings, prompts, summaries and sessions, wherever they are kept.
 
-from collections.abc import Callable, Collection, Mapping
+`CONTEXT_COMPRESSION_OBJECTS` says where a database's store keeps large messages, and
+`CONTEXT_COMPRESSION_KEY` encrypts what it keeps. A folder knows neither, so with one of them
+nothing is archived in it: who sets a key must not believe that an archive is sealed which is not.
+What is there already can be read and deleted.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from context_compression.errors import NotOurs, StoreError
+from context_compression.extras import extra
 from context_compression.setting_names import with_own_names
 from context_compression.store import pruning
 from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Backend, Stamp
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.files import collecting
 from context_compression.store.hits import SearchResult
-from context_compression.store.location import PLACE, store_folder_for
+from context_compression.store.location import (
+    PLACE,
+    database_address,
+    is_database,
+    store_folder_for,
+)
 from context_compression.store.log import SessionLog
-from context_compression.store.places import backend_at, is_database
+from context_compression.store.objects import objects_at
 from context_compression.store.refs import bare_ref
-from context_compression.store.trust import is_whole, usable_part, without_repeats
-from context_compression.store.trust import problems as summary_problems
+from context_compression.store.sealing import VARIABLE, seal_from
+
+OBJECTS = "CONTEXT_COMPRESSION_OBJECTS"
+NOT_OF_FOLDERS = {
+    VARIABLE: "encrypts only a store in PostgreSQL; this store is a folder and would not be "
+    "encrypted",
+    OBJECTS: "is only for a store in PostgreSQL; this store is a folder and would keep large "
+    "messages itself",
+}
+"""What is wrong with a variable if the store is a folder."""
+UNSET = f"Unset it, or name a database in {PLACE}."
+IN_A_PROGRAM = "A program that wants such a folder beside a database passes FileBackend(path)."
 
 
 class Store:
@@ -41,7 +64,7 @@ class Store:
 
         Raises:
             StoreError: another kind of URL, or the path contains a NUL character.
-            InvalidSettings: see `places.backend_at`.
+            InvalidSettings: see `backend_at`.
             MissingExtra: the place is a database, and `psycopg` is not installed.
         """
         self.backend: Backend = backend_at(place) if isinstance(place, str | Path) else place
@@ -199,8 +222,8 @@ class Store:
         Raises:
             StoreDamaged: the summaries are damaged.
         """
-        entries = filter(is_whole, map(usable_part, self.backend.summaries(session)))
-        return list(islice(without_repeats(filter(self._counts, entries)), limit))
+        entries = filter(_is_whole, map(_usable_part, self.backend.summaries(session)))
+        return list(islice(_without_repeats(filter(self._counts, entries)), limit))
 
     def session(self, id: str) -> SessionLog:
         """The log of a session, whether or not it exists; the same object for the same id.
@@ -328,7 +351,7 @@ class Store:
         with collecting(problems):
             self.read_config()
         with collecting(problems):
-            problems += summary_problems([*self.backend.summaries()][::-1])
+            problems += _summary_problems([*self.backend.summaries()][::-1])
         with collecting(problems):
             for id in self.backend.sessions(also_empty=True):
                 problems += self._log(id).problems()
@@ -345,3 +368,117 @@ class Store:
             if "n" in summary:
                 return self.session(str(summary.get("session"))).completed(summary["n"])
         return True
+
+
+def not_of_folders(environ: Mapping[str, str]) -> str | None:
+    """Why an environment is not that of a store in a folder; `None` if it may be."""
+    given = [name for name in NOT_OF_FOLDERS if environ.get(name, "").strip()]
+    return f"{given[0]} {NOT_OF_FOLDERS[given[0]]}" if given else None
+
+
+def backend_at(
+    place: str | Path, home: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Backend:
+    """The engine of the store at a place. Nothing is opened or created yet.
+
+    Args:
+        place: the path of a folder, or the address of a database.
+        home: see `FileBackend`; a database is always trusted.
+        environ: the environment variables; by default those of this process.
+
+    Raises:
+        StoreError: an address of another kind, one that PostgreSQL does not know, or a NUL.
+        InvalidSettings: a variable for a database's store cannot be right.
+        MissingExtra: the place is a database, and a package for it is not installed.
+    """
+    environ = os.environ if environ is None else environ
+    if (address := database_address(place)) is None:
+        why = not_of_folders(environ)
+        refusal = f"{why}, so nothing is archived in it. {UNSET} {IN_A_PROGRAM}" if why else ""
+        return FileBackend(place, home, refusal=refusal)
+    with extra("postgres"):
+        from context_compression.store.postgres.backend import PostgresBackend
+    objects = environ.get(OBJECTS)
+    return PostgresBackend(
+        address,
+        seal=seal_from(environ),
+        objects=objects_at(objects) if objects else None,
+    )
+
+
+def probe(backend: Backend) -> None:
+    """Raises why a store cannot be read now; it does not try for seconds, as calls do."""
+    if not isinstance(backend, FileBackend):
+        with suppress(ImportError):  # then it is no database
+            from context_compression.store.postgres.backend import PostgresBackend
+
+            if isinstance(backend, PostgresBackend):
+                backend.database.probe()
+    backend.read_document(CONFIG)
+
+
+_FIELDS = frozenset(
+    {
+        "content",
+        "created_at",
+        "key_points",
+        "messages",
+        "n",
+        "session",
+        "strategy",
+        "tokens",
+        "turns",
+    }
+)
+"""The fields of a summary whose types are checked, see `_fits`. Other fields are not checked."""
+
+
+def _summary_problems(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A sentence for each summary with a field of a wrong type; `entries` are the oldest first."""
+    for number, entry in enumerate(entries, 1):
+        if wrong := ", ".join(sorted(entry.keys() - _usable_part(entry).keys())):
+            yield f"summaries: summary {number} has an unusable value in {wrong}"
+        elif not _is_whole(entry):
+            yield f"summaries: summary {number} has no text"
+
+
+def _is_whole(entry: Mapping[str, Any]) -> bool:
+    """Whether the usable part of a summary has its text."""
+    return isinstance(entry.get("content"), str)
+
+
+def _usable_part(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary without the fields that have a wrong type."""
+    return {name: value for name, value in entry.items() if _fits(name, value)}
+
+
+def _without_repeats(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The summaries without repeats: of equal texts in one session, only the first.
+
+    All summaries of compressions are kept; they have an `n`.
+    """
+    known: set[tuple[str, str]] = set()
+    for entry in entries:
+        match entry:
+            case {"session": str(session), "content": str(text)} if "n" not in entry:
+                if (session, text) in known:
+                    continue
+                known.add((session, text))
+            case _:
+                pass
+        yield entry
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether a value has the type of its field; unknown fields may have any type."""
+    match name, value:
+        case (("content" | "created_at" | "session" | "strategy"), str()):
+            return True
+        case (("tokens" | "n"), int()):
+            return not isinstance(value, bool)
+        case (("messages" | "turns"), [int(), int()]):
+            return True
+        case "key_points", list():
+            return all(isinstance(point, str) for point in cast("list[Any]", value))
+        case _:
+            return name not in _FIELDS

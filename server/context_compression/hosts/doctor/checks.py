@@ -24,8 +24,9 @@ from context_compression.plurals import how_many
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
-from context_compression.store.places import UNSET, is_database, not_of_folders
+from context_compression.store.location import is_database
 from context_compression.store.sealing import seal_from
+from context_compression.store.store import UNSET, not_of_folders
 from context_compression.strings import in_words, one_line
 from context_compression.transcripts.lines import string
 from context_compression.workspace.doubts import CREDENTIALS, no_credentials

@@ -48,7 +48,7 @@ from context_compression.hosts.setup.installing import entry_in, is_current
 from context_compression.hosts.setup.machine import PROGRAM, Machine, Server, unavailable
 from context_compression.plurals import how_many
 from context_compression.progress import CHECKING, counted
-from context_compression.store.places import is_database
+from context_compression.store.location import is_database
 from context_compression.strings import one_line
 
 if TYPE_CHECKING:
