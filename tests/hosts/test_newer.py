@@ -14,7 +14,7 @@ from opencode_database import SecondHost
 from transcripts import fixtures, rows_of, written
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.transcripts.transcript import Each, Known, Shape, looking_for
+from context_compression.transcripts.transcript import Each, KnownText, Shape, looking_for
 
 pytestmark = pytest.mark.slow
 
@@ -147,7 +147,7 @@ def test_a_text_beside_a_known_one_is_no_reason_to_lose_the_known_one(session: s
 
 
 SHAPE: Shape = {
-    "role": Known(frozenset({"user"})),
+    "role": KnownText(frozenset({"user"})),
     "said": (str, [{"text": str}]),
     "sections": Each(str),
     "any": None,

@@ -31,7 +31,7 @@ from context_compression.mcp_server.serving import (
     servers_of,
 )
 from context_compression.mcp_server.web import gate
-from context_compression.mcp_server.web.gate import MEGABYTE, Limits, allowed_names
+from context_compression.mcp_server.web.gate import MEGABYTE, RequestLimits, allowed_names
 from context_compression.mcp_server.web.running import Health, RequestTimeout
 from context_compression.mcp_server.web.tenants import SingleToken
 from context_compression.testing import conversation
@@ -50,7 +50,7 @@ async def url(workspace: Workspace) -> AsyncIterator[str]:
     """The address of a running server."""
     listening = socket.create_server(("127.0.0.1", 0))
     servers = servers_of(
-        lambda: workspace, allowed_names("127.0.0.1"), Limits().most_bytes, tenants=False
+        lambda: workspace, allowed_names("127.0.0.1"), RequestLimits().most_bytes, tenants=False
     )
     app = gate_of(HttpOptions(), SingleToken(TOKEN), Health(), servers)
     server = uvicorn.Server(http_config(app))

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.web.gate import Admission, Exceeded, Limits
+from context_compression.mcp_server.web.gate import Admission, Exceeded, RequestLimits
 
 
 class Clock:
@@ -28,7 +28,7 @@ def refused(admission: Admission, tenant: str) -> tuple[int, int] | None:
 
 
 def test_a_tenant_waits_for_its_own_requests_and_not_for_those_of_others() -> None:
-    admission = Admission(Limits(at_once=2, in_all=3), Clock())
+    admission = Admission(RequestLimits(at_once=2, in_all=3), Clock())
     with ExitStack() as running:
         for _ in range(2):
             running.enter_context(admission.admitted("ann"))
@@ -42,7 +42,7 @@ def test_a_tenant_waits_for_its_own_requests_and_not_for_those_of_others() -> No
 
 def test_a_minute_has_so_many_requests_and_the_answer_says_when_the_next_is_due() -> None:
     clock = Clock()
-    admission = Admission(Limits(per_minute=6), clock)
+    admission = Admission(RequestLimits(per_minute=6), clock)
     burst = [refused(admission, "ann") for _ in range(7)]
     clock.now = 3
     early = refused(admission, "ann")
@@ -59,7 +59,7 @@ def test_a_minute_has_so_many_requests_and_the_answer_says_when_the_next_is_due(
 
 def test_a_refused_request_counts_for_nothing() -> None:
     clock = Clock()
-    admission = Admission(Limits(per_minute=1), clock)
+    admission = Admission(RequestLimits(per_minute=1), clock)
     asked = [refused(admission, "ann") for _ in range(100)]
     clock.now = 60
 
@@ -69,6 +69,6 @@ def test_a_refused_request_counts_for_nothing() -> None:
 
 def test_limits_by_which_one_tenant_could_take_all_are_refused() -> None:
     with pytest.raises(InvalidSettings, match="Make --in-all larger"):
-        Limits(at_once=8, in_all=8)
+        RequestLimits(at_once=8, in_all=8)
 
-    assert Limits(at_once=8).most == 32
+    assert RequestLimits(at_once=8).most == 32

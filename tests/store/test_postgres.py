@@ -27,7 +27,7 @@ from context_compression.errors import (
 from context_compression.store.objects import objects_at
 from context_compression.store.postgres import rows as contents
 from context_compression.store.postgres.backend import PostgresBackend
-from context_compression.store.postgres.rows import Rows
+from context_compression.store.postgres.rows import TenantRows
 from context_compression.store.sealing import Seal
 from context_compression.store.session_files import file_name
 from context_compression.testing import conversation
@@ -128,7 +128,7 @@ def test_objects_that_a_killed_writer_left_are_swept_when_they_are_old(
     objects.put(of_another, b"what another database names")
     for message in (LONG, {**LONG, "role": "assistant"}):
         with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(Rows, "append", killed)
+            patched.setattr(TenantRows, "append", killed)
             backend.session("b").write_originals(NAME, [message], NOON)
     assert len([*objects.names()]) == 3
 

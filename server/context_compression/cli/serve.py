@@ -181,7 +181,7 @@ def _is_given(name: str) -> bool:
 def _read(given: dict[str, Any]) -> Any:
     """The options of `serve --http` as `serve_http` takes them."""
     from context_compression.mcp_server.serving import HttpOptions
-    from context_compression.mcp_server.web.gate import Limits
+    from context_compression.mcp_server.web.gate import RequestLimits
 
     limits = {name: given.pop(name) for name in OF_TENANTS}
     chosen = {name: value for name, value in limits.items() if value is not None}
@@ -190,5 +190,5 @@ def _read(given: dict[str, Any]) -> Any:
         **given,
         allow_hosts=hosts,
         drain_seconds=drain,
-        limits=Limits(**chosen) if chosen else None,
+        limits=RequestLimits(**chosen) if chosen else None,
     )

@@ -43,7 +43,7 @@ def read(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": parts}
 
 
-class Originals:
+class FrameworkOriginals:
     """The contents of the messages of one request, to be found again in edited messages."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
@@ -192,7 +192,7 @@ class ContextCompressionStrategy:
         the framework includes all messages again that belong to a call or result in it.
         """
         given = included_messages(messages)
-        originals = Originals(given)
+        originals = FrameworkOriginals(given)
         view = await afit(
             self.session, given, Translation(read, originals.write),
             system=self.system, tools=self.tools,

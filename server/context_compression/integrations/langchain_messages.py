@@ -95,7 +95,7 @@ USAGE = ("usage", "token_usage")
 
 def translation(history: Sequence[BaseMessage]) -> Translation[BaseMessage]:
     """Reads and writes the messages of a history."""
-    return Translation(read, Originals(history).written)
+    return Translation(read, LangChainOriginals(history).written)
 
 
 def read(message: BaseMessage) -> dict[str, Any] | None:
@@ -130,7 +130,7 @@ def _dict(role: str, parts: Sequence[Part], name: str | None = None) -> dict[str
     return made | {"providerOptions": options} if name else made
 
 
-class Originals:
+class LangChainOriginals:
     """The messages of a history, found again for dicts that were edited."""
 
     def __init__(self, history: Sequence[BaseMessage]) -> None:

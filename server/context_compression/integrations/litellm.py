@@ -54,7 +54,7 @@ Answers: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Call:
+class RestoreCall:
     """A call of our tool.
 
     Attributes:
@@ -84,7 +84,7 @@ class Api:
     messages: str
     system: str | None
     tool: Callable[[RestoreTool], Json]
-    calls: Callable[[Json], list[Call]]
+    calls: Callable[[Json], list[RestoreCall]]
     exchange: Callable[[Json, Answers], list[Json]]
 
     async def answered(self, response: Json, tool: RestoreTool) -> list[Json]:
@@ -105,10 +105,10 @@ def name_of(tool: Any) -> Any:
     return next((place["name"] for place in places if is_object(place) and "name" in place), None)
 
 
-def _chat_calls(response: Json) -> list[Call]:
+def _chat_calls(response: Json) -> list[RestoreCall]:
     message = response["choices"][0]["message"]
     return [
-        Call(call["id"], call["function"]["arguments"])
+        RestoreCall(call["id"], call["function"]["arguments"])
         for call in message.get("tool_calls") or ()
         if name_of(call) == RESTORE
     ]
@@ -123,9 +123,9 @@ def _chat_exchange(response: Json, answers: Answers) -> list[Json]:
     return [{"content": None, **message, "tool_calls": called}, *results]
 
 
-def _messages_calls(response: Json) -> list[Call]:
+def _messages_calls(response: Json) -> list[RestoreCall]:
     return [
-        Call(block["id"], block.get("input"))
+        RestoreCall(block["id"], block.get("input"))
         for block in response.get("content") or ()
         if block.get("type") == "tool_use" and block.get("name") == RESTORE
     ]
@@ -143,9 +143,9 @@ def _messages_exchange(response: Json, answers: Answers) -> list[Json]:
     return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
 
 
-def _responses_calls(response: Json) -> list[Call]:
+def _responses_calls(response: Json) -> list[RestoreCall]:
     return [
-        Call(item["call_id"], item.get("arguments"))
+        RestoreCall(item["call_id"], item.get("arguments"))
         for item in response.get("output") or ()
         if item.get("type") == "function_call" and item.get("name") == RESTORE
     ]
@@ -314,7 +314,7 @@ APIS: Mapping[str, Api] = {
 }  # fmt: skip
 """The APIs, by the names that LiteLLM gives their calls."""
 MARK = "context_compression"
-"""The key in a request's metadata for the token that `Fitted` is remembered by."""
+"""The key in a request's metadata for the token that `FittedRequest` is remembered by."""
 MOST_ROUNDS = 8
 """How many times the model can restore before it must answer."""
 MOST_MARKED = 10_000
@@ -324,7 +324,7 @@ _has_own: ContextVar[bool] = ContextVar("context_compression_has_own_tool", defa
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedRequest:
     """What is remembered of a request, whose own messages are gone once it is fitted.
 
     Attributes:
@@ -351,7 +351,7 @@ class ContextCompression(CustomLogger):
     def __init__(self, **options: Unpack[SessionOptions]) -> None:
         super().__init__()
         self.sessions = Sessions.of(self, "litellm", options)
-        self._marked: OrderedDict[str, Fitted] = OrderedDict()
+        self._marked: OrderedDict[str, FittedRequest] = OrderedDict()
         self._lock = Lock()
 
     def session_of(self, user_api_key_dict: Any, data: Mapping[str, Any]) -> Session:
@@ -402,7 +402,9 @@ class ContextCompression(CustomLogger):
             data["tools"] = others = [*data["tools"], api.tool(restore_tool(session))]
             data["max_agentic_loops"] = MOST_ROUNDS
         for place in places[-1:]:
-            place[MARK] = self._mark(Fitted(session.id, _owner_of(user_api_key_dict), offered))
+            place[MARK] = self._mark(
+                FittedRequest(session.id, _owner_of(user_api_key_dict), offered)
+            )
         system = data.get(api.system) if api.system else None
         # without a tool of the client's own that has our name: it does not know our refs
         data[api.messages] = await session.afit(messages, system=system, tools=others)
@@ -462,7 +464,7 @@ class ContextCompression(CustomLogger):
         """Our tool for a session, by its name."""
         return restore_tool(self.sessions.named(session))
 
-    def _mark(self, fitted: Fitted) -> str:
+    def _mark(self, fitted: FittedRequest) -> str:
         """A new token that stands for a request as long as it runs."""
         token = token_hex(16)
         with self._lock:
@@ -471,7 +473,7 @@ class ContextCompression(CustomLogger):
                 self._marked.popitem(last=False)
         return token
 
-    def _fitted(self, request: Mapping[str, Any]) -> Fitted | None:
+    def _fitted(self, request: Mapping[str, Any]) -> FittedRequest | None:
         """What is remembered of a request; `None` if we did not fit it."""
         places = (as_object(request.get(key)) for key in METADATA)
         token = next((place[MARK] for place in places if MARK in place), None)

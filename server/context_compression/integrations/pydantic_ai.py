@@ -14,7 +14,7 @@ one message of Anthropic's dialect, except for system prompts, which are message
 from typing import Any, Unpack
 
 from context_compression.extras import extra
-from context_compression.integrations.pydantic_ai_messages import History
+from context_compression.integrations.pydantic_ai_messages import TranslatedHistory
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.integrations.translation import Translation, afit
 from context_compression.session import Session
@@ -65,7 +65,7 @@ class ContextCompression(AbstractCapability[Any]):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """The request with the messages that fit; the agent's own stay as they are."""
-        history = History(request_context.messages)
+        history = TranslatedHistory(request_context.messages)
         parameters, model = request_context.model_request_parameters, request_context.model
         window = getattr(model, "context_window", None)  # older versions do not know it
         view = await afit(

@@ -50,7 +50,7 @@ PAIRED = {"tool_use", "tool_result"}
 NEW_TEXT = {"system": SystemPromptPart, "user": UserPromptPart, "assistant": TextPart}
 
 
-class Atom(NamedTuple):
+class PromptPart(NamedTuple):
     """What one block stands for: a part, or an item in the content of a user's prompt."""
 
     message: Any
@@ -59,7 +59,7 @@ class Atom(NamedTuple):
     block: Block
 
 
-class History:
+class TranslatedHistory:
     """The messages of one request, and their translation.
 
     Attributes:
@@ -103,7 +103,7 @@ class History:
             return replace(original, parts=[*parts, *unseen])
         return ModelResponse(parts=parts) if role == "assistant" else ModelRequest(parts=parts)
 
-    def _rewritten(self, role: str, block: Block, atom: Atom | None) -> Atom:
+    def _rewritten(self, role: str, block: Block, atom: PromptPart | None) -> PromptPart:
         """What a block stands for now that it may have been edited, or is new."""
         part: Any = atom.part if atom else None
         if atom and (atom.block == block or getattr(part, "tool_kind", None)):
@@ -127,10 +127,10 @@ class History:
                     new = replace(new, timestamp=part.timestamp, **about)
             case _:
                 new = UserPromptPart(json.dumps(block))
-        return Atom(None, new, new, block)
+        return PromptPart(None, new, new, block)
 
     @cached_property
-    def _known(self) -> dict[Any, Atom]:
+    def _known(self) -> dict[Any, PromptPart]:
         """What each block of the messages stands for."""
         return {
             (_role(message), _key(atom.block)): atom
@@ -158,7 +158,7 @@ def _split(message: ModelMessage) -> list[ModelMessage]:
     return [message] if len(pieces) < 2 else [replace(message, parts=parts) for parts in pieces]
 
 
-def _atoms(message: ModelMessage) -> Iterator[Atom]:
+def _atoms(message: ModelMessage) -> Iterator[PromptPart]:
     for part in message.parts:
         if part.part_kind in UNSEEN:
             continue
@@ -166,7 +166,7 @@ def _atoms(message: ModelMessage) -> Iterator[Atom]:
         if isinstance(part, UserPromptPart):
             items = [part.content] if isinstance(part.content, str) else part.content
         for item in items:
-            yield Atom(message, part, item, _block(item))
+            yield PromptPart(message, part, item, _block(item))
 
 
 def _block(item: Any) -> Block:
@@ -259,7 +259,7 @@ def _key(block: Any) -> Any:
             return json.dumps(block, sort_keys=True)
 
 
-def _parts(atoms: Iterable[Atom]) -> Iterator[Any]:
+def _parts(atoms: Iterable[PromptPart]) -> Iterator[Any]:
     """The parts that atoms make; items of one user prompt that are still together are one part."""
     for _, group in groupby(atoms, lambda atom: id(atom.part)):
         together = [*group]

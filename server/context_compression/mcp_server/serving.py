@@ -25,7 +25,7 @@ from context_compression.mcp_server.web.gate import (
     Admission,
     Answering,
     Gate,
-    Limits,
+    RequestLimits,
     allowed_names,
     is_loopback,
 )
@@ -36,7 +36,7 @@ from context_compression.mcp_server.web.tenants import (
     SingleToken,
     TenantServers,
     TenantTokens,
-    Tokens,
+    TokenOwners,
     is_good,
 )
 from context_compression.store.location import TENANT
@@ -120,7 +120,7 @@ class HttpOptions:
     token: str | None = None
     tokens: str | None = None
     allow_hosts: Sequence[str] = ()
-    limits: Limits | None = None
+    limits: RequestLimits | None = None
     drain_seconds: float | None = None
     access_log: bool = False
 
@@ -161,7 +161,7 @@ def serve_http(
     DrainingServer(http_config(gate), health, drain, servers.end_streams).run(sockets=[listening])
 
 
-def gate_of(options: HttpOptions, tokens: Tokens, health: Health, servers: Answering) -> Gate:
+def gate_of(options: HttpOptions, tokens: TokenOwners, health: Health, servers: Answering) -> Gate:
     """The ASGI application in front of servers: of tenants, if the tokens are theirs.
 
     Raises:
@@ -173,7 +173,7 @@ def gate_of(options: HttpOptions, tokens: Tokens, health: Health, servers: Answe
             "--at-once, --per-minute and --in-all are limits of tenants. Pass --tokens, or leave "
             "them out."
         )
-    limits = options.limits or Limits()
+    limits = options.limits or RequestLimits()
     return Gate(
         tokens,
         servers,
@@ -220,10 +220,10 @@ def servers_of(
     return TenantServers(make, lasting=not tenants)
 
 
-def _workers(workspace: Workspace, options: HttpOptions, tokens: Tokens) -> "Workers":
+def _workers(workspace: Workspace, options: HttpOptions, tokens: TokenOwners) -> "Workers":
     from context_compression.mcp_server.web.workers import Workers  # a host needs none
 
-    limits, tenants = options.limits or Limits(), isinstance(tokens, TenantTokens)
+    limits, tenants = options.limits or RequestLimits(), isinstance(tokens, TenantTokens)
     names = allowed_names(options.host, options.allow_hosts)
     make = partial(servers_of, workspace.opened_again(), names, limits.most_bytes, tenants=tenants)
     if tenants:
@@ -231,7 +231,7 @@ def _workers(workspace: Workspace, options: HttpOptions, tokens: Tokens) -> "Wor
     return Workers(make)
 
 
-def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[Tokens, str]:
+def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[TokenOwners, str]:
     """Who may ask; and the token that was made up, "" if none was.
 
     Raises:

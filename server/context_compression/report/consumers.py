@@ -65,7 +65,7 @@ class Use:
         return self.call_tokens + self.result_tokens
 
 
-class Asked(NamedTuple):
+class CallWithResult(NamedTuple):
     """A call of a tool and its result, either of which may be missing; each with its tokens.
 
     They are as the parts have them, because of a long session few are looked into.
@@ -78,7 +78,7 @@ class Asked(NamedTuple):
     result_tokens: int
 
 
-def asked_in(stages: Iterable[Stage], rough: Rough) -> Iterator[Asked]:
+def asked_in(stages: Iterable[Stage], rough: Rough) -> Iterator[CallWithResult]:
     """All tool calls of a session, in the order of their results; each once."""
     for stage, parts in zip(stages, rough.parts, strict=True):
         known = {id_in(part[3]): part for each in parts for part in each if part[0][0] == CALLS}
@@ -92,13 +92,15 @@ def asked_in(stages: Iterable[Stage], rough: Rough) -> Iterator[Asked]:
                 call = new or known.get(id_in(block))
                 size = rough.tokens(new) if new else 0
                 tool = call[0][1] if call else tool
-                yield Asked(tool or "a tool", call and call[3], size, block, rough.tokens(part))
+                yield CallWithResult(
+                    tool or "a tool", call and call[3], size, block, rough.tokens(part)
+                )
         for part in open_calls.values():
-            yield Asked(part[0][1], part[3], rough.tokens(part), None, 0)
+            yield CallWithResult(part[0][1], part[3], rough.tokens(part), None, 0)
 
 
 def uses_of(
-    asked: Sequence[Asked], project: str = "", most: int | None = None
+    asked: Sequence[CallWithResult], project: str = "", most: int | None = None
 ) -> tuple[list[Use], float]:
     """What calls were about, and how many calls each use stands for.
 
@@ -112,7 +114,7 @@ def uses_of(
     return [_use(each, project) for each in looked_into], times
 
 
-def _use(asked: Asked, project: str) -> Use:
+def _use(asked: CallWithResult, project: str) -> Use:
     call, result = value_of(asked.call), value_of(asked.result)
     call = call if isinstance(call, ToolCall) else None
     actions = of_call(call) if call else []
@@ -161,7 +163,7 @@ def _within(project: str, path: str) -> str:
     return path.removeprefix(f"{project.rstrip('/')}/") if project else path
 
 
-def by_tool(asked: Iterable[Asked]) -> list[Consumer]:
+def by_tool(asked: Iterable[CallWithResult]) -> list[Consumer]:
     """The largest consumers by tool."""
     return _largest(
         (each.tool, each.call_tokens + each.result_tokens, each.result_tokens) for each in asked

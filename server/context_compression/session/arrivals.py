@@ -337,7 +337,7 @@ def with_patterns(text: str) -> str | None:
     found = {
         kind: pattern
         for kind, numbers in kinds.items()
-        if len(numbers) >= LEAST_LINES and (pattern := Pattern(kind, numbers)).saved > 0
+        if len(numbers) >= LEAST_LINES and (pattern := LinePattern(kind, numbers)).saved > 0
     }
     tags = _tags(lines, [*found])
     if not tags:
@@ -355,7 +355,7 @@ def is_log(text: str) -> bool:
     return sum(n for n in kinds.values() if n >= LEAST_LINES) > len(lines) / 2
 
 
-class Pattern:
+class LinePattern:
     """The pattern of some lines that differ only in numbers.
 
     Attributes:

@@ -80,7 +80,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryUpdate:
     """How a history updates the record.
 
     Attributes:
@@ -364,7 +364,7 @@ class Fitting:
     def _is_over_threshold(self) -> bool:
         return self.used >= self._session.settings.threshold_tokens
 
-    def _continued(self, state: State, history: Sequence[Any]) -> Step | None:
+    def _continued(self, state: State, history: Sequence[Any]) -> HistoryUpdate | None:
         """The step to a history that adds messages, or replaces the last ones.
 
         Returns:
@@ -386,12 +386,12 @@ class Fitting:
         if events is None:
             return None
         self.passed_on.unknown_items(new.unknown_types)
-        return Step(places, events, new, shared, of_view, gone)
+        return HistoryUpdate(places, events, new, shared, of_view, gone)
 
     def _in_view(self, state: State, known: Sequence[Any]) -> Shared | None:
         return shared_with_view(state.view, self._session.sendable(state.view), known)
 
-    def _changed(self, state: State, history: Sequence[Any]) -> Step:
+    def _changed(self, state: State, history: Sequence[Any]) -> HistoryUpdate:
         """The step to a history that was changed, or of which nothing is known yet."""
         places, read = self._read(history)
         self._format, self._counted = read.format, None
@@ -399,14 +399,14 @@ class Fitting:
         shared = shared_messages(state.recorded, read.raw)
         if shared.known == len(state.recorded) and not shared.rest:
             new = Conversation(read.raw[shared.read :], read.messages[shared.read :], read.format)
-            return Step(places, message_events(new.raw), new, shared)
+            return HistoryUpdate(places, message_events(new.raw), new, shared)
         events = new_events(state, read)
         in_view = None if has_rewind(events) else self._in_view(state, read.raw)
         if has_rewind(events) or (shared.known == len(state.recorded) and not in_view):
-            return Step(places, events, None, shared)
+            return HistoryUpdate(places, events, None, shared)
         known = len(state.view)
         as_written = Shared(known, known, places=[*range(known)])  # as its host writes it
-        return Step(places, events, None, in_view or as_written, of_view=True)
+        return HistoryUpdate(places, events, None, in_view or as_written, of_view=True)
 
     def _read(self, history: Sequence[Any]) -> tuple[list[int], Conversation]:
         """The messages that we can read, with their indices; the others are noted and told."""

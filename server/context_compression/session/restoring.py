@@ -204,7 +204,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Page:
+class TextPage:
     """A part of a text: `text[start:stop]`.
 
     Attributes:
@@ -225,7 +225,7 @@ class Page:
         return f"characters {self.start + 1:,}-{self.stop:,} of {self.total:,}"
 
 
-def page(text: str, key: str, asked: Asked, size: int = PAGE) -> Page:
+def page(text: str, key: str, asked: Asked, size: int = PAGE) -> TextPage:
     """The first page of a text, or the one that a start or cursor names.
 
     A page ends behind a line, or within a line that is longer than half of it. The joined pages are
@@ -249,7 +249,7 @@ def page(text: str, key: str, asked: Asked, size: int = PAGE) -> Page:
     if stop < len(text) and (end := text.rfind("\n", start + size // 2, stop)) >= 0:
         stop = end + 1
     following = f"{stop}-{_mark(key)}" if stop < len(text) else None
-    return Page(text[start:stop], start, stop, len(text), following)
+    return TextPage(text[start:stop], start, stop, len(text), following)
 
 
 def _start(cursor: str, key: str, length: int) -> int:

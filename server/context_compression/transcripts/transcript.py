@@ -437,7 +437,7 @@ NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownText:
     """A text that is one of some names, such as that of a role."""
 
     names: frozenset[str]
@@ -457,7 +457,7 @@ class Maybe:
     shape: "Mapping[str, Shape]"
 
 
-Simple: TypeAlias = "type[str] | Known | Each | Maybe | None"
+Simple: TypeAlias = "type[str] | KnownText | Each | Maybe | None"
 Shape: TypeAlias = "Simple | Mapping[str, Shape] | list[Shape] | tuple[Shape, ...]"
 """`None`: any; `str`; one of some names; an object by its keys, at least one of which it has; a
 list of one shape; or one of several shapes. A value that is missing, null or empty has any shape,
@@ -590,7 +590,7 @@ def looking_for(shape: Shape, place: str = "") -> Look:
         return _each(is_object, _values, looking_for(shape.shape, f"{place}.*"), place)
     if isinstance(shape, Maybe | Mapping):
         return _by_key(shape, place)
-    names = shape.names if isinstance(shape, Known) else None
+    names = shape.names if isinstance(shape, KnownText) else None
 
     def look(value: Any, found: list[str]) -> None:
         if value and not isinstance(value, str):
@@ -652,7 +652,7 @@ def _one_of(shapes: Sequence[tuple[Callable[[Any], bool], Look]], place: str) ->
 
 def _kind_of(shape: Shape) -> Callable[[Any], bool]:
     """Whether a value is of the type that a shape begins with."""
-    if shape is str or isinstance(shape, Known):
+    if shape is str or isinstance(shape, KnownText):
         return _is_text
     return is_array if isinstance(shape, list) else is_object
 

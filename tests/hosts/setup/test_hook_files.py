@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression.hosts.configurations import BY_NAME
-from context_compression.hosts.setup.host import Hooks, Host, is_our_group
+from context_compression.hosts.setup.host import HookAdditions, Host, is_our_group
 from context_compression.hosts.setup.installing import install, uninstall
 from context_compression.hosts.setup.machine import Machine, Server
 
@@ -46,9 +46,9 @@ def test_hooks_go_behind_those_of_others_and_out_again(
 ) -> None:
     whole: dict[str, Any] = ({"other": 1} if other else {}) | ({"hooks": there} if there else {})
     text = json.dumps(whole, indent=indent)
-    addition = Hooks(Path("hooks.json"), GROUPS)
+    addition = HookAdditions(Path("hooks.json"), GROUPS)
     if old:
-        earlier = Hooks(Path("hooks.json"), {"Stop": [OLD], "PreCompact": [OLD]})
+        earlier = HookAdditions(Path("hooks.json"), {"Stop": [OLD], "PreCompact": [OLD]})
         start = earlier.added_to(text)
     else:
         start = text
@@ -148,4 +148,4 @@ def test_a_script_that_was_changed_goes_all_the_same(machine: Machine) -> None:
 @pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// c\n{}"])
 def test_a_file_of_hooks_written_in_another_way_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        Hooks(Path("hooks.json"), GROUPS).added_to(text)
+        HookAdditions(Path("hooks.json"), GROUPS).added_to(text)

@@ -39,7 +39,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolC
 from pydantic_ai.usage import RequestUsage, UsageLimits
 
 from context_compression.integrations.pydantic_ai import ContextCompression
-from context_compression.integrations.pydantic_ai_messages import History
+from context_compression.integrations.pydantic_ai_messages import TranslatedHistory
 from context_compression.integrations.translation import Translation, fit
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
@@ -242,13 +242,13 @@ def rewritten() -> dict[str, Any]:
         ModelRequest([SystemPromptPart("Be brief."), prompt], metadata={"mine": 1}),
         ModelResponse([*native, TextPart("An answer.", id="msg_1", provider_name="openai")]),
     ]
-    history = History(messages)
+    history = TranslatedHistory(messages)
     system, user, assistant = (copied(history.read(each)) for each in history.messages)
     user["content"] = [{"type": "text", "text": "[note]"}, *user["content"][1:]]
     assistant["content"] = [*assistant["content"][:2], {"type": "text", "text": "[note]"}]
     request, response = history.write(user), history.write(assistant)
     odd, session = object(), ContextCompression(store="odd").session("1")
-    mixed = History([messages[0], odd, messages[1]])
+    mixed = TranslatedHistory([messages[0], odd, messages[1]])
     view = mixed.joined(fit(session, mixed.messages, Translation(mixed.read, mixed.write)))
     return {
         "roles": [system["role"], user["role"], assistant["role"]],
@@ -277,7 +277,7 @@ def searched() -> dict[str, bool]:
             messages.append(ModelResponse([ToolCallPart(later, {"n": n}, f"c{n}")]))
             messages.append(ModelRequest([ToolReturnPart(later, log(n), f"c{n}")]))
         session = ContextCompression(store=later, settings={"token_budget": 8_000}).session("1")
-        history = History(messages)
+        history = TranslatedHistory(messages)
         translation = Translation(history.read, history.write)
         view = history.joined(fit(session, history.messages, translation))
         [result] = messages[2].parts

@@ -36,7 +36,7 @@ from context_compression.transcripts.transcript import (
     Compaction,
     CompactionLog,
     Generations,
-    Known,
+    KnownText,
     Load,
     Maybe,
     Row,
@@ -56,7 +56,7 @@ PART: Shape = Maybe({"functionCall": NAMED, "functionResponse": NAMED})
 PARTS: Shape = (str, [(str, PART)], PART)
 MESSAGE: Shape = {
     "id": str,
-    "type": Known(frozenset({"user", "gemini", "info", "error", "warning"})),
+    "type": KnownText(frozenset({"user", "gemini", "info", "error", "warning"})),
     "content": PARTS,
     "toolCalls": [{**NAMED, "result": PARTS}],
 }

@@ -16,7 +16,7 @@ from context_compression.transcripts.transcript import (
     ClearedResult,
     Compaction,
     CompactionLog,
-    Known,
+    KnownText,
     Maybe,
     Seen,
     Shape,
@@ -153,7 +153,7 @@ def _with_kept_behind(messages: list[StoredMessage]) -> list[StoredMessage]:
 
 READ = {"tool", "reasoning"}
 """The types of parts whose inner values are read; others are carried along as they are."""
-STATUS: Shape = Known(frozenset({"pending", "running", "streaming", "completed", "error"}))
+STATUS: Shape = KnownText(frozenset({"pending", "running", "streaming", "completed", "error"}))
 SEALED: Shape = Maybe({"anthropic": {"signature": str}})
 PART: Shape = {
     "type": str,

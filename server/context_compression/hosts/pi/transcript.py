@@ -52,7 +52,7 @@ from context_compression.transcripts.transcript import (
     Compaction,
     Each,
     Generations,
-    Known,
+    KnownText,
     Load,
     Maybe,
     Row,
@@ -93,7 +93,7 @@ def sessions_folder(environ: Mapping[str, str], home: Path, project: Path) -> Pa
 
 STOPPED = ("error", "aborted")  # as stop reasons
 CHARGED = ("input", "output", "cacheRead", "cacheWrite")
-ROLES = Known(
+ROLES = KnownText(
     frozenset(
         {"user", "custom", "hookMessage", "assistant", "toolResult", "bashExecution", "system"}
     )

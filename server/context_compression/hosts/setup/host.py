@@ -149,7 +149,7 @@ class ConfigurationEntry:
 
 
 @dataclass(frozen=True)
-class Hooks:
+class HookAdditions:
     """Hooks in a JSON file, as Claude Code and Codex have them: lists of groups by event.
 
     Attributes:
@@ -287,7 +287,7 @@ class HookFile:
         path = machine.cwd / str(self.project) if in_project else self.user(machine)
         text = self.template.read_text(encoding="utf-8")
         if self.merged:
-            return Hooks(path, json.loads(text)["hooks"])
+            return HookAdditions(path, json.loads(text)["hooks"])
         if self.shell and machine.system == "win32":
             parts = [f'"{part}"' for part in (server.command, *server.options)]
             command = json.dumps(" ".join([*parts, *self.arguments]))[1:-1]

@@ -33,11 +33,11 @@ from context_compression.mcp_server.web.running import (
     LIVES,
     READY,
     UNREACHABLE,
-    Entry,
     Health,
+    LogEntry,
     logged,
 )
-from context_compression.mcp_server.web.tenants import Tokens
+from context_compression.mcp_server.web.tenants import TokenOwners
 from context_compression.strings import one_line
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -107,7 +107,7 @@ TENANTS_FULL, ALL_FULL = 429, 503
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """How much may be asked.
 
     Attributes:
@@ -175,7 +175,7 @@ class _Use:
 class Admission:
     """Lets requests in as long as the limits allow it."""
 
-    limits: Limits
+    limits: RequestLimits
     clock: Callable[[], float] = time.monotonic
     _uses: dict[str, _Use] = field(default_factory=dict[str, _Use])
     _running: int = 0
@@ -250,11 +250,11 @@ class Gate:
 
     def __init__(
         self,
-        tokens: Tokens,
+        tokens: TokenOwners,
         servers: Answering,
         health: Health,
         *,
-        most_bytes: int = Limits().most_bytes,
+        most_bytes: int = RequestLimits().most_bytes,
         admission: Admission | None = None,
         stateless: bool = False,
         access_log: bool = False,
@@ -277,7 +277,7 @@ class Gate:
             await self._answer(entry, scope, receive, send)
         return None
 
-    async def _answer(self, entry: Entry, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, entry: LogEntry, scope: Scope, receive: Receive, send: Send) -> None:
         tenant = self._tenant_of(scope["headers"])
         entry.tenant = tenant or None
         if tenant is None:

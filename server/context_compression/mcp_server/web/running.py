@@ -53,7 +53,7 @@ OTHER = "other"
 
 
 @dataclass
-class Entry:
+class LogEntry:
     """What is logged of a request."""
 
     http_method: str
@@ -65,7 +65,7 @@ class Entry:
     bytes_out: int = 0
     _began: float = field(default_factory=time.monotonic)
 
-    def take_names_of(self, other: "Entry") -> None:
+    def take_names_of(self, other: "LogEntry") -> None:
         """Takes over what the server of the tenant has named, which may be another process."""
         self.mcp_method, self.tool = other.mcp_method, other.tool
 
@@ -89,9 +89,9 @@ class Entry:
 @asynccontextmanager
 async def logged(
     scope: Scope, receive: Receive, send: Send, *, written: bool
-) -> AsyncGenerator[tuple[Entry, Receive, Send]]:
+) -> AsyncGenerator[tuple[LogEntry, Receive, Send]]:
     """The entry of a request, and a `receive` and `send` that fill it; written at the end."""
-    entry = Entry(_one_of(HTTP_METHODS, scope["method"]))
+    entry = LogEntry(_one_of(HTTP_METHODS, scope["method"]))
     scope[KEY] = entry
 
     async def receive_counted() -> Message:
@@ -119,7 +119,7 @@ def named_in_log(tools: Collection[str]) -> ServerMiddleware[Any]:
 
     async def name(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         entry = getattr(ctx.request, "scope", {}).get(KEY)  # no scope over stdio
-        if isinstance(entry, Entry):
+        if isinstance(entry, LogEntry):
             entry.mcp_method = _one_of(SPEC_CLIENT_METHODS, ctx.method)
             if ctx.method == "tools/call":
                 entry.tool = _one_of(tools, (ctx.params or {}).get("name"))

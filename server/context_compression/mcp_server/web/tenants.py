@@ -59,7 +59,7 @@ Stamp = tuple[int, ...] | None
 """Changes when the file does; `None` while there is none."""
 
 
-class Tokens(Protocol):
+class TokenOwners(Protocol):
     """Knows whose a token is."""
 
     def tenant_of(self, token: bytes) -> str | None:

@@ -39,7 +39,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from context_compression.errors import StoreError
-from context_compression.mcp_server.web.running import KEY, Entry
+from context_compression.mcp_server.web.running import KEY, LogEntry
 from context_compression.mcp_server.web.tenants import TenantServers
 from context_compression.threads import at_work
 
@@ -132,7 +132,7 @@ class _Answering:
         async def send(message: Message) -> None:
             write(self.answers, (number, message))
 
-        entry = Entry(begin.scope["method"])
+        entry = LogEntry(begin.scope["method"])
         try:
             await self.servers.answer(begin.tenant, {**begin.scope, KEY: entry}, receive, send)
         except StoreError as error:
@@ -170,7 +170,7 @@ main()
 """
 DIED = "The process that answered this request has ended. Ask again."
 
-Sent = Message | Failed | Entry | None
+Sent = Message | Failed | LogEntry | None
 
 
 @dataclass(eq=False)
@@ -407,7 +407,7 @@ class _Answer:
             if isinstance(sent, Failed):
                 self.failed = sent.why
                 continue
-            if isinstance(sent, Entry):
+            if isinstance(sent, LogEntry):
                 self.scope[KEY].take_names_of(sent)
                 continue
             self.started = True

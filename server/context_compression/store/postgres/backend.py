@@ -24,7 +24,13 @@ from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.damage import damage_beside_sessions, damage_of_session
 from context_compression.store.postgres.database import Database
 from context_compression.store.postgres.lookup import TextLookup, scope_of
-from context_compression.store.postgres.rows import Archives, Contents, Rows, hash_in, lines_of
+from context_compression.store.postgres.rows import (
+    Archives,
+    Contents,
+    TenantRows,
+    hash_in,
+    lines_of,
+)
 from context_compression.store.postgres.texts import Texts
 from context_compression.store.refs import SHORT_REF, complete_ref, several_originals
 from context_compression.store.sealing import Seal
@@ -114,7 +120,7 @@ class PostgresBackend:
         self.sealed = SealedOrNot(self.database, tenant, self.coding)
         self.coding.mark = self.sealed.believes_unsealed
         self.contents = Contents(tenant, self.coding, objects)
-        self.rows = Rows(self.database, tenant, self.coding)
+        self.rows = TenantRows(self.database, tenant, self.coding)
         self.archives = Archives(self.database, tenant, self.sealed, self.rows, self.contents)
         self.texts = Texts(tenant, self.coding, self.rows, self.archives.read)
         self._sessions: dict[str, PostgresSession] = {}

@@ -263,7 +263,7 @@ INSERT INTO writes (mark) VALUES (%s) ON CONFLICT DO NOTHING
 """
 
 
-class Attempt(Generic[Result]):
+class OneTransaction(Generic[Result]):
     """A transaction that is made once, however often it is run.
 
     Attributes:

@@ -10,7 +10,7 @@ from context_compression.store.files import collecting
 from context_compression.store.json_lines import has_checksum
 from context_compression.store.postgres.coding import SEALED, Coding
 from context_compression.store.postgres.database import Database
-from context_compression.store.postgres.rows import NUMBERS, Archives, Rows
+from context_compression.store.postgres.rows import NUMBERS, Archives, TenantRows
 from context_compression.store.session_files import damaged_originals, hashes_of_originals, refs_in
 
 _NUMBERS = """
@@ -84,7 +84,12 @@ def _lost(database: Database, tenant: str) -> Iterator[str]:
 
 
 def damage_of_session(
-    database: Database, tenant: str, coding: Coding, rows: Rows, archives: Archives, session: str
+    database: Database,
+    tenant: str,
+    coding: Coding,
+    rows: TenantRows,
+    archives: Archives,
+    session: str,
 ) -> Iterator[str]:
     """A sentence for each problem with the rows, originals and refs of a session."""
     problems: list[str] = []

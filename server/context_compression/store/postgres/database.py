@@ -37,9 +37,9 @@ from context_compression.store.postgres.connections import (
     POOLED_LOCKS,
     WAIT_SECONDS,
     Address,
-    Attempt,
     Connection,
     Holder,
+    OneTransaction,
     Pools,
 )
 
@@ -110,7 +110,7 @@ class Database:
             StoreUnreachable: the server is away; its error says if what was written is not known.
             StoreUnwritable: the server refused.
         """
-        attempt, holder = Attempt(work), self._holder()
+        attempt, holder = OneTransaction(work), self._holder()
 
         def run() -> Result:
             if holder is None:

@@ -15,7 +15,7 @@ from context_compression.store.hits import Neighbour
 from context_compression.store.json_lines import object_in_row
 from context_compression.store.postgres import texts as lexemes
 from context_compression.store.postgres.coding import Coding, about_row
-from context_compression.store.postgres.matching import Fit, Fits, Scope
+from context_compression.store.postgres.matching import Fit, Scope, TextScores
 from context_compression.store.postgres.rows import Archives, about_rows
 from context_compression.store.postgres.texts import ITSELF
 from context_compression.store.refs import is_usable
@@ -104,7 +104,7 @@ class TextLookup:
     def __init__(self, scope: Scope, archives: Archives) -> None:
         """A search within a scope; see `scope_of`."""
         self._scope, self._archives = scope, archives
-        self._fits = Fits(scope)
+        self._fits = TextScores(scope)
         self.complete = True
         self.unreadable = 0
 

@@ -145,7 +145,7 @@ ON q.shelf = l.shelf AND l.words @@ q.query
 _ABOUT = "SELECT no, session, at, length FROM texts WHERE tenant = %s AND no = ANY(%s)"
 
 
-class Fits:
+class TextScores:
     """The scores of texts for queries."""
 
     def __init__(self, scope: Scope) -> None:
@@ -186,7 +186,7 @@ class Fits:
         found = self.find([lexemes.both(limits, each) for each in forms if each])
         return any(each.texts for each in found)
 
-    def of(self, query: Query, limits: str) -> "Fitting":
+    def of(self, query: Query, limits: str) -> "FittingTexts":
         """How well the texts that contain words of the query fit it."""
         forms = self._forms(query)
         found = self.find([lexemes.both(limits, form.condition) for form in forms])
@@ -209,19 +209,19 @@ class Fits:
             asked = is_question(query)
             weight, score = (0.0, -1 / (1 + held[text])) if asked else (held[text], 0.0)
             fits[text] = Fit(False, weight, score, text)
-        return Fitting(fits, complete)
+        return FittingTexts(fits, complete)
 
-    def _forms(self, query: Query) -> list["Form"]:
+    def _forms(self, query: Query) -> list["TermForm"]:
         """The conditions for the terms of a query, each form with its share."""
         if is_question(query):
-            return [Form(lexemes.in_any_form(term), term, asked=True) for term in query.terms]
-        forms: list[Form] = []
+            return [TermForm(lexemes.in_any_form(term), term, asked=True) for term in query.terms]
+        forms: list[TermForm] = []
         for term, exact in zip(query.terms, self.exactly(query.terms), strict=True):
             if term in query.names:
-                forms.append(Form(exact, term, is_name=True))
+                forms.append(TermForm(exact, term, is_name=True))
             else:
-                forms.append(Form(exact, term, 1 - STEM_SHARE))
-                forms.append(Form(lexemes.in_any_form(term), term, STEM_SHARE, is_exact=False))
+                forms.append(TermForm(exact, term, 1 - STEM_SHARE))
+                forms.append(TermForm(lexemes.in_any_form(term), term, STEM_SHARE, is_exact=False))
         return [form for form in forms if form.condition]
 
     def _together(self, query: Query, limits: str) -> Iterator[tuple[Found, float]]:
@@ -247,7 +247,7 @@ class Fits:
             yield each, sum(weight[term] for term in group)
 
     def _scored(
-        self, texts: Sequence[int], forms: Sequence["Form"], weights: Sequence[float], *,
+        self, texts: Sequence[int], forms: Sequence["TermForm"], weights: Sequence[float], *,
         asked: bool,
     ) -> dict[int, "Fit"]:  # fmt: skip
         """The fits of some texts, by how often they contain the words."""
@@ -308,7 +308,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fitting:
+class FittingTexts:
     """The texts that fit a query.
 
     Attributes:
@@ -326,7 +326,7 @@ class Fitting:
 
 
 @dataclass
-class Form:
+class TermForm:
     """A form of a term of a query.
 
     Attributes:

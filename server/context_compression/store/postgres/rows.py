@@ -261,7 +261,7 @@ class _Read:
     numbers: Sequence[int] = ()
 
 
-class Rows:
+class TenantRows:
     """The rows of all sessions of a tenant, each read once by this process."""
 
     def __init__(self, database: Database, tenant: str, coding: Coding) -> None:
@@ -440,7 +440,12 @@ class Archives:
     """The originals of all sessions of a tenant."""
 
     def __init__(
-        self, database: Database, tenant: str, sealed: SealedOrNot, rows: Rows, contents: Contents
+        self,
+        database: Database,
+        tenant: str,
+        sealed: SealedOrNot,
+        rows: TenantRows,
+        contents: Contents,
     ) -> None:
         """Nothing is read yet."""
         self._database, self._tenant, self._sealed = database, tenant, sealed

@@ -33,7 +33,7 @@ from context_compression.store.files import to_json
 from context_compression.store.json_lines import JsonLine
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
-from context_compression.store.postgres.rows import Added, Rows
+from context_compression.store.postgres.rows import Added, TenantRows
 from context_compression.store.search.documents import IndexedDocument, Span, documents
 from context_compression.store.search.excerpt import ConversationReader, RecordedMessage
 from context_compression.store.search.query import (
@@ -59,7 +59,7 @@ class Place:
     position: int
 
 
-class Conversation:
+class SessionMessages:
     """The recorded messages of a session, read event by event.
 
     Attributes:
@@ -137,7 +137,7 @@ Positions: TypeAlias = defaultdict[str, list[str]]
 
 
 @dataclass(frozen=True)
-class Words:
+class TextWords:
     """The words of a text.
 
     Attributes:
@@ -165,7 +165,7 @@ class Splitter:
         self._lexicon = lexicon()
         self._words_in = cache(words_in)
 
-    def words(self, document: IndexedDocument) -> Words:
+    def words(self, document: IndexedDocument) -> TextWords:
         """The words of a document: of its text, of its call, and of what it is."""
         if len(document.text) > INDEXED_CHARS:
             document = replace(document, source=document.text[:INDEXED_CHARS])
@@ -180,7 +180,7 @@ class Splitter:
             marks.append("!")
         if document.call.tool:
             marks.append(_quoted(f"={document.call.tool[:LONGEST_WORD]}"))
-        return Words([*_fitting(at, [*marks, *pairs])], length)
+        return TextWords([*_fitting(at, [*marks, *pairs])], length)
 
     def _place(
         self, column: str, weight: str, start: int, at: Positions, pairs: dict[str, None]
@@ -413,7 +413,7 @@ _COUNT = "UPDATE shelves SET texts = texts + %s, words = words + %s WHERE tenant
 
 
 @dataclass(frozen=True)
-class Text:
+class ArchivedText:
     """A text that an event archives.
 
     Attributes:
@@ -425,7 +425,7 @@ class Text:
     event: int
     place: int
     document: IndexedDocument
-    words: Words
+    words: TextWords
     beside: Sequence[Place | None]
 
 
@@ -444,7 +444,11 @@ class Texts:
     """The texts of all sessions of a tenant, as they are written."""
 
     def __init__(
-        self, tenant: str, coding: Coding, rows: Rows, read: Callable[[str, str], Sequence[Any]]
+        self,
+        tenant: str,
+        coding: Coding,
+        rows: TenantRows,
+        read: Callable[[str, str], Sequence[Any]],
     ) -> None:
         """Nothing is read yet.
 
@@ -455,10 +459,10 @@ class Texts:
             read: returns the originals of a session, by its id and their name.
         """
         self._tenant, self._coding, self._rows, self._read = tenant, coding, rows, read
-        self._conversations: dict[str, tuple[int, Conversation]] = {}
+        self._conversations: dict[str, tuple[int, SessionMessages]] = {}
         self._guard = Lock()
 
-    def of(self, session: str, events: Sequence[Mapping[str, Any]]) -> list[Text]:
+    def of(self, session: str, events: Sequence[Mapping[str, Any]]) -> list[ArchivedText]:
         """The texts that events archive, before these are written."""
         if not any(map(refs_in, events)):
             return []
@@ -471,14 +475,14 @@ class Texts:
             return originals(name).messages
 
         splitter = Splitter()
-        found: list[Text] = []
+        found: list[ArchivedText] = []
         needed = any(event.get("type") == "compression" for event in events)
-        conversation = self._conversation(session, messages) if needed else Conversation()
+        conversation = self._conversation(session, messages) if needed else SessionMessages()
         for number, event in enumerate(events, 1):
             places = {ref: place for place, ref in enumerate(refs_in(event))}
             line = JsonLine(dict(event), 0, b"")
             found += [
-                Text(
+                ArchivedText(
                     number, places[document.ref], document, splitter.words(document),
                     conversation.beside(document.message),
                 )
@@ -486,7 +490,7 @@ class Texts:
             ]  # fmt: skip
         return found
 
-    def add(self, connection: Connection, added: Added, texts: Sequence[Text]) -> None:
+    def add(self, connection: Connection, added: Added, texts: Sequence[ArchivedText]) -> None:
         """Write texts, within the transaction that writes their events; those known are left out.
 
         Other writers wait at its end only, while the number of texts is added.
@@ -530,13 +534,13 @@ class Texts:
 
     def _conversation(
         self, session: str, originals: Callable[[str], Sequence[Any]]
-    ) -> Conversation:
+    ) -> SessionMessages:
         """The messages of a session as far as its events are written."""
         number, events = self._rows.numbered(session)
         with self._guard:
-            known, conversation = self._conversations.pop(session, (0, Conversation()))
+            known, conversation = self._conversations.pop(session, (0, SessionMessages()))
             if known != number:
-                conversation = Conversation()
+                conversation = SessionMessages()
             conversation.read((each for each in events if each[0] > conversation.last), originals)
             self._conversations[session] = number, conversation
             while len(self._conversations) > REMEMBERED:
@@ -551,7 +555,7 @@ class Texts:
         [[shelf]] = connection.execute(_NEW_SHELF, [self._tenant])
         return shelf
 
-    def _columns(self, text: Text, added: Added) -> tuple[Any, ...]:
+    def _columns(self, text: ArchivedText, added: Added) -> tuple[Any, ...]:
         """The columns of a row of `texts`, as `_TEXTS` takes them."""
         document = text.document
         pointers = [(p.n, p.position) if p else (-1, -1) for p in text.beside]
