@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from context_compression import Session, Store
 from context_compression.store.files import to_json
 from context_compression.store.log import SessionLog
-from context_compression.store.refs import entries, following, latest
+from context_compression.store.refs import entries, following
 from context_compression.store.session_files import message_at
 from context_compression.testing import conversation
 
@@ -47,8 +47,7 @@ def test_what_was_archived_twice_counts_as_it_stands_last() -> None:
     ]
     log = b"".join(to_json(event) + b"\n" for event in events)
 
-    assert latest(log, REF) == list(entries(log, REF))[-1]
-    assert latest(log, REF) == (REF, {"what": "text 2", "text": "x"})
+    assert list(entries(log, REF))[-1] == (REF, {"what": "text 2", "text": "x"})
 
 
 @given(MESSAGES)
@@ -73,8 +72,7 @@ def test_what_is_said_of_a_ref_is_found_among_whatever_texts(text: str, value: A
     log = b"".join(to_json(line) + b"\n" for line in lines)
 
     assert dict(entries(log, REF[:4])) == {REF: about}
-    assert latest(log, REF) == (REF, about)
-    assert latest(log, "0" * 12) is None
+    assert dict(entries(log, "0" * 12)) == {}
     assert dict(entries(log, "aaaa")) == {"aaaabbbbcccc": refs["aaaabbbbcccc"]}
 
 

@@ -19,7 +19,8 @@ from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.plurals import how_many
 from context_compression.progress import MEASURING, counted
 from context_compression.session import Session
-from context_compression.store import Store, pruning
+from context_compression.store import Store
+from context_compression.store.store import Prunable, referring, remove_empty_index
 from context_compression.workspace import Workspace
 from context_compression.workspace.opened import KEPT_IN
 
@@ -95,7 +96,7 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
         say(NOTHING_DELETED)
         return
     left = _objects_left(lambda: store.delete(id, timeout=0))
-    pruning.remove_empty_index(store)
+    remove_empty_index(store)
     if as_json:
         write_json({"deleted": [id], "bytes": size, "refs": refs, "referred_to_by": others})
     else:
@@ -191,7 +192,7 @@ def expire(options: Options, age: str, yes: bool, as_json: bool) -> None:
 def _referring(store: Store, id: str) -> tuple[list[str] | None, str]:
     """The sessions that refer to one; `None` if that is not known, and then why."""
     try:
-        return pruning.referring(store, id), ""
+        return referring(store, id), ""
     except StoreError as error:
         return None, str(error)
 
@@ -310,7 +311,7 @@ def _written(store: Store, id: str) -> str | None:
     return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _listed(store: Store, prunable: pruning.Prunable) -> list[Block]:
+def _listed(store: Store, prunable: Prunable) -> list[Block]:
     sizes = store.sizes(prunable.sessions)
     rows = [
         (id, text_output.when(_written(store, id)), in_units(size)) for id, size in sizes.items()

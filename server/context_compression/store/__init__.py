@@ -3,8 +3,7 @@
 This package writes, reads and searches it. The package `session` gives the events of a session
 their meaning. The store keeps JSON values and does not know strategies or hosts.
 
-    store               `Store`: settings, summaries and sessions, wherever they are kept
-    pruning             what may be deleted
+    store               `Store`: settings, summaries and sessions; and what of it is old
     file_backend        `FileBackend`: keeps all of it in one folder; finds the owner of a ref
     postgres            `PostgresBackend`: keeps it in a database
     log                 `SessionLog`, one session: its events, originals, refs, ledger

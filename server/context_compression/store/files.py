@@ -194,16 +194,6 @@ def leading_json(data: bytes) -> Any:
         return None
 
 
-def read_json(path: Path, *, default: Any) -> Any:
-    """The JSON value in the file `path`; `default` if the file does not exist.
-
-    Raises:
-        StoreDamaged: the file cannot be read, is a link, or is not JSON.
-    """
-    data = bytes_or_none(path)
-    return default if data is None else json_in(data, path)
-
-
 def json_in(data: bytes, path: Path) -> Any:
     """The JSON value in the bytes of the file `path`.
 
@@ -300,7 +290,8 @@ def read_document(path: Path) -> dict[str, Any]:
         StoreDamaged: the file cannot be read, or is not a JSON object.
         StoreTooNew: a newer version of this package wrote it.
     """
-    value = read_json(path, default={})
+    data = bytes_or_none(path)
+    value: Any = {} if data is None else json_in(data, path)
     if not isinstance(value, dict):
         raise damaged(path, "is not a JSON object")
     document = cast("dict[str, Any]", value)

@@ -1,25 +1,17 @@
-"""Refs of a store: as people write them, in the bytes of a log, in one list, and their owners.
-
-Refs as a person or a model writes them: shortened, or with what stands around them.
+"""Refs of a store: as people write them, in the bytes of a log, and in one list.
 
 At least four of the first digits identify a ref.
 
-The entries of refs in a log, found in its bytes without parsing the other lines.
-
-A log can have many megabytes, and parsing all of it would make a restore too slow. The search
-relies on how `LineFile.append` writes lines: a quotation mark inside a string has a backslash
-before it, so bytes that look like a key are a key. For a log that was edited by hand, see
-`SessionLog.refs`.
-
-The list of all refs of a store: which session archived which ref, in one file.
+A log can have many megabytes, and parsing all of it would make a restore too slow. So the entries
+of refs are found in its bytes. This relies on how `LineFile.append` writes lines: a quotation mark
+inside a string has a backslash before it, so bytes that look like a key are a key. For a log that
+was edited by hand, see `SessionLog.refs`.
 
 A ref is named without its session, and reading the logs of thousands of sessions to find it takes
-seconds. So each session notes in this list what it archived. The list also tells which logs have
-grown, so that a search need not look at each of them.
-
-The list may be deleted at any time. A line `=id ref ref ...` has all refs of a session so far, and
-later lines `id ref ...` add to it. Sessions without a line of the first kind were written by hand,
-or before the list existed: the next reader adds them.
+seconds. So each session notes in one list what it archived. The list also tells which logs have
+grown, so that a search need not look at each of them. It may be deleted at any time. A line
+`=id ref ref ...` has all refs of a session so far, and later lines `id ref ...` add to it. Sessions
+without a line of the first kind were written by hand: the next reader adds them.
 """
 
 import os
@@ -126,17 +118,6 @@ def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if entry := _entry(log, at):
             yield entry
         at = log.find(key_start, at + 1)
-
-
-def latest(log: bytes, ref: str) -> tuple[str, Mapping[str, Any]] | None:
-    """The last entry of a complete ref, as in `entries`, searched from the end of the log."""
-    key = b'"' + ref.encode() + b'"'
-    at = log.rfind(key)
-    while at >= 0:
-        if entry := _entry(log, at):
-            return entry
-        at = log.rfind(key, 0, at)
-    return None
 
 
 def following(log: bytes, ref: str) -> str | None:

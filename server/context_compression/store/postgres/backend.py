@@ -1,11 +1,13 @@
 """`PostgresBackend`: keeps the store of one tenant in a database that many workers share."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-from context_compression.errors import UnknownRef
+from context_compression.errors import StoreDamaged, UnknownRef
+from context_compression.plurals import how_many
 from context_compression.store import files
 from context_compression.store.backend import (
     COMPRESSING,
@@ -15,16 +17,16 @@ from context_compression.store.backend import (
     Stamp,
     Stats,
 )
-from context_compression.store.files import checked_name
+from context_compression.store.files import checked_name, collecting
 from context_compression.store.hits import SearchResult
-from context_compression.store.json_lines import digits_in, spellings
+from context_compression.store.json_lines import digits_in, has_checksum, spellings
 from context_compression.store.objects import Objects
-from context_compression.store.postgres.coding import Coding, SealedOrNot, unguarded
+from context_compression.store.postgres.coding import SEALED, Coding, SealedOrNot, unguarded
 from context_compression.store.postgres.connections import Connection
-from context_compression.store.postgres.damage import damage_beside_sessions, damage_of_session
-from context_compression.store.postgres.database import Database
+from context_compression.store.postgres.database import Database, Parameters
 from context_compression.store.postgres.lookup import TextLookup, scope_of
 from context_compression.store.postgres.rows import (
+    NUMBERS,
     Archives,
     Contents,
     TenantRows,
@@ -35,6 +37,7 @@ from context_compression.store.postgres.texts import Texts
 from context_compression.store.refs import SHORT_REF, complete_ref, several_originals
 from context_compression.store.sealing import Seal
 from context_compression.store.search.run import Search, search_by
+from context_compression.store.session_files import damaged_originals, hashes_of_originals, refs_in
 
 TENANT = "default"
 """The tenant of a program that names none."""
@@ -82,6 +85,33 @@ WHERE r.tenant = %s AND r.ref = %s ORDER BY s.written DESC, s.id LIMIT 1
 """
 _END = "g"
 """Greater than any hex digit."""
+_NUMBERS = """
+SELECT s.last, s.event_bytes, count(DISTINCT r.n), min(r.n), max(r.n) FROM sessions s
+LEFT JOIN rows r ON r.session = s.no WHERE s.tenant = %s AND s.id = %s
+GROUP BY s.last, s.event_bytes
+"""
+_ALL_REFS = """
+SELECT r.n, r.ref, r.entry FROM sessions s JOIN refs r ON r.session = s.no
+WHERE s.tenant = %s AND s.id = %s
+"""
+_WITHOUT_SESSION = """
+SELECT 'summaries', body FROM summaries WHERE tenant = %(tenant)s
+UNION ALL SELECT 'documents/' || name, body FROM documents
+WHERE tenant = %(tenant)s AND name <> %(mark)s
+"""
+_LOST_SUMMARIES = """
+SELECT s.id, s.summaries, count(x.no) FROM sessions s
+LEFT JOIN summaries x ON x.tenant = s.tenant AND x.session = s.id WHERE s.tenant = %s
+GROUP BY s.no, s.id, s.summaries HAVING count(x.no) < s.summaries
+"""
+_LOST_DOCUMENTS = """
+SELECT w.document FROM written w WHERE w.tenant = %s AND NOT EXISTS
+(SELECT 1 FROM documents d WHERE d.tenant = w.tenant AND d.name = w.document)
+"""
+_OWNERLESS = """
+SELECT count(*) FROM rows r WHERE r.tenant = %s
+AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.no = r.session AND s.tenant = r.tenant)
+"""
 
 
 class PostgresBackend:
@@ -287,7 +317,7 @@ class PostgresBackend:
 
     def verify(self) -> list[str]:
         """One sentence for each problem with summaries and documents."""
-        return [*damage_beside_sessions(self.database, self.tenant, self.coding)]
+        return [*_damage_beside_sessions(self)]
 
     def size(self) -> int:
         """The bytes of all sessions; contents that several have count for each."""
@@ -308,7 +338,7 @@ class PostgresBackend:
                 originals[hash_in(entry)] = number
         return originals.values()
 
-    def ask(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def ask(self, query: str, parameters: Parameters) -> list[tuple[Any, ...]]:
         """The rows of a query about the tenant."""
         return self.database.read(self.tenant, query, parameters)
 
@@ -397,11 +427,99 @@ class PostgresSession:
 
     def verify(self) -> list[str]:
         """One sentence for each problem with rows, originals and refs."""
-        tables = self._store.database, self._store.tenant, self._coding
-        return [*damage_of_session(*tables, self._rows, self._archives, self.id)]
+        return [*_damage_of_session(self._store, self.id)]
 
     def _bodies(self) -> Iterable[bytes]:
         """The JSON of everything that is kept."""
         yield from self._rows.bodies(self.id)
         for digest, body in self._store.ask(_CONTENTS, [self._store.tenant, self.id]):
             yield self._store.contents.body(digest, body)
+
+
+_Ref: TypeAlias = tuple[int, str, Mapping[str, Any]]
+"""The number of an event, a ref that it created, and its entry."""
+
+
+def _damage_beside_sessions(store: PostgresBackend) -> Iterator[str]:
+    """A sentence for each summary and document that cannot be read, and for rows of no session."""
+    problems: list[str] = []
+    coding = store.coding
+    found: list[tuple[str, bytes]] = []
+    with collecting(problems):
+        found = store.ask(_WITHOUT_SESSION, {"tenant": store.tenant, "mark": SEALED})
+    with collecting(problems):
+        if coding.mark() is None and coding.seals and found:
+            yield f"documents/{SEALED}: the values that prove the keys are missing"
+    unreadable = Counter[str]()
+    for about, body in found:
+        try:
+            coding.object_of(body, about)
+            if not coding.seals and not has_checksum(body):
+                unreadable[about] += 1
+        except StoreDamaged:
+            unreadable[about] += 1
+    for about, number in unreadable.items():
+        yield f"{about}: {how_many(number, 'row')} changed, or cannot be read"
+    with collecting(problems):
+        [[number]] = store.ask(_OWNERLESS, [store.tenant])
+        if number:
+            yield f"{how_many(number, 'row')} of sessions that are missing"
+    with collecting(problems):
+        yield from _lost(store)
+    yield from problems
+
+
+def _lost(store: PostgresBackend) -> Iterator[str]:
+    """A sentence for each session of which summaries are gone, and for each document that is."""
+    for session, number, there in store.ask(_LOST_SUMMARIES, [store.tenant]):
+        yield f"{session}: of {how_many(number, 'summary')}, {there} are there"
+    for [name] in store.ask(_LOST_DOCUMENTS, [store.tenant]):
+        yield f"documents/{name} is missing"
+
+
+def _damage_of_session(store: PostgresBackend, session: str) -> Iterator[str]:
+    """A sentence for each problem with the rows, originals and refs of a session."""
+    problems: list[str] = []
+    hashes: dict[str, str] = {}
+    created: list[_Ref] = []
+    for kind in NUMBERS:
+        with collecting(problems):
+            events = store.rows.read(session, kind)
+            yield from (f"{session}: {warning}" for warning in events.warnings)
+            hashes |= hashes_of_originals(events.items)
+    with collecting(problems):
+        created = [
+            (n, ref, {**entry, "file": event.get("originals")})
+            for n, event in store.rows.numbered(session)[1]
+            for ref, entry in refs_in(event).items()
+        ]
+    asked = [store.tenant, session]
+    with collecting(problems):
+        for last, size, number, oldest, newest in store.ask(_NUMBERS, asked):
+            if size <= 0:
+                yield f"{session} has no events"
+            if (number, oldest, newest) != (last, 1, last):
+                yield f"{session}: of {how_many(last, 'row')}, {number} are there"
+    with collecting(problems):
+        yield from _damage_of_refs(store.coding, session, created, store.ask(_ALL_REFS, asked))
+
+    def read(name: str, digest: str | None) -> object:
+        return store.archives.read(session, name, digest)
+
+    with collecting(problems):
+        problems += damaged_originals(hashes, store.archives.names(session), read)
+    yield from problems
+
+
+def _damage_of_refs(
+    coding: Coding, session: str, created: list[_Ref], found: list[tuple[Any, ...]]
+) -> Iterator[str]:
+    """What differs between the refs that events created and the rows that find them."""
+    kept: list[_Ref] = []
+    for n, ref, entry in found:
+        try:
+            kept.append((n, ref, coding.object_of(entry, f"refs/{ref}")))
+        except StoreDamaged:
+            yield f"{session}: the row of the ref {ref} was changed, or cannot be read"
+    if lost := sum(ref not in kept for ref in created) or len(kept) - len(created):
+        yield f"{session}: of {how_many(len(created), 'ref')}, {lost} cannot be found as archived"
