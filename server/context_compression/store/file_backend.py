@@ -185,11 +185,6 @@ def owner_of(
 ) -> SessionLog | None:
     """The first log that archived a ref, which may be shortened; `None` if no log did.
 
-    Args:
-        ref: complete, or its first four or more digits.
-        logs: the newest first.
-        refs_of: returns the refs of a log that may match.
-
     Raises:
         UnknownRef: several refs begin with these digits, or two logs archived different originals
             under the ref.

@@ -29,11 +29,7 @@ RULE = "1 to 128 characters of A-Z a-z 0-9 . _ - and does not begin with a dot"
 
 
 def checked_name(name: str, what: str) -> str:
-    """Return `name` unchanged if it can be the name of a file.
-
-    Args:
-        name: the name to check.
-        what: what the name is for, used in the error: "A session's id".
+    """Return `name` unchanged if it can be the name of a file; the error tells `what` it is for.
 
     Raises:
         StoreError: the name could lead to another folder, or is too long.
@@ -114,11 +110,6 @@ def collecting(problems: list[str]) -> Generator[None]:
 
 def replace_file(path: Path, data: bytes, other: str = OTHER_FOLDER) -> None:
     """Put `data` at `path`, mode 0600. Readers see the old or the new file, even after a crash.
-
-    Args:
-        path: the file.
-        data: what it will hold.
-        other: the advice of `StoreUnwritable`.
 
     Raises:
         StoreUnwritable: the disk refused the write; the old file is unchanged.

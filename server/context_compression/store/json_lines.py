@@ -252,10 +252,6 @@ class LineFile:
     def append(self, values: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
         """Write a line for each value, and return when the lines are on disk.
 
-        Args:
-            values: the objects.
-            about: more fields of the header, written if the file is new.
-
         Raises:
             StoreUnwritable: the disk refused the write; the file is cut back to its old size.
             StoreNotDurable: the name of a new file could not be synced; the lines stay.

@@ -143,11 +143,6 @@ def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> 
     store is in `home` instead. A link is never used as a store: with it, the author of the
     repository could choose where we write.
 
-    Args:
-        start: the folder in which the work is done.
-        home: the user's home folder.
-        environ: the environment variables.
-
     Raises:
         StoreError: the value is an address.
     """

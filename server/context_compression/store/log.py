@@ -1,6 +1,6 @@
 """The log of one session: its events, the originals of its compressions, its refs, its ledger."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,17 +37,13 @@ for a summary."""
 
 @dataclass(frozen=True)
 class _KnownEvents:
-    """The events that the last call of `events` returned.
-
-    Attributes:
-        events: including the messages from originals.
-        number: how many rows they were made from.
-        last: the last of these rows, compared by identity.
-    """
+    """The events that the last call of `events` returned, with the messages from originals."""
 
     events: Sequence[dict[str, Any]] = ()
     number: int = 0
+    """how many rows they were made from"""
     last: dict[str, Any] | None = None
+    """the last of these rows, compared by identity"""
 
     def begin(self, rows: Sequence[dict[str, Any]]) -> bool:
         """Whether `rows` begins with the known rows."""
@@ -255,27 +251,16 @@ class SessionLog:
 
         They can still append. The lock is not reentrant: a thread that already holds it waits like
         any other.
-
-        Args:
-            timeout: seconds to wait before `StoreError` is raised.
         """
         return self.backend.lock(f"{self.id}.compression", COMPRESSING, timeout)
 
     def fitting(self, timeout: float = FITTING_SECONDS) -> AbstractContextManager[None]:
-        """Keeps other threads and processes from following another history meanwhile.
-
-        Args:
-            timeout: seconds to wait before `StoreError` is raised.
-        """
+        """Keeps other threads and processes from following another history; see `locked`."""
         busy = "another request of this conversation is made smaller"
         return self.backend.lock(f"{self.id}.fitting", busy, timeout)
 
     def preparing(self, timeout: float = LOCK_SECONDS) -> AbstractContextManager[None]:
-        """Keeps other threads and processes from preparing a compression beside an agent's work.
-
-        Args:
-            timeout: seconds to wait before `StoreError` is raised.
-        """
+        """Keeps others from preparing a compression beside an agent's work; see `locked`."""
         busy = "another session prepares a compression of this conversation"
         return self.backend.lock(f"{self.id}.background", busy, timeout)
 
@@ -298,19 +283,6 @@ class SessionLog:
         A text that is already gone is in neither list.
         """
         return self._kept.remove_texts([checked_name(ref, "A ref") for ref in refs])
-
-    def remove(
-        self,
-        timeout: float = LOCK_SECONDS,
-        before: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Delete the session as soon as no other process compresses or writes in it.
-
-        Args:
-            timeout: seconds to wait for a running compression before `StoreError` is raised.
-            before: called while nobody else can write; if it raises, nothing is deleted.
-        """
-        self.backend.remove(self.id, timeout, before)
 
     def problems(self) -> list[str]:
         """One sentence for each problem with this session; `[]` if there are none."""

@@ -106,12 +106,7 @@ def is_usable(entry: Mapping[str, Any]) -> bool:
 
 
 def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The refs that begin with `ref`, each with its entry and the `file` of its originals.
-
-    Args:
-        log: the bytes of a log.
-        ref: lower-case hex digits.
-    """
+    """The refs that begin with `ref`, each with its entry and the `file` of its originals."""
     key_start = b'"' + ref.encode()
     at = log.find(key_start)
     while at >= 0:
@@ -123,9 +118,7 @@ def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def following(log: bytes, ref: str) -> str | None:
     """The ref of the next message that the same compression archived; `None` if there is none.
 
-    Args:
-        log: the bytes of a log; if a message was archived twice, the last time counts.
-        ref: the complete ref of a message.
+    If a message was archived twice, the last time counts.
     """
     key = b'"' + ref.encode() + b'":'
     at = log.rfind(key)
@@ -228,12 +221,7 @@ class RefList:
     def add_missing(
         self, sessions: Iterable[str], refs_of: Callable[[str], Iterable[str] | None]
     ) -> None:
-        """Add the sessions that the list does not have.
-
-        Args:
-            sessions: the ids of all sessions.
-            refs_of: returns all refs of a session; `None` if it cannot be read.
-        """
+        """Add the sessions that the list does not have, but those whose refs are unreadable."""
         missing = [id for id in sessions if id not in self._complete]
         found = {id: refs for id in missing if (refs := refs_of(id)) is not None}
         if found:
@@ -246,11 +234,7 @@ class RefList:
                 self._file = 0  # so that the next call reads the file from its beginning
 
     def sessions_with(self, ref: str) -> set[str]:
-        """The ids of the sessions that may have archived a ref.
-
-        Args:
-            ref: lower-case hex digits, with which the ref begins.
-        """
+        """The ids of the sessions that may have archived a ref."""
         key, found = f" {ref}".encode(), set[str]()
         at = self._data.find(key)
         while at >= 0:
@@ -272,12 +256,6 @@ def noting(root: Path, id: str, refs: Collection[str], *, is_new: bool) -> Gener
 
     Refs are noted before, so that a crash leaves no ref that is archived but not listed; a listed
     ref that is not archived does no harm. That the log has grown is noted after.
-
-    Args:
-        root: of the store.
-        id: of the session.
-        refs: that are archived.
-        is_new: whether the log had no events before.
     """
     path = root / LOCKS / NAME
     file = None
@@ -328,12 +306,7 @@ def _append(path: Path, lines: str, unless_last: str | None = None) -> None:
 
 
 def _last_session(ending: bytes, *, complete: bool) -> bytes | None:
-    """The session of the last line; `None` if its beginning is not in the ending of the list.
-
-    Args:
-        ending: the last bytes of the list.
-        complete: whether these are all its bytes.
-    """
+    """The session of the last line; `None` if its beginning is not in the ending of the list."""
     _, newline, last = ending.removesuffix(b"\n").rpartition(b"\n")
     found = _FIRST_WORD.match(last) if ending.endswith(b"\n") and (newline or complete) else None
     return found[1] if found else None

@@ -41,12 +41,6 @@ def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> 
 
     The system releases the lock when the process ends, even after a crash.
 
-    Args:
-        root: the root folder of the store.
-        name: the name of the lock.
-        busy: the beginning of the error: "another process is writing to the store".
-        timeout: seconds to wait.
-
     Raises:
         StoreError: the lock did not become free in time.
         StoreUnwritable: the lock file could not be written.

@@ -49,10 +49,6 @@ def messages_in(
     Such an event names a file of originals and a range of its messages: `from`, and `to`, which is
     exclusive.
 
-    Args:
-        event: an event of the type `messages`.
-        read: returns the messages of a file of originals, by the file's name.
-
     Raises:
         StoreDamaged: the file is missing or damaged, or has no such messages.
     """
@@ -159,10 +155,6 @@ def message_at(data: bytes, position: int) -> Any:
 def original_of(entry: Mapping[str, Any], read: Callable[[str, int], Any]) -> Any:
     """The original that a ref stands for: a text, or a message as it was recorded.
 
-    Args:
-        entry: the entry of the ref, with the `file` of its originals.
-        read: returns a message of a file of originals, by the file's name and the position.
-
     Raises:
         StoreDamaged: the original is not where the entry says.
     """
@@ -188,13 +180,7 @@ def damaged_originals(
     present: Collection[str],
     read: Callable[[str, str | None], object],
 ) -> list[str]:
-    """One sentence for each file of originals that is missing, damaged or changed.
-
-    Args:
-        hashes: the SHA-256 of each file that the log names, by the file's name.
-        present: the names of the files that exist.
-        read: reads a file, and raises a `StoreError` if its hash is not the given one.
-    """
+    """One sentence for each file of originals that is missing, damaged or changed."""
     problems: list[str] = []
     for name in sorted({*hashes, *present}):
         with collecting(problems):
@@ -207,13 +193,7 @@ def lost_refs(
     read_originals: Callable[[str], Sequence[Any]],
     read_original: Callable[[str, int], Any],
 ) -> list[str]:
-    """The refs whose original is in none of the places that the log names.
-
-    Args:
-        events: the events of the log that have refs.
-        read_originals: returns the messages of a file of originals, by the file's name.
-        read_original: returns one of them by its position, also if others are damaged.
-    """
+    """The refs whose original is in none of the places that the log names."""
     read_all = lru_cache(2)(read_originals)  # the refs of a compression follow each other
     damaged: set[str] = set()
 
@@ -247,10 +227,7 @@ class SessionFiles:
     def __init__(self, root: Path, id: str, refusal: str = "") -> None:
         """The session `id` of the store at `root`. An invalid id raises `StoreError`.
 
-        Args:
-            root: the folder of the store.
-            id: of the session.
-            refusal: why nothing may be added; "" if it may.
+        `refusal` is why nothing may be added; "" if it may.
         """
         self.id = checked_name(id, "A session's id")
         self.root, self.refusal = root, refusal

@@ -292,7 +292,7 @@ class Store:
                 raise StoreError(f"Something was recorded in {id} meanwhile; it was not deleted.")
 
         try:
-            log.remove(timeout, unchanged)
+            self.backend.remove(id, timeout, unchanged)
         finally:
             self._logs.pop(id, None)
 
@@ -593,12 +593,8 @@ def _unreferred(
 def _deleted(store: Store, ids: Iterable[str], is_young: Callable[[Stamp], bool]) -> list[str]:
     """Delete sessions, but those in which a process works; returns the ids of those that are gone.
 
-    What goes wrong with one does not keep the others.
-
-    Args:
-        store: it has them.
-        ids: of the sessions. The first that is young ends it, because all others are younger.
-        is_young: whether a session with such a stamp is to stay.
+    What goes wrong with one does not keep the others. The first that is young ends it, because all
+    others are younger.
 
     Raises:
         ObjectsLeft: something stays that should have gone; the error names what is gone.

@@ -35,12 +35,7 @@ class Coding:
         mark; `None` if there is no mark that could say so."""
 
     def coded(self, data: bytes, about: str) -> bytes:
-        """JSON as a table keeps it.
-
-        Args:
-            data: the JSON.
-            about: the table and the key of the row; it must be the same for `plain`.
-        """
+        """JSON as a table keeps it; `about` is the table and the key of the row, as in `plain`."""
         return self._seal.seal(data, self._about(about)) if self._seal else data
 
     def kept(self, line: bytes, about: str) -> bytes:

@@ -354,10 +354,6 @@ _THERE = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'schema_
 def prepare(connection: psycopg.Connection[Any], place: str) -> None:
     """Bring the tables to our version, in one transaction.
 
-    Args:
-        connection: of a role that may create a schema, if the tables are not there.
-        place: what people are shown for the database.
-
     Raises:
         StoreTooNew: a newer version of this package made them.
         StoreUnwritable: the role may not make them, or the database has another encoding.

@@ -309,16 +309,10 @@ class TenantRows:
         created_at: str | None,
         beside: int = 0,
     ) -> Added:
-        """Add rows within a transaction, and the refs that they created.
+        """Add rows, and `lines_of` them, within a transaction, and the refs that they created.
 
-        Args:
-            connection: of the transaction. It holds up other writers of the session until it ends.
-            session: its id.
-            kind: of the rows.
-            rows: JSON objects.
-            lines: the same as `lines_of` returns them.
-            created_at: ISO 8601; when the session began, if this creates it.
-            beside: bytes of originals that are added with them.
+        Other writers of the session wait until it ends. `beside` is the bytes of originals that are
+        added with them.
         """
         size, is_event = sum(map(len, lines)), kind == "events"
         about = about_rows(session, kind)
