@@ -42,9 +42,6 @@ def label_of(tools: Iterable[str]) -> re.Pattern[str]:
 
     It matches folded text. The labels of the lines at the end of a note, `[Other files]` and
     `[More names used]`, are included.
-
-    Args:
-        tools: names of the tools in the conversation.
     """
     calls = "|".join(sorted(re.escape(folded(tool)) for tool in tools)) or "(?!)"
     return re.compile(

@@ -434,10 +434,6 @@ def speech_spans(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
     """`(start, stop)` of the speech of user and assistant in a block.
 
     In a note with excerpts, speech is the quotes of user and assistant.
-
-    Args:
-        block: any block.
-        spoken: whether a text without excerpts is speech.
     """
     if not isinstance(block, Text):
         return ()

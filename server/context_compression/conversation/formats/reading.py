@@ -291,10 +291,6 @@ def refuse_tools_of_other_dialects(
 
     This dialect would read them as opaque, and calls would be separated from their results.
 
-    Args:
-        messages: messages with their indices.
-        dialect: the dialect of the conversation.
-
     Raises:
         InvalidConversation: a message holds a call or result of another dialect.
     """

@@ -72,10 +72,6 @@ def problems(messages: Sequence[Message], rules: ProviderRules) -> tuple[str, ..
     """The problems a provider would refuse, a line in plain words for each.
 
     A valid conversation has none.
-
-    Args:
-        messages: the conversation.
-        rules: the rules of the provider.
     """
     return repair(messages, rules).repairs
 

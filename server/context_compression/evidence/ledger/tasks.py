@@ -95,9 +95,6 @@ def open_boxes(texts: Sequence[str]) -> Mapping[str, Sequence[Span]]:
 
     Of a task in several checklists the newest box counts. A checklist that a newer one continues
     has no open tasks.
-
-    Args:
-        texts: texts of a conversation, in order.
     """
     known: set[str] = set()
     found: dict[str, Sequence[Span]] = {}
@@ -311,10 +308,6 @@ def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Ta
     """The state of the tasks in some calls; calls that failed or have no result are skipped.
 
     A list replaces earlier lists of the same tool, or updates them if its call has `merge: true`.
-
-    Args:
-        calls: the calls, in order.
-        results: their results, by call id.
     """
     lists: dict[str, dict[str, tuple[str, str]]] = {}  # tool -> task -> (call id, line)
     since: dict[str, list[str]] = {}  # tool -> ids of the calls since its last full list
