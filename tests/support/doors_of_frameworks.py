@@ -51,7 +51,7 @@ def _of_langchain(history: Sequence[Any]) -> Translation[Any]:
 
 
 def _of_pydantic_ai(history: Sequence[Any]) -> Translation[Any]:
-    read = import_module(f"{INTEGRATIONS}.pydantic_ai_messages").History(history)
+    read = import_module(f"{INTEGRATIONS}.pydantic_ai_messages").TranslatedHistory(history)
     return Translation(read.read, read.write)
 
 
