@@ -1,12 +1,9 @@
 """`FileBackend`: keeps a store in one folder of plain files, with locks between processes.
 
-What a store has, without a look at each of its sessions: their logs, and the owner of a ref.
-
 A store may have thousands of sessions, and a look at each takes longer than a search. So the list
-of refs tells which session has a ref, and which logs have grown. A person, or an older version of
-this package, may write to a log without noting it. So in a store with few sessions all of them are
-looked at. In a large one a search looks at all of them from time to time, and such a ref is found
-with the id of its session.
+of refs tells which session has a ref, and which logs have grown. A person may write to a log
+without noting it, so in a store with few sessions all of them are looked at. In a large one a
+search looks at all of them from time to time, and such a ref is found with the id of its session.
 """
 
 import os

@@ -1,16 +1,13 @@
 """Append-only files of JSON lines, each with a checksum. One append is one write.
 
-A checksum at the end of each line, so that changed lines are recognized and not trusted.
-
-`{"type":"undo","n":1}` is written as `{"type":"undo","n":1,"crc32":"5f3a01bc"}`: the CRC-32 of the
-line without the checksum. Lines of older versions have no checksum and are read as they are; rows
-of a database always have one, which holds their place, too, so that none can stand in for another.
-
-Append-only files of JSON lines. One append is one write; a torn line leaves the others intact.
-
 The first line is a header, `{"type": kind, "version": 1, ...}`. After a crash the last line may be
 torn. The next append ends it with a newline, so that it stays in the file as a separate line and is
-reported. It is never lost.
+reported. It is never lost, and leaves the others intact.
+
+`{"type":"undo","n":1}` is written as `{"type":"undo","n":1,"crc32":"5f3a01bc"}`: the CRC-32 of the
+line without the checksum, so that changed lines are recognized and not trusted. Lines of version 1
+may have none and are read as they are; rows of a database always have one, which holds their place,
+too, so that none can stand in for another.
 """
 
 import json

@@ -270,7 +270,7 @@ class TenantRows:
         self._known: dict[tuple[str, Kind], _Read] = {}
 
     def read(self, session: str, kind: Kind) -> Events:
-        """All rows of a kind, oldest first; see `Backend.rows`."""
+        """All rows of a kind, oldest first."""
         return self._read(session, kind).events
 
     def numbered(self, session: str) -> tuple[int, Iterator[tuple[int, dict[str, Any]]]]:
@@ -446,7 +446,7 @@ class Archives:
         self._rows, self._contents = rows, contents
 
     def write(self, session: str, name: str, messages: Sequence[Any], created_at: str) -> None:
-        """Keep messages and their hash in one transaction; see `Backend.write_originals`."""
+        """Keep messages and their hash in one transaction."""
         bodies = [to_json(message) for message in messages]
         record = {
             "type": "originals", "created_at": created_at, "file": name,
@@ -480,7 +480,7 @@ class Archives:
         return [name for [name] in self._ask(_NAMES, [self._tenant, session])]
 
     def read(self, session: str, name: str, digest: str | None = None) -> list[Any]:
-        """The messages under a name; see `Backend.read_originals`."""
+        """The messages under a name, whose SHA-256 is `digest` if that is given."""
         found = self._ask(_OF, [self._tenant, session, name])
         if not found and name not in self.names(session):
             raise self._damaged(session, name, "is missing")
@@ -490,7 +490,7 @@ class Archives:
         return messages
 
     def read_one(self, session: str, name: str, position: int) -> Any:
-        """One message under a name; see `Backend.read_original`."""
+        """One message under a name, by its position from 0."""
         if position >= 0:
             for row in self._ask(_ONE, [position + 1, self._tenant, session, name]):
                 return self._message(session, name, *row)
