@@ -53,6 +53,7 @@ WHERE s.tenant = %s AND s.id = %s
 _SIZE = """
 SELECT coalesce(sum(event_bytes + other_bytes), 0)::bigint FROM sessions WHERE tenant = %s
 """
+_STAMP = "SELECT event_bytes, written FROM sessions WHERE tenant = %s AND id = %s"
 _BYTES = """
 SELECT id, event_bytes + other_bytes FROM sessions WHERE tenant = %s AND id = ANY(%s)
 """
@@ -354,7 +355,9 @@ class PostgresSession:
 
     def stamp(self) -> Stamp | None:
         """Bytes and time of the events; `None` if there are none."""
-        return self._rows.stamp(self.id)
+        for size, written in self._store.ask(_STAMP, [self._store.tenant, self.id]):
+            return (size, written) if size else None
+        return None
 
     def rows(self, kind: Kind) -> Events:
         """All rows of a kind, oldest first."""

@@ -25,7 +25,7 @@ from context_compression.errors import (
     StoreUnwritable,
 )
 from context_compression.plurals import how_many
-from context_compression.store.backend import Events, Kind, Stamp
+from context_compression.store.backend import Events, Kind
 from context_compression.store.files import to_json
 from context_compression.store.json_lines import object_in_row, with_checksum
 from context_compression.store.objects import Objects
@@ -291,13 +291,6 @@ class TenantRows:
         added = [(n, self._coding.row(body, about, n)) for _, n, body in found if n is not None]
         self._known[session, kind] = known = _with(known, added, kind, about)
         return known
-
-    def stamp(self, session: str) -> Stamp | None:
-        """Bytes and time of the events; `None` if there are none."""
-        query = "SELECT event_bytes, written FROM sessions WHERE tenant = %s AND id = %s"
-        for size, written in self._database.read(self._tenant, query, [self._tenant, session]):
-            return (size, written) if size else None
-        return None
 
     def append(
         self,
