@@ -11,9 +11,9 @@ from written import squeeze
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError
-from context_compression.store.postgres import matching as scope
-from context_compression.store.postgres import texts
+from context_compression.store.postgres import lookup, texts
 from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store.sealing import Seal
 
 pytestmark = pytest.mark.slow
 
@@ -94,8 +94,8 @@ def test_of_a_word_that_very_many_texts_hold_some_are_shown_and_nonecounted(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(texts, "SHELF_TEXTS", 5)
-    monkeypatch.setattr(scope, "FEW_TEXTS", 5)
-    monkeypatch.setattr(scope, "MOST_FOUND", 5)
+    monkeypatch.setattr(lookup, "FEW_TEXTS", 5)
+    monkeypatch.setattr(lookup, "MOST_FOUND", 5)
     offloaded(store, *(f"okapi {n}" for n in range(20)), *(f"zebra {n}" for n in range(20)))
     [both] = offloaded(store, "the okapi of the zebra")
     offloaded(store, *(f"okapi or not {n}" for n in range(20)))
@@ -234,3 +234,78 @@ def test_a_tool_may_have_any_name(store: Store, name: str) -> None:
 
     assert store.search("okapi").hits
     assert store.verify() == []
+
+
+KEY = b"k" * 32
+
+
+@pytest.fixture
+def sealed(postgres_server: Server, tenant: str) -> Store:
+    return Store(PostgresBackend(postgres_server.url, tenant, seal=Seal([KEY])))
+
+
+def test_a_sealed_store_is_searched_in_a_session_that_is_named_and_over_all_says_so(
+    sealed: Store, rows: Callable[[str], int]
+) -> None:
+    archived(sealed, "talk", "An okapi migrated at night.", "A zebra.")
+    [ref] = offloaded(sealed, "okapi text")
+
+    everywhere = sealed.search("okapi")
+    by_pattern = sealed.search(pattern="okapi")
+
+    assert [found.hits for found in (everywhere, by_pattern)] == [(), ()]
+    assert everywhere.note and "name a session" in everywhere.note
+    assert by_pattern.note == everywhere.note
+    for query in ("okapi", "migrations", "When did the okapi migrate?", "kapi", "path:x okapi"):
+        hits = sealed.search(query, session="talk").hits
+        assert len(hits) == (0 if "path" in query else 1)
+        assert all(hit.session == "talk" and hit.after for hit in hits)
+    assert [hit.ref for hit in sealed.search(pattern="ok.pi", session="texts").hits] == [ref]
+    assert sealed.search("okapi", session="texts").hits[0].lines == ((1, "okapi text"),)
+    assert rows("lexemes") == 0
+
+
+def test_what_was_archived_before_there_was_a_key_is_found_in_its_session_after_it(
+    store: Store, sealed: Store
+) -> None:
+    [before] = offloaded(store, "the okapi of before")
+    [after] = offloaded(sealed, "the okapi of after")
+
+    found = sealed.search("okapi", session="texts")
+
+    assert {hit.ref for hit in found.hits} == {before, after}
+    assert (found.total, found.searched) == (2, 2)
+
+
+def test_texts_with_the_lexemes_of_an_earlier_version_are_found(
+    store: Store, postgres_server: Server, tenant: str
+) -> None:
+    [ref] = offloaded(store, "the worker calls max_retries of migrations")
+    with psycopg.connect(postgres_server.admin) as admin:
+        admin.execute("SET search_path = context_compression")
+        old = "the:1 worker:2 calls:3 max:4 retries:5 of:6 migrations:7 ~migr:7 max+retries"
+        [[shelf]] = admin.execute("SELECT shelf FROM texts WHERE tenant = %s", [tenant]).fetchall()
+        parts = [each.partition(":") for each in old.split()]
+        words = " ".join(f"'{shelf}:{word}'{colon}{at}" for word, colon, at in parts)
+        admin.execute("UPDATE lexemes SET words = %s::tsvector WHERE tenant = %s", [words, tenant])
+
+    for query in ("max_retries", "maxRetries", "migrated", "worker", "retrie", '"worker calls"'):
+        assert [hit.ref for hit in store.search(query).hits] == [ref]
+    assert store.search('"calls worker"').note
+
+
+def test_the_ranking_of_many_candidates_counts_what_all_texts_hold(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "RANKED_AT_ONCE", 10)
+    offloaded(store, *(f"zebra {n} in the herd" for n in range(70)))
+    [both] = offloaded(store, "a zebra beside an okapi")
+    refs = offloaded(store, *(f"zebra {n} in the park" for n in range(70)))
+
+    found = store.search("zebra okapi")
+    pages = [hit.ref for n in range(29) for hit in store.search("zebra", skip=5 * n).hits]
+
+    assert found.hits[0].ref == both
+    assert found.total == 141
+    assert len({*pages}) == len(pages) == 141
+    assert refs[-1] in pages

@@ -135,8 +135,8 @@ def a_search_finds_what_was_archived(make: Make) -> None:
         backend.session(id).write_originals(NAME, [message], NOON)
         backend.session(id).append("events", [archived(text)], NOON)
     store = Store(make())
-    assert [hit.session for hit in store.search("capacitor").hits] == ["s"]
-    assert [hit.session for hit in store.search(pattern=r"kett\w+ is").hits] == ["t"]
+    assert [hit.session for hit in store.search("capacitor", session="s").hits] == ["s"]
+    assert [hit.session for hit in store.search(pattern=r"kett\w+ is", session="t").hits] == ["t"]
     assert store.search("capacitor", session="t").total == 0
 
 
@@ -147,8 +147,12 @@ def a_search_has_pages(make: Make) -> None:
     backend.session("s").write_originals(NAME, [said(text)["message"] for text in texts], NOON)
     backend.session("s").append("events", [archived(*texts)], NOON)
     store = Store(make())
-    whole = [hit.ref for hit in store.search("kettle", limit=4).hits]
-    pages = [[hit.ref for hit in store.search("kettle", limit=1, skip=n).hits] for n in range(4)]
+
+    def refs(limit: int, skip: int = 0) -> list[str]:
+        found = store.search("kettle", session="s", limit=limit, skip=skip)
+        return [hit.ref for hit in found.hits]
+
+    whole, pages = refs(4), [refs(1, n) for n in range(4)]
     assert sorted(whole) == sorted(archived(*texts)["refs"])
     assert pages == [*([ref] for ref in whole), []]
 

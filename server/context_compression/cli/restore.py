@@ -191,6 +191,8 @@ def _as_record(result: SearchResult) -> dict[str, Any]:
 def _as_page(result: SearchResult) -> Page:
     """The result of a search, for people."""
     if not result.hits and not result.searched:
+        if result.note:
+            return ["Nothing was searched."]
         return [
             "Nothing is archived yet. `context-compression compress FILE` archives what it removes "
             "from a conversation."

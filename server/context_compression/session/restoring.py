@@ -357,6 +357,8 @@ def found(
         headline = _headline(result, terms, pattern, skip)
     elif skip:
         headline = f"No further hits for {terms}."
+    elif not result.searched and result.note:
+        headline = "Nothing was searched."
     elif not result.searched:
         headline = f"Nothing {f'of {session} ' if session else ''}is archived yet. {filled_by}"
     else:

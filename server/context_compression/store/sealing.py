@@ -100,14 +100,11 @@ class Seal:
             raise _damaged("was changed after it was sealed, or belongs elsewhere") from None
 
     def blind(self, word: str) -> str:
-        """24 letters of a to p that stand for a word in an index, under the newest key."""
-        return self.blinds(word)[0]
-
-    def blinds(self, word: str) -> list[str]:
-        """`blind` under every key, newest first: an index holds words of all of them."""
-        data = word.encode("utf-8", "surrogatepass")
-        digests = [hmac.digest(key.blinding, data, "sha256") for key in self._keys]
-        return [digest[:BLIND_BYTES].hex().translate(LETTERS) for digest in digests]
+        """24 letters of a to p that stand for a word, under the newest key."""
+        digest = hmac.digest(
+            self._keys[0].blinding, word.encode("utf-8", "surrogatepass"), "sha256"
+        )
+        return digest[:BLIND_BYTES].hex().translate(LETTERS)
 
     def digest(self, data: bytes) -> bytes:
         """32 bytes that stand for contents, under the newest key, in place of their SHA-256.

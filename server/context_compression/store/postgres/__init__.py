@@ -2,8 +2,7 @@
 
     backend      `PostgresBackend`, the store of a tenant, and what one session has in it
     lookup       one search: candidates, their texts, what stands beside them
-    matching     which texts fit a query, and how well
-    texts        the texts that a search can find, as they are written
+    texts        the texts that a search can find and their words, as they are written
     rows         events and ledgers, which only grow; originals; contents, large ones as objects
     coding       JSON as the tables keep it, as it is or encrypted, and whether it must be sealed
     database     the tables, transactions that are retried, locks

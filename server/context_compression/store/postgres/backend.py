@@ -24,7 +24,7 @@ from context_compression.store.objects import Objects
 from context_compression.store.postgres.coding import SEALED, Coding, SealedOrNot, unguarded
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.database import Database, Parameters
-from context_compression.store.postgres.lookup import TextLookup, scope_of
+from context_compression.store.postgres.lookup import TextLookup
 from context_compression.store.postgres.rows import (
     NUMBERS,
     Archives,
@@ -272,8 +272,7 @@ class PostgresBackend:
         """By words that are indexed as they come."""
 
         def finding(search: Search) -> SearchResult:
-            scope = scope_of(self.ask, self.tenant, self.coding, session)
-            lookup = TextLookup(scope, self.archives)
+            lookup = TextLookup(self.ask, self.tenant, self.coding, self.archives, session)
             result = search.run(lookup)
             if not (notes := lookup.notes):
                 return result

@@ -138,19 +138,14 @@ class Coding:
         """32 bytes by which equal contents are found: SHA-256, or a keyed hash."""
         return self._seal.digest(data) if self._seal else hashlib.sha256(data).digest()
 
-    def word(self, lexeme: str) -> str:
-        """What an index of words keeps for a lexeme: itself, or a keyed hash of it."""
-        return self._seal.blind(lexeme) if self._seal else lexeme
+    def word(self, word: str) -> str:
+        """What a table shows of a hash: itself, or a keyed hash of it."""
+        return self._seal.blind(word) if self._seal else word
 
     @property
     def seals(self) -> bool:
         """Whether there is a key."""
         return self._seal is not None
-
-    @property
-    def words(self) -> Callable[[str], list[str]] | None:
-        """Returns what may be kept for a lexeme, under each key; `None` if it is kept itself."""
-        return self._seal.blinds if self._seal else None
 
     def is_digest(self, digest: bytes, data: bytes) -> bool:
         """Whether contents that are not sealed are those of a digest; sealed ones prove it."""

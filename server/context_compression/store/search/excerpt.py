@@ -321,15 +321,24 @@ as in `CandidateDocument`, and its id.
 class Fits:
     """The scores of the documents within some sessions."""
 
-    def __init__(self, rows: Rows, within: str, among: int) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        within: str,
+        among: int,
+        holding: Callable[[str, str], int] | None = None,
+    ) -> None:
         """Scores of documents.
 
         Args:
             rows: runs a query with its parameters, and returns the rows.
             within: the SQL condition for the sessions that are searched.
-            among: how many documents the index has.
+            among: how many documents there are.
+            holding: returns how many of them contain a term, by the term and the table, where the
+                index has only some; `None` to count those of the index.
         """
         self._rows, self._within, self._all = rows, within, among
+        self._number = holding
         self._phrases = cache(self._phrases_of)  # each is needed several times
 
     def of(self, query: Query) -> dict[int, Fit]:
@@ -368,12 +377,16 @@ class Fits:
             holding = self._holding(term, "words")
             is_name = term in query.names
             forms = (
-                ((holding, 1.0),)
+                (("words", holding, 1.0),)
                 if is_name
-                else ((holding, 1 - STEM_SHARE), (self._holding(term, "stems"), STEM_SHARE))
+                else (
+                    ("words", holding, 1 - STEM_SHARE),
+                    ("stems", self._holding(term, "stems"), STEM_SHARE),
+                )
             )
-            for ids, share in forms:
-                weight = share * weight_of(len(ids), self._all)
+            for table, ids, share in forms:
+                number = self._number(term, table) if self._number else len(ids)
+                weight = share * weight_of(max(number, len(ids)), self._all)
                 for id in ids & weights.keys():
                     weights[id] += weight
             if is_name:

@@ -38,7 +38,7 @@ from context_compression.store.search.documents import (
     documents,
     events_in,
 )
-from context_compression.store.search.excerpt import CallLabel, ConversationReader
+from context_compression.store.search.excerpt import CallLabel, ConversationReader, Fits, paths
 from context_compression.store.search.query import Pattern, Query
 from context_compression.store.search.tables import IndexedSession, stamp_of
 from context_compression.store.session_files import SessionFiles
@@ -341,6 +341,68 @@ def _is_gone(root: Path, name: str) -> bool:
         return True
 
 
+def fitting(
+    candidates: Sequence[CandidateDocument],
+    query: Query,
+    among: int,
+    holding: Callable[[str, str], int] | None,
+) -> list[CandidateDocument]:
+    """Those of some candidates that fit a query, the best first, by an index in memory.
+
+    If no candidate holds its words, those that hold some as parts of others, in their order.
+
+    Args:
+        candidates: with different keys.
+        query: of words and limits.
+        among: how many documents there are.
+        holding: as `Fits` takes it.
+    """
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        for statement in tables.TABLES:
+            database.execute(statement)
+        words, kinds = tables.lexicon(), dict[str, int]()
+        sessions = dict[str, int]()
+        for each in candidates:
+            document = each.document
+            columns = tables.words_of(document, words)
+            about, tool, _ = tables.kind_to_row(document)
+            if about not in kinds:
+                kinds[about] = len(kinds)
+                database.execute("INSERT INTO kinds VALUES (?, ?, ?)", (kinds[about], about, tool))
+            log = sessions.setdefault(each.session, len(sessions))
+            row = (each.key, log, kinds[about], document.failed, document.place)
+            database.execute(
+                "INSERT INTO documents (id, log, kind, failed, place) VALUES (?, ?, ?, ?, ?)", row
+            )
+            database.execute(tables.ADD_WORDS, (each.key, *columns))
+            database.execute(tables.ADD_STEMS, (each.key, *tables.stems_of(columns)))
+
+        def rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+            return database.execute(statement, values).fetchall()
+
+        scores = Fits(rows, "1", among, holding)
+        fits = scores.of(query)
+        if not fits:
+            limits, values = scores.limits(query)
+            if query.paths:
+                limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+                values = [*values, paths(query)]
+            within = {id for (id,) in rows(f"SELECT id FROM documents WHERE {limits}", *values)}
+            terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
+            return [
+                each
+                for each in candidates
+                if each.key in within
+                and (not terms or any(t in each.document.text.casefold() for t in terms))
+            ]
+    found = (
+        replace(c, weight=fits[c.key][1], score=fits[c.key][2]) for c in candidates if c.key in fits
+    )
+    return sorted(found, key=lambda each: fits[each.key], reverse=True)
+
+
+MOST_SCANNED = 4
+"""If no document fits a query, all texts are read for this many of its words."""
 BUSY_SECONDS = 10.0
 """How long SQLite waits for other processes."""
 TRIES = 4

@@ -18,7 +18,7 @@ from context_compression.store.search.excerpt import (
     paths,
     phrase_of,
 )
-from context_compression.store.search.index import CandidateDocument, Index
+from context_compression.store.search.index import MOST_SCANNED, CandidateDocument, Index
 from context_compression.store.search.query import Pattern, Query, Spellings
 
 _GOES_ON = re.compile(r"[./\\:-]+\w")
@@ -119,8 +119,6 @@ def _covering(
     return first + others
 
 
-MOST_SCANNED = 4
-"""If no document fits a query, all texts are read for this many of its words."""
 READ_AT_ONCE = 64
 """Documents read at once. A few may be read in vain, but each file is opened once for all of them.
 """
