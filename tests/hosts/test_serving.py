@@ -109,13 +109,13 @@ def test_only_answers_go_to_stdout_and_the_process_ends_with_stdin(tmp_path: Pat
     noisy = """
 import sys
 from context_compression.cli import main
-from context_compression.hosts import events
+from context_compression.hosts.pi import host
 
 async def loud(workspace, event):
     print("hello")
     return {}
 
-events.HOSTS["pi"] = loud
+host.answer = loud
 sys.argv[1:] = ["hook", "pi", "--serve"]
 main()
 """
