@@ -13,10 +13,10 @@ from pytest_examples import EvalExample, find_examples
 
 import context_compression
 from context_compression import Session, Store, errors
-from context_compression.hosts.configurations import HOSTS
-from context_compression.hosts.current import HOSTS as LIVE
+from context_compression.hosts.conversations import LIVE
 from context_compression.hosts.doctor.checks import OTHERS
 from context_compression.hosts.exporting import EXPORTERS
+from context_compression.hosts.table import INSTALLABLE
 from context_compression.testing import ScriptedSummarizer, conversation
 
 ROOT = Path(__file__).parents[1]
@@ -217,9 +217,11 @@ def test_the_page_of_hosts_says_what_each_host_can_do() -> None:
     }
     resumed = {title for title, row in rows.items() if row[3] == "`export`"}
 
-    assert {title for title, row in rows.items() if row[2] == "yes"} == {host.name for host in LIVE}
+    assert {title for title, row in rows.items() if row[2] == "yes"} == {
+        host.title for host, _ in LIVE
+    }
     assert {title.lower().replace(" ", "-") for title in resumed} == {*EXPORTERS}
-    assert [host.name for host in HOSTS if f"install {host.name}`" not in text] == []
+    assert [host.name for host in INSTALLABLE if f"install {host.name}`" not in text] == []
 
 
 @pytest.mark.parametrize(

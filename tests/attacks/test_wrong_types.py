@@ -21,11 +21,11 @@ from context_compression.conversation.refs import ref_of
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
-from context_compression.hosts.configurations import HOSTS
-from context_compression.hosts.doctor.doctor import examine
+from context_compression.hosts.doctor import examine
+from context_compression.hosts.host import Host
 from context_compression.hosts.setup import installing
-from context_compression.hosts.setup.host import Host
 from context_compression.hosts.setup.machine import Machine, Server
+from context_compression.hosts.table import INSTALLABLE
 from context_compression.mcp_server.tools.summary import page as page_of_summaries
 from context_compression.session.by_caller import SummaryAssignment
 from context_compression.settings import Settings
@@ -212,7 +212,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", INSTALLABLE, ids=lambda host: host.name)
 def test_a_wrong_type_in_any_place_of_a_hosts_files_is_borne_or_refused_in_our_words(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from context_compression.cli import main
 from context_compression.cli.last_listing import listing_file
-from context_compression.hosts.configurations import HOSTS
 from context_compression.hosts.exporting import EXPORTERS
+from context_compression.hosts.table import INSTALLABLE
 
 from .conftest import conversation
 
@@ -54,7 +54,7 @@ def test_commands_are_completed(offered: Offered):
 
 @pytest.mark.parametrize("command", ["install", "uninstall", "doctor"])
 def test_hosts_are_completed(offered: Offered, command: str):
-    assert list(offered(command, "")) == [host.name for host in HOSTS]
+    assert list(offered(command, "")) == [host.name for host in INSTALLABLE]
 
 
 def test_the_hosts_of_an_export_are_completed(offered: Offered):

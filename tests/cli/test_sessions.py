@@ -26,7 +26,7 @@ from context_compression.hosts import Transcript, read
 from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.listing import LONGEST_READ, list_sessions
 from context_compression.hosts.reading import glance
-from context_compression.hosts.sessions import HOSTS
+from context_compression.hosts.table import BY_NAME
 from context_compression.transcripts.reading import Ends, how_often
 from context_compression.workspace import Workspace
 
@@ -332,7 +332,7 @@ def test_the_ends_of_a_large_transcript_tell_its_size(packed: Path, tmp_path: Pa
         whole.model, whole.window, whole.session_id,
     )  # fmt: skip
     assert ends.project == whole.project
-    marks = HOSTS[whole.host].compaction_marks
+    marks = BY_NAME[whole.host].stored.compaction_marks
     assert max(len(ends.compactions), how_often(marks, path)) == len(whole.compactions)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from context_compression.errors import SetupError
-from context_compression.hosts.configurations import BY_NAME, HOSTS
-from context_compression.hosts.setup.host import Host, command_of, environ_of
+from context_compression.hosts.host import Host, command_of, environ_of
 from context_compression.hosts.setup.machine import Machine, Server, is_temporary, this_server
+from context_compression.hosts.table import BY_NAME, INSTALLABLE
 
 HOME = Path("/home/me")
 ROAMING = "/home/me/AppData/Roaming"
@@ -97,7 +97,7 @@ def test_opencode_uses_the_file_that_is_there(tmp_path: Path) -> None:
 
 def test_transcripts_are_looked_for_where_hosts_keep_them() -> None:
     here = machine(CODEX_HOME="/c", CLAUDE_CONFIG_DIR="/a", XDG_DATA_HOME="/d")
-    found = {host.name: host.transcripts(here)[0] for host in HOSTS if host.transcripts}
+    found = {host.name: host.transcripts(here)[0] for host in INSTALLABLE if host.transcripts}
 
     assert found == {
         "claude-code": Path("/a"),
@@ -118,13 +118,14 @@ def test_a_host_is_found_by_its_folder_or_its_program(tmp_path: Path) -> None:
     program.parent.mkdir()
     program.touch(0o755)
 
-    assert not any(host.is_here(machine("linux", tmp_path, PATH="/nowhere")) for host in HOSTS)
+    nowhere = machine("linux", tmp_path, PATH="/nowhere")
+    assert not any(host.is_here(nowhere) for host in INSTALLABLE)
     assert BY_NAME["codex"].is_here(machine("linux", tmp_path, PATH=str(program.parent)))
     (tmp_path / ".cursor").mkdir()
     assert BY_NAME["cursor"].is_here(machine("linux", tmp_path, PATH="/nowhere"))
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", INSTALLABLE, ids=lambda host: host.name)
 def test_every_entry_says_the_command_in_a_way_we_read_again(host: Host) -> None:
     entry = host.server_entry(machine(), SERVER).our_entry
     alone = host.server_entry(machine(), SERVER, hooks=False).our_entry

@@ -95,9 +95,9 @@ def carried(view: Messages, host: str, by: str | None = None) -> list[tuple[str,
     exporter = EXPORTERS[host]
     taken = portable(
         view,
-        thinking=by == host and exporter.THINKING,
+        thinking=by == host and exporter.thinking,
         opaque=by == host,
-        documents=exporter.DOCUMENTS,
+        documents=exporter.documents,
     )
     if host == "codex":  # which knows a developer's messages, where the others need a label
         return shown(taken.messages)

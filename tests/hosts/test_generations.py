@@ -8,7 +8,7 @@ from transcripts import FIXTURES, Row, rows_of, written
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
-from context_compression.hosts.opencode.host import sessions
+from context_compression.hosts.opencode import sessions
 
 
 def in_codex(row: Row) -> None:

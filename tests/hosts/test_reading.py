@@ -15,7 +15,7 @@ from transcripts import FIXTURES, Row, fixtures, rows_of, shown, written
 from context_compression import hosts
 from context_compression.conversation import formats
 from context_compression.errors import TranscriptError
-from context_compression.hosts.reading import REMEMBERED, WRITERS, Readings
+from context_compression.hosts.reading import FORMATS, REMEMBERED, Readings
 from context_compression.transcripts.reading import FileReading
 
 ROWS = fixtures("*.jsonl")
@@ -34,7 +34,7 @@ def test_a_transcript_read_while_it_grows_is_the_one_read_at_once(
     whole = fixture.read_bytes()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=5)))
     path = tmp_path_factory.mktemp("growing") / fixture.name
-    reading = FileReading(path, WRITERS)
+    reading = FileReading(path, FORMATS)
 
     for start, stop in zip([0, *cuts], [*cuts, len(whole)], strict=True):
         with path.open("ab") as file:
@@ -71,7 +71,7 @@ def test_a_torn_last_line_of_any_host_is_reported_and_found_whole_later(
 ):
     whole = fixture.read_bytes()
     path = tmp_path / fixture.name
-    reading = FileReading(path, WRITERS)
+    reading = FileReading(path, FORMATS)
 
     path.write_bytes(whole[:-20])
     torn = reading.look()
@@ -84,14 +84,14 @@ def test_a_torn_last_line_of_any_host_is_reported_and_found_whole_later(
 
 def test_a_transcript_that_did_not_change_is_not_even_looked_into(tmp_path: Path):
     path = Path(shutil.copy(ROWS[0], tmp_path))
-    reading = FileReading(path, WRITERS)
+    reading = FileReading(path, FORMATS)
 
     assert reading.look() is reading.look()
 
 
 def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path):
     path = Path(shutil.copy(FIXTURES / "claude_code/session.jsonl", tmp_path / "s.jsonl"))
-    reading = FileReading(path, WRITERS)
+    reading = FileReading(path, FORMATS)
     reading.look()
 
     path.write_bytes((FIXTURES / "claude_code/compacted-kept-behind-tail.jsonl").read_bytes())

@@ -109,7 +109,7 @@ def test_only_answers_go_to_stdout_and_the_process_ends_with_stdin(tmp_path: Pat
     noisy = """
 import sys
 from context_compression.cli import main
-from context_compression.hosts.pi import host
+from context_compression.hosts import pi as host
 
 async def loud(workspace, event):
     print("hello")

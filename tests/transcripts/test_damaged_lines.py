@@ -12,7 +12,7 @@ from transcripts import Row, fixtures, shown
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
-from context_compression.hosts.reading import WRITERS
+from context_compression.hosts.reading import FORMATS
 from context_compression.transcripts.lines import parsed_json
 from context_compression.transcripts.reading import FileReading
 
@@ -273,7 +273,7 @@ def test_a_file_that_holds_nuls_and_no_text_is_refused_as_binary(data: bytes, tm
 
 def test_a_row_written_in_place_of_nuls_at_the_end_is_found(tmp_path: Path):
     path = tmp_path / "c.jsonl"
-    growing = FileReading(path, WRITERS)
+    growing = FileReading(path, FORMATS)
     path.write_bytes(message(1) + message(2)[:-1] + NULS)
 
     early = growing.look()
@@ -286,7 +286,7 @@ def test_a_row_written_in_place_of_nuls_at_the_end_is_found(tmp_path: Path):
 
 def test_a_row_written_behind_nuls_at_the_end_is_found(tmp_path: Path):
     path = tmp_path / "c.jsonl"
-    growing = FileReading(path, WRITERS)
+    growing = FileReading(path, FORMATS)
     path.write_bytes(message(1) + message(2)[:-1] + NULS)
     growing.look()
 
@@ -300,7 +300,7 @@ def test_a_row_written_behind_nuls_at_the_end_is_found(tmp_path: Path):
 
 def test_a_row_that_is_still_being_written_behind_a_whole_one_is_found_later(tmp_path: Path):
     path = tmp_path / "c.jsonl"
-    growing = FileReading(path, WRITERS)
+    growing = FileReading(path, FORMATS)
     path.write_bytes(message(1) + message(2)[:-1] + message(3)[:25])
 
     early = growing.look()

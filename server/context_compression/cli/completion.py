@@ -58,9 +58,9 @@ def items(candidates: Mapping[str, str], incomplete: str) -> list[CompletionItem
 @_completing
 def hosts(ctx: click.Context) -> Mapping[str, str]:
     """The hosts that can be installed in."""
-    from context_compression.hosts.configurations import HOSTS
+    from context_compression.hosts.table import INSTALLABLE
 
-    return {host.name: host.title for host in HOSTS}
+    return {host.name: host.title for host in INSTALLABLE}
 
 
 @_completing

@@ -26,7 +26,7 @@ from context_compression.progress import CHECKING
 from context_compression.store.location import PLACE, TENANT, is_database
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
-    from context_compression.hosts.setup.host import Finding
+    from context_compression.hosts.host import Finding
 
 HERE = "This installation"
 MARKS = {True: "✓", False: "✗", None: "·"}
@@ -52,18 +52,18 @@ def doctor(
 
     The exit code is 1 if there is a problem.
     """
-    from context_compression.hosts.configurations import HOSTS
-    from context_compression.hosts.doctor import doctor
-    from context_compression.hosts.setup.host import Finding
+    from context_compression.hosts import doctor
+    from context_compression.hosts.host import Finding
+    from context_compression.hosts.table import INSTALLABLE
 
     machine, server = here(options)
     hosts = hosts_named(names) or [
         host
-        for host in HOSTS
+        for host in INSTALLABLE
         if has_server(host, machine, in_project)
         or doctor.has_hooks(host, machine, in_project=in_project)
     ]
-    without = [] if names or in_project else [h for h in HOSTS if h not in hosts]
+    without = [] if names or in_project else [h for h in INSTALLABLE if h not in hosts]
     without = [host for host in without if host.is_here(machine)]
     findings: dict[str, list[Finding]] = {}
     with working("starting the server", CHECKING):

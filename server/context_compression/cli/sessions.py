@@ -18,8 +18,13 @@ from context_compression.cli.page import Page, StyledLine, Table
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import SHORTEST_ID
-from context_compression.hosts.listing import RECORDED, ListedSession, Listing, list_sessions
-from context_compression.hosts.sessions import HOSTS
+from context_compression.hosts.listing import (
+    LISTED_HOSTS,
+    RECORDED,
+    ListedSession,
+    Listing,
+    list_sessions,
+)
 from context_compression.plurals import how_many, short_number
 from context_compression.progress import LISTING
 from context_compression.store.files import replace_file, to_json
@@ -152,7 +157,11 @@ INCOMPLETE = "incomplete: "
     metavar="N",
     help="Sessions to list.",
 )
-@click.option("--host", type=click.Choice([*HOSTS, RECORDED]), help="Only sessions of this host.")
+@click.option(
+    "--host",
+    type=click.Choice(LISTED_HOSTS),
+    help="Only sessions of this host.",
+)
 @click.option("--here", is_flag=True, help="Only sessions of this folder.")
 @as_json
 @click.pass_obj
@@ -167,7 +176,7 @@ def sessions(
     with working(LISTING, LISTING):
         listing = list_sessions(
             conversations,
-            hosts=[host] if host else [*HOSTS, RECORDED],
+            hosts=[host] if host else LISTED_HOSTS,
             only_here=here,
             limit=None if everything else limit,
         )

@@ -20,7 +20,7 @@ from context_compression.strings import harmless
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.hosts.claude_code.install_plugin import Plugin, StatusLine
-    from context_compression.hosts.setup.host import Addition, ConfigurationEntry, Host
+    from context_compression.hosts.host import Addition, ConfigurationEntry, Host
     from context_compression.hosts.setup.installing import AppliedChange
     from context_compression.hosts.setup.machine import Machine, Server
 
@@ -274,15 +274,14 @@ def hosts_named(names: tuple[str, ...]) -> "list[Host]":
     Raises:
         click.UsageError: there is no host of one of the names; the nearest is named.
     """
-    from context_compression.hosts.configurations import BY_NAME
+    from context_compression.hosts.table import INSTALLABLE
 
-    unknown = [name for name in names if name not in BY_NAME]
+    hosts = {host.name: host for host in INSTALLABLE}
+    unknown = [name for name in names if name not in hosts]
     if unknown:
-        nearest = did_you_mean(unknown[0], BY_NAME)
-        raise click.UsageError(
-            f"Unknown host {unknown[0]!r}.{nearest} Hosts: {', '.join(BY_NAME)}."
-        )
-    return [BY_NAME[name] for name in names]
+        nearest = did_you_mean(unknown[0], hosts)
+        raise click.UsageError(f"Unknown host {unknown[0]!r}.{nearest} Hosts: {', '.join(hosts)}.")
+    return [hosts[name] for name in names]
 
 
 def _print_changes(
@@ -309,7 +308,7 @@ def _print_changes(
 
 def _overview(machine: "Machine") -> Page:
     """The hosts found on this machine, and the file that an installation would change."""
-    from context_compression.hosts.configurations import HOSTS
+    from context_compression.hosts.table import INSTALLABLE
 
     rows = [
         (
@@ -317,10 +316,10 @@ def _overview(machine: "Machine") -> Page:
             "installed" if has_server(host, machine, False) else "",
             str(host.file(machine)),
         )
-        for host in HOSTS
+        for host in INSTALLABLE
         if host.is_here(machine)
     ]
-    others = ", ".join(host.name for host in HOSTS if not host.is_here(machine))
+    others = ", ".join(host.name for host in INSTALLABLE if not host.is_here(machine))
     page: list[Block] = [Table([("host", "", "its configuration"), *rows], left=3)]
     if not rows:
         page = ["No supported host was found on this machine."]
@@ -330,7 +329,7 @@ def _overview(machine: "Machine") -> Page:
 
 def has_server(host: "Host", machine: "Machine", in_project: bool) -> bool:
     """Whether a host has the server; an unreadable configuration counts as yes."""
-    from context_compression.hosts.doctor import doctor
+    from context_compression.hosts import doctor
 
     if in_project and not host.project:
         return False

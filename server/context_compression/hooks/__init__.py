@@ -1,6 +1,6 @@
 """The work of hooks that several hosts share, on a request or a compaction.
 
-A host's own events and answers are in `hosts/<host>/hooks`. Hooks on a tool result use
+A host's own events and answers are in its file in `hosts`. Hooks on a tool result use
 `session.tool_results`.
 
     requests.py          the view that is sent in place of a host's history

@@ -1,32 +1,29 @@
-"""The hosts: programs that run agents, each with a folder. All code about a host is in its folder.
+"""The hosts: programs that run agents. All code about a host is in its file, or in its folder.
 
-A folder has a module for each feature that we support in the host:
+A host is one value, a `Host`: its names, its configuration and our additions to it, the forms of
+its transcripts, its sessions, the live one, our answers to its events, new sessions. To add a host,
+make this value in a file of its own, and add it to `HOSTS` in `table.py`.
 
-    about.py            its name, its environment variables, the places of its files
-    transcript.py       `recognises` and `reader`: its transcripts as conversations; `SHAPES`: the
-                        forms of what its rows hold, so that others are told
-    stored_sessions.py  `SESSIONS`: the sessions that it keeps on this machine
-    current.py          `HOST`: finds the transcript of the conversation that calls us
-    hooks.py            `answer`: our answers to its events
-    export.py           a view as a new session that the host resumes
-    configuration.py    its configuration, and our additions to it
-    plugin/             the files that `install` copies or registers
-
-To add a host, add a folder, list its modules in the registries below, and add the folder to the
-contract "No host knows another" in pyproject.toml. Code that several hosts need is in
-`transcripts`, `hooks` and `setup`.
-
-    reading.py           transcripts of all hosts, and whole conversations with what compactions
-                         took out; a file's content shows which host wrote it
-    sessions.py          the sessions of all hosts
+    host.py              `Host`, and what `install` adds to a host's files
+    table.py             `HOSTS`: every host
+    claude_code/ codex/ gemini_cli/ opencode/ pi/
+                         a host each, with the reader of its transcripts and `plugin/`, the files
+                         that `install` copies or registers
+    copilot_cli.py       Copilot CLI, whose sessions we read
+    desktop.py           the hosts whose configuration is all we know
+    reading.py           transcripts of all hosts; a file's content shows which host wrote it
+    listing.py           the sessions on this machine
+    conversations.py     the conversation that a session id, a path or `current` names
     compaction_words.py  the compactions that led to a conversation, in words
-    titles.py            how people call the hosts
-    current.py           the live transcript of the host that started us
-    events.py            the answers to hosts' hooks
+    events.py            the answers to hosts' hooks; `HOSTS` there names their modules, so that a
+                         hook's process imports one host alone
     serving.py           the answers of a process that a host keeps
+    installed_hooks.py   whether the hooks in hosts are those of this package
     exporting.py         new sessions of hosts
-    configurations.py    the hosts that our server can be installed in
-    installed_hooks.py   whether the hooks in them are those of this package
+    setup/               changes to hosts' configuration files, and their undoing
+    doctor/              whether our server works in a host
+
+Code that several hosts need is in `transcripts`, `hooks` and `setup`.
 """
 
 from typing import TYPE_CHECKING

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from context_compression.hosts.titles import TITLES
+from context_compression.hosts.table import TITLES
 from context_compression.plurals import short_number, times
 from context_compression.transcripts.sessions import age
 from context_compression.transcripts.transcript import Compaction

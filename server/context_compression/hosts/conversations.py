@@ -14,12 +14,19 @@ from context_compression.errors import (
     PathNotAllowed,
 )
 from context_compression.hosts import Readings
-from context_compression.hosts.current import find_current, is_of_this_project
-from context_compression.hosts.sessions import HOSTS
+from context_compression.hosts.host import Host, LiveSession
+from context_compression.hosts.table import HOSTS
 from context_compression.session import Session, session_id_for
 from context_compression.settings import Settings
 from context_compression.store import Store
-from context_compression.transcripts.sessions import NO_REQUEST, Caller, ToolRequest
+from context_compression.transcripts.sessions import (
+    INSTEAD,
+    NO_REQUEST,
+    Caller,
+    ToolRequest,
+    newest_first,
+    uncertain,
+)
 from context_compression.workspace import Workspace
 from context_compression.workspace.opened import KEPT_IN, Opened, is_own_session
 
@@ -31,6 +38,7 @@ OF_NAME = 8
 NO_PATH = (
     ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
 )
+LIVE = [(host, host.live) for host in HOSTS if host.live]
 NO_FILE = ", and this server reads no files. Pass the id of a recorded session, or the messages"
 
 
@@ -120,9 +128,9 @@ class Conversations:
             return None
         with suppress(ConversationNotFound):
             name = self.session_named(name)
-        for host in HOSTS.values():
+        for host in HOSTS:
             with suppress(ContextCompressionError, OSError):
-                for session in host.sessions(workspace.environ, workspace.home):
+                for session in host.stored.sessions(workspace.environ, workspace.home):
                     if session.id and session.id in (name, name[:OF_NAME]):
                         return session.path
         return None
@@ -224,3 +232,55 @@ class Conversations:
 
 def _looks_like_path(text: str) -> bool:
     return "/" in text or "\\" in text or text.endswith((".json", ".jsonl", ".gz", ".zst"))
+
+
+def find_current(caller: Caller) -> Path:
+    """The transcript of the conversation we are called from.
+
+    Blocks for a moment: call it in a worker thread.
+
+    Raises:
+        ConversationNotFound: no known host started us, or it is not certain which transcript is
+            ours.
+    """
+    hosts = _hosts_of(caller)
+    if len(hosts) == 1:
+        return hosts[0][1].find(caller)
+    if not hosts:
+        names = ", ".join(host.title for host, _ in LIVE)
+        client = f" but by {caller.request.client!r}" if caller.request.client else ""
+        raise ConversationNotFound(
+            f"This process was not started by a host whose transcripts we know ({names}){client}, "
+            f"so there is no current one. {INSTEAD}"
+        )
+    names = " and ".join(host.title for host, _ in hosts)
+    raise uncertain(
+        caller,
+        f"Several hosts are around this process ({names}), so it is not certain which conversation "
+        "is the current one",
+        newest_first(candidate for _, live in hosts for candidate in live.here(caller)),
+    )
+
+
+def is_of_this_project(caller: Caller, path: Path) -> bool:
+    """Whether a path is a transcript of the host that started us, for the working directory."""
+    listed = (known for _, live in _hosts_of(caller) for known in live.here(caller))
+    return path.resolve() in {known.path.resolve() for known in listed}
+
+
+def _hosts_of(caller: Caller) -> list[tuple[Host, LiveSession]]:
+    """The host that started us; several hosts if one runs inside another and the client names none.
+
+    The client names the host when it connects. On the command line there is no client; there we go
+    by the environment variables that a host sets for each program it starts. A client with another
+    name may run inside a host, which set its variable for every program. Then only hosts with
+    `is_proved` count, because they identify the conversation by the call itself.
+    """
+    client, meta = caller.request.client.lower(), caller.request.meta
+    named = [
+        (host, live)
+        for host, live in LIVE
+        if live.meta_key in meta or f"{client}-".startswith(f"{host.name}-")
+    ]
+    around = [(host, live) for host, live in LIVE if caller.environ.get(live.variable)]
+    return named or [(host, live) for host, live in around if live.is_proved or not client]

@@ -31,11 +31,12 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import as_object, is_object, objects
+from context_compression.hosts.host import Host
 from context_compression.transcripts.exporter import call, media, result, text, thinking
 from context_compression.transcripts.lines import At, first_row, string
 from context_compression.transcripts.sessions import (
     CandidateConversation,
-    HostSessions,
+    StoredSessions,
     files,
     is_same_folder,
     seconds,
@@ -47,6 +48,7 @@ from context_compression.transcripts.transcript import (
     Generations,
     Load,
     Row,
+    RowFormat,
     Seen,
     Shape,
     Shapes,
@@ -83,8 +85,6 @@ def is_of(session: CandidateConversation, project: Path) -> bool:
     context = as_object(as_object(first_row(session.path).get("data")).get("context"))
     return is_same_folder(string(context, "cwd"), str(project))
 
-
-SESSIONS = HostSessions(name=NAME, title=TITLE, sessions=sessions, is_of=is_of)
 
 FAMILIES = {
     "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
@@ -137,11 +137,6 @@ def recognises(row: Mapping[str, Any]) -> bool:
     """Whether the row is one of Copilot CLI's."""
     family, dot, _ = string(row, "type").partition(".")
     return bool(dot) and family in FAMILIES and is_object(row.get("data")) and "parentId" in row
-
-
-def reader() -> "CopilotReader":
-    """A reader for one session."""
-    return CopilotReader()
 
 
 @dataclass
@@ -348,3 +343,10 @@ def _compaction(data: Mapping[str, Any], time: float | None, at: At) -> Compacti
 def _number(data: Mapping[str, Any], name: str) -> int:
     number = data.get(name)
     return number if isinstance(number, int) and not isinstance(number, bool) else 0
+
+
+COPILOT_CLI = Host(
+    NAME, TITLE, SEEN,
+    formats=(RowFormat(recognises, CopilotReader, GENERATIONS, SHAPES),),
+    stored=StoredSessions(sessions, is_of),
+)  # fmt: skip

@@ -42,12 +42,12 @@ HOSTS: Mapping[str, Hooks] = {
     "claude-code": Hooks(
         "claude_code.hooks", ("PostToolUse", "session.compact", "PreCompact", "SessionStart")
     ),
-    "codex": Hooks("codex.host", ("PostToolUse", "PreCompact", "SessionStart")),
-    "gemini-cli": Hooks("gemini_cli.host", ("AfterTool", "BeforeModel", "SessionStart")),
+    "codex": Hooks("codex", ("PostToolUse", "PreCompact", "SessionStart")),
+    "gemini-cli": Hooks("gemini_cli", ("AfterTool", "BeforeModel", "SessionStart")),
     "opencode": Hooks(
-        "opencode.host", ("tool.execute.after", "messages.transform", "session.compacting")
+        "opencode", ("tool.execute.after", "messages.transform", "session.compacting")
     ),
-    "pi": Hooks("pi.host", ("tool_result", "context", "session_before_compact")),
+    "pi": Hooks("pi", ("tool_result", "context", "session_before_compact")),
 }
 NOTHING = "{}"
 """The answer that changes nothing."""

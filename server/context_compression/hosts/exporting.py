@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.errors import ExportError, StoreUnwritable
-from context_compression.hosts.claude_code import host as claude_code
-from context_compression.hosts.codex import host as codex
-from context_compression.hosts.pi import host as pi
+from context_compression.hosts.table import HOSTS
 from context_compression.store.files import replace_file, to_json
-from context_compression.transcripts.exporter import Exporter, NewSession, portable
+from context_compression.transcripts.exporter import NewSession, portable
 
 __all__ = ["EXPORTERS", "Exported", "NewSession", "export"]
 
-HOSTS: tuple[Exporter, ...] = (claude_code, codex, pi)
-EXPORTERS = {exporter.NAME: exporter for exporter in HOSTS}
+EXPORTERS = {host.name: host.exporter for host in HOSTS if host.exporter}
 """The exporters by the name of their host."""
 
 
@@ -61,12 +58,12 @@ def export(
         ExportError: there are no messages, or the file exists already or cannot be written.
     """
     exporter = EXPORTERS[host]
-    same_host = written_by == exporter.NAME
+    same_host = written_by == host
     carried = portable(
         view,
-        thinking=same_host and exporter.THINKING,
+        thinking=same_host and exporter.thinking,
         opaque=same_host,
-        documents=exporter.DOCUMENTS,
+        documents=exporter.documents,
     )
     if not carried.messages:
         raise ExportError("There is nothing to export: the conversation holds no messages.")

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.host import CLAUDE_CODE
 from context_compression.hosts.claude_code.install_plugin import other_version
-from context_compression.hosts.configurations import HOSTS
-from context_compression.hosts.setup.host import Host
+from context_compression.hosts.host import Host
 from context_compression.hosts.setup.machine import PROGRAM, Machine
+from context_compression.hosts.table import INSTALLABLE
 
 
 def outdated_hooks(machine: Machine) -> list[str]:
     """A sentence for each host whose installed hooks are of another version than this package."""
-    return [sentence for host in HOSTS for sentence in _of(host, machine)]
+    return [sentence for host in INSTALLABLE for sentence in _of(host, machine)]
 
 
 def _of(host: Host, machine: Machine) -> Iterator[str]:

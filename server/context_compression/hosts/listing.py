@@ -10,16 +10,18 @@ from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
+from context_compression.hosts.host import Host
 from context_compression.hosts.reading import glance
-from context_compression.hosts.sessions import HOSTS
+from context_compression.hosts.table import KEEPING
 from context_compression.progress import LISTING, advance
 from context_compression.tokens import Counter, anchored
 from context_compression.transcripts.reading import how_often
-from context_compression.transcripts.sessions import CandidateConversation, HostSessions
+from context_compression.transcripts.sessions import CandidateConversation
 from context_compression.workspace import Opened
 
 RECORDED = "recorded"
 """Stands for the host of a session that a program recorded with this package."""
+LISTED_HOSTS = (*(host.name for host in KEEPING), RECORDED)
 
 LONGEST_READ = 64 * 1024 * 1024
 """Bytes of a transcript that is read as a whole for the listing."""
@@ -91,13 +93,13 @@ class _Found:
 
     written_at: float
     candidate: CandidateConversation
-    host: HostSessions | None = None
+    host: Host | None = None
 
 
 def list_sessions(
     conversations: Conversations,
     *,
-    hosts: Iterable[str] = (*HOSTS, RECORDED),
+    hosts: Iterable[str] = LISTED_HOSTS,
     only_here: bool = False,
     limit: int | None = None,
 ) -> Listing:
@@ -125,10 +127,10 @@ def _found(conversations: Conversations, hosts: set[str]) -> tuple[list[_Found],
     workspace = conversations.workspace
     found: list[_Found] = []
     problems: list[str] = []
-    for host in HOSTS.values():
+    for host in KEEPING:
         try:
             with in_our_words():
-                candidates = host.sessions(workspace.environ, workspace.home)
+                candidates = host.stored.sessions(workspace.environ, workspace.home)
         except ContextCompressionError as error:
             problems.append(f"The sessions of {host.title} cannot be listed: {error}")
             continue
@@ -154,9 +156,9 @@ def _belongs(each: _Found, conversations: Conversations, only_here: bool) -> boo
     """Whether a session is listed: no subagent's, and of this project if only those are."""
     if each.host is None:
         return True
-    if only_here and not each.host.is_of(each.candidate, conversations.workspace.cwd):
+    if only_here and not each.host.stored.is_of(each.candidate, conversations.workspace.cwd):
         return False
-    return not each.host.is_subagent(each.candidate)
+    return not each.host.stored.is_subagent(each.candidate)
 
 
 def _read(each: _Found, conversations: Conversations) -> ListedSession:
@@ -168,7 +170,7 @@ def _read(each: _Found, conversations: Conversations) -> ListedSession:
         written_at=each.written_at,
         project=candidate.project,
         title=candidate.about,
-        subagents=host.subagents(candidate) if host else 0,
+        subagents=host.stored.subagents(candidate) if host else 0,
     )
     try:
         with in_our_words():  # one session that nobody foresaw does not hide the others
@@ -195,7 +197,7 @@ def _with_record(about: ListedSession, conversations: Conversations) -> ListedSe
 
 
 def _with_transcript(
-    about: ListedSession, host: HostSessions, conversations: Conversations
+    about: ListedSession, host: Host, conversations: Conversations
 ) -> ListedSession:
     """The session with what its transcript says; of a large one, only the ends are read."""
     assert about.path
@@ -204,13 +206,13 @@ def _with_transcript(
         transcript = read(about.path, max_bytes=LONGEST_READ)
         compactions = len(transcript.compactions)
     else:
-        transcript, marks = ends.transcript, host.compaction_marks
+        transcript, marks = ends.transcript, host.stored.compaction_marks
         counted = sum(how_often(marks, *file) for file in ends.files)
         compactions = max(len(transcript.compactions), counted) if marks else None
     opened = conversations.workspace.of(transcript)
     if ends is not None:
         window = opened.session.settings.token_budget
-        if largest := host.largest_use(about.path, transcript.model, window):
+        if largest := host.stored.largest_use(about.path, transcript.model, window):
             opened = conversations.workspace.of(replace(transcript, largest=largest))
     title = about.title or transcript.title
     if not title:

@@ -13,35 +13,21 @@ from context_compression.errors import (
     InvalidConversation,
     TranscriptError,
 )
-from context_compression.hosts import copilot_cli
-from context_compression.hosts.claude_code import transcript as claude_code
-from context_compression.hosts.claude_code.transcript import stream
-from context_compression.hosts.codex import transcript as codex
-from context_compression.hosts.gemini_cli import transcript as gemini_cli
-from context_compression.hosts.opencode import transcript as opencode
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
-from context_compression.hosts.pi import transcript as pi
+from context_compression.hosts.table import HOSTS
 from context_compression.transcripts.reading import (
     MAX_BYTES,
     Ends,
     FileReading,
     Later,
     Look,
-    Writers,
     contexts_of,
     history_from,
     read_ends,
 )
 from context_compression.transcripts.transcript import History, Transcript
 
-WRITERS = Writers(
-    of_rows=(stream, claude_code, codex, copilot_cli, gemini_cli, pi),
-    of_documents=(
-        (opencode.is_export, opencode),
-        (gemini_cli.is_session, gemini_cli),
-        (stream.is_log, stream),
-    ),
-)
+FORMATS = tuple(form for host in HOSTS for form in host.formats)
 REMEMBERED = 8  # transcripts kept; few are read more than once
 FIRST = 200  # rows that are searched for the user's first words
 
@@ -61,7 +47,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
 
 def glance(path: Path) -> Ends | None:
     """The conversation by the ends of a large file; see `read_ends`."""
-    return None if database_of(path) else read_ends(path, WRITERS)
+    return None if database_of(path) else read_ends(path, FORMATS)
 
 
 class Readings:
@@ -119,7 +105,7 @@ class Readings:
         try:
             if location := database_of(path):
                 return title_of(*location)
-            begun = contexts_of(FileReading(path, WRITERS, rows=FIRST, whole=True))[0]
+            begun = contexts_of(FileReading(path, FORMATS, rows=FIRST, whole=True))[0]
             messages = parse_messages(begun.messages).messages
         except ContextCompressionError:
             return ""
@@ -151,4 +137,4 @@ def _begun(path: Path, max_bytes: int = MAX_BYTES, *, whole: bool = False) -> Lo
     """A new reading of a file, or of a session in a database."""
     if location := database_of(path):
         return SessionReading(*location, max_bytes)
-    return FileReading(path, WRITERS, max_bytes, whole=whole)
+    return FileReading(path, FORMATS, max_bytes, whole=whole)

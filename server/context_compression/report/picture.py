@@ -8,7 +8,7 @@ height, so that strokes and letters keep their size on a phone and on a wide scr
 
 from dataclasses import asdict, dataclass
 
-from context_compression.hosts.titles import TITLES
+from context_compression.hosts.table import TITLES
 from context_compression.plurals import how_many, short_number
 from context_compression.report.markup import (
     KINDS,

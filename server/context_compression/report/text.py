@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import ceil
 
-from context_compression.hosts.titles import TITLES
+from context_compression.hosts.table import TITLES
 from context_compression.plurals import how_many, short_number, times
 from context_compression.report.model import (
     Archived,

@@ -1,7 +1,7 @@
 """Transcripts: the parts of reading and writing them that all hosts share.
 
 This folder holds the files, lines, rows and blocks that every host's reader uses. The formats and
-the places of one host's transcripts are in `hosts/<host>/`.
+the places of one host's transcripts are in `hosts`.
 
     transcript.py      `Transcript` and `History`, and the interface of a host's module that reads
                        them

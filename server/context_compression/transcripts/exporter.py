@@ -8,13 +8,13 @@ left out.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 from uuid import UUID, uuid5
 
 from context_compression.conversation.formats import anthropic, parse
@@ -114,35 +114,24 @@ class NewSession:
         return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class Exporter(Protocol):
-    """Writes sessions of one host. Each `hosts/<host>/export.py` is one."""
+@dataclass(frozen=True)
+class Exporter:
+    """Writes sessions of one host.
 
-    @property
-    def NAME(self) -> str:
-        """The host's name."""
-        ...
+    Attributes:
+        place: gives the path at which the host looks for the session, for a home folder and an
+            environment.
+        rows: gives the lines of the session's file, as JSON objects.
+        command: gives the command that resumes the session; it is run in the project's folder.
+        documents: whether the host's messages may hold documents.
+        thinking: whether the host accepts reasoning that it recorded itself.
+    """
 
-    @property
-    def DOCUMENTS(self) -> bool:
-        """Whether the host's messages may hold documents."""
-        ...
-
-    @property
-    def THINKING(self) -> bool:
-        """Whether the host accepts reasoning that it recorded itself."""
-        ...
-
-    def place(self, session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
-        """The path at which the host looks for the session."""
-        ...
-
-    def rows(self, messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
-        """The lines of the session's file, as JSON objects."""
-        ...
-
-    def command(self, session: NewSession, path: Path) -> Sequence[str]:
-        """The command that resumes the session; it is run in the project's folder."""
-        ...
+    place: Callable[[NewSession, Path, Mapping[str, str]], Path]
+    rows: Callable[[Sequence[Message], NewSession], Iterator[Row]]
+    command: Callable[[NewSession, Path], Sequence[str]]
+    documents: bool = False
+    thinking: bool = False
 
 
 LONGEST_NAME = 64  # characters of a call's id and of a tool's name: the strictest provider's limit

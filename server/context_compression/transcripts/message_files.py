@@ -17,8 +17,10 @@ from context_compression.conversation.messages import as_object, is_array
 from context_compression.errors import InvalidConversation, TranscriptError
 from context_compression.transcripts.lines import EXPECTED, At, string
 from context_compression.transcripts.transcript import (
+    DocumentFormat,
     Load,
     Row,
+    RowFormat,
     Transcript,
     folder_name,
     id_from_name,
@@ -57,16 +59,6 @@ def read_document(path: Path, document: Any) -> Transcript:
         tools=about.get("tools") or as_object(about.get("toolConfig")).get("tools"),
         warnings=[] if messages else ["The file holds no messages."],
     )
-
-
-def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
-    """Nothing: such a file records no compactions."""
-    return {}
-
-
-def reader() -> "MessageRows":
-    """A reader for a file with one message per line."""
-    return MessageRows()
 
 
 class MessageRows:
@@ -180,3 +172,8 @@ def _keys(about: Mapping[str, Any]) -> str:
     """`{"a": 1, "b": 2}` -> `an object with "a", "b"`."""
     names = ", ".join(f'"{name[:40]}"' for name in list(about)[:6])
     return f"an object with {names}" if names else "an empty object"
+
+
+ROWS = RowFormat(lambda row: True, MessageRows)
+DOCUMENT = DocumentFormat(lambda value: True, read_document)
+"""The forms of files that no host wrote."""

@@ -45,19 +45,18 @@ from context_compression.transcripts.opening import CHUNK, PACKED_NAMES, check_p
 from context_compression.transcripts.transcript import (
     AnsweredRequest,
     Compaction,
+    DocumentFormat,
     EarlierRows,
     History,
-    HostTranscripts,
     Reader,
     Row,
+    RowFormat,
     Stage,
     Strange,
     Transcript,
-    earlier_rows,
+    TranscriptFormat,
     id_from_name,
-    strange_rows,
     told,
-    unknown_generation,
 )
 
 T = TypeVar("T")
@@ -102,31 +101,6 @@ LOOKED_AT = 20  # rows that may show the host; the first may be of unknown types
 MARK = 1024  # bytes at the end of the last reading; if unchanged, the file only grew
 
 
-class DocumentReader(Protocol):
-    """Reads a transcript that is a single JSON value."""
-
-    def read_document(self, path: Path, document: Any) -> Transcript:
-        """The conversation in the JSON value."""
-        ...
-
-    def before_compactions(self, path: Path, document: Any) -> Mapping[int | None, Transcript]:
-        """The conversation before each compaction in the JSON value, by the compaction's place."""
-        ...
-
-
-@dataclass(frozen=True)
-class Writers:
-    """The hosts that may have written a file; plain files of messages are read without a host.
-
-    Attributes:
-        of_rows: hosts with a JSON object in each line; the first host to recognise a row is used.
-        of_documents: hosts whose files are one JSON value, each after a check for such values.
-    """
-
-    of_rows: Sequence[HostTranscripts]
-    of_documents: Sequence[tuple[Callable[[Any], bool], DocumentReader]] = ()
-
-
 class Look(Protocol):
     """A transcript that can be read again and again."""
 
@@ -144,7 +118,8 @@ class FileReading:
 
     Args:
         path: the file.
-        writers: the hosts that may have written it.
+        formats: the forms in which it may be written; the first to recognise a row is used. A
+            plain file of messages is read without one.
         max_bytes: the most bytes that are read.
         rows: how many rows are read; all of them by default.
         whole: whether `look` keeps what `before_compactions` gives, which else reads it again.
@@ -153,13 +128,13 @@ class FileReading:
     def __init__(
         self,
         path: Path,
-        writers: Writers,
+        formats: Sequence[TranscriptFormat],
         max_bytes: int = MAX_BYTES,
         *,
         rows: int | None = None,
         whole: bool = False,
     ) -> None:
-        self.path, self._writers, self.max_bytes, self._rows = path, writers, max_bytes, rows
+        self.path, self._formats, self.max_bytes, self._rows = path, formats, max_bytes, rows
         self._before: dict[int | None, Transcript] | None = {} if whole else None
         self._state: tuple[int, ...] = ()  # of the file, when it was looked at
         self._transcript: Transcript | None = None
@@ -258,28 +233,25 @@ class FileReading:
 
     def _document(self, value: Any, *, damaged: bool) -> Transcript:
         """The conversation in a file that is one JSON value."""
-        written_by = (host for is_its, host in self._writers.of_documents if is_its(value))
-        host = next(written_by, message_files)
-        strange = strange_rows(host)
+        documents = (each for each in self._formats if isinstance(each, DocumentFormat))
+        its = next((each for each in documents if each.recognises(value)), message_files.DOCUMENT)
+        strange = Strange(its.shapes)
         if is_object(value):
             strange.look(value)
-        transcript = told(host.read_document(self.path, value), strange.warnings)
+        transcript = told(its.read(self.path, value), strange.warnings)
         if self._before is not None:
-            self._before.update(host.before_compactions(self.path, value))
+            self._before.update(its.before_compactions(self.path, value))
         notes = ["NUL bytes, which a crash left in the file, were passed over."] * damaged
         return replace(transcript, warnings=[*notes, *transcript.warnings])
 
     def _from_rows(self, stream: BinaryIO, lines: Lines, taken: Iterable[Line] = ()) -> Transcript:
         rows = Rows(lines, taken, self._seen)
         first = list(islice(rows, LOOKED_AT))
-        written_by = (
-            host for row, _ in first for host in self._writers.of_rows if host.recognises(row)
-        )
-        host = next(written_by, message_files)
-        self._newer = unknown_generation(host, (row for row, _ in first))
-        self._strange = strange_rows(host)
-        self._reader = host.reader()
-        self._earlier = earlier_rows(host, (row for row, _ in first), self.path)
+        its = _format_of((row for row, _ in first), self._formats) or message_files.ROWS
+        self._newer = its.newer(row for row, _ in first)
+        self._strange = Strange(its.shapes)
+        self._reader = its.reader()
+        self._earlier = its.earlier((row for row, _ in first), self.path)
         before = self._earlier.rows(self.max_bytes) if self._earlier else ()
         return self._fed(stream, self._reader, rows, chain(before, first))
 
@@ -313,6 +285,12 @@ class FileReading:
                 raise too_large(self.path, "a JSON value of more than is allowed", LONGEST)
             parts.append(line.data)
         return b"".join(parts)
+
+
+def _format_of(rows: Iterable[Row], formats: Sequence[TranscriptFormat]) -> RowFormat | None:
+    """The first form that recognises one of some rows."""
+    of_rows = [each for each in formats if isinstance(each, RowFormat)]
+    return next((each for row in rows for each in of_rows if each.recognises(row)), None)
 
 
 def contexts_of(reading: Look) -> list[Transcript]:
@@ -409,7 +387,7 @@ class Ends:
     files: Sequence[tuple[Path, int | None]]
 
 
-def read_ends(path: Path, writers: Writers) -> Ends | None:
+def read_ends(path: Path, formats: Sequence[TranscriptFormat]) -> Ends | None:
     """The conversation by the first and last rows of a file.
 
     `None` if that does not tell its size, or spares nothing: the conversation is small, or no host
@@ -427,15 +405,15 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
             return None
         rows = iter(Rows(Lines(stream, path, MAX_BYTES)))
         first = list(islice(rows, LOOKED_AT))
-        written_by = (host for row, _ in first for host in writers.of_rows if host.recognises(row))
-        if (host := next(written_by, None)) is None:
+        its = _format_of((row for row, _ in first), formats)
+        if its is None:
             is_large = size > 2 * LAST_BYTES[-1] and not packed
-            return _ends_of_document(stream, path, writers) if is_large else None
-        earlier = earlier_rows(host, (row for row, _ in first), path)
+            return _ends_of_document(stream, path, formats) if is_large else None
+        earlier = its.earlier((row for row, _ in first), path)
         files = [*(earlier.ends if earlier else ()), (path, None)]
         whole = size + sum(map(_bytes, files[:-1]))
         missing = [
-            *unknown_generation(host, (row for row, _ in first)),
+            *its.newer(row for row, _ in first),
             *(earlier.missing_at_a_glance() if earlier else ()),
         ]
         after_first = stream.tell()
@@ -450,7 +428,7 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
             goes_on = (
                 after_first > size - last
             )  # few rows are left of a fork, or the first are long
-            reader = host.reader()
+            reader = its.reader()
             for row, at in chain(first, rows if goes_on else _last(stream, path, size - last)):
                 reader.add(row, at)
             transcript = reader.transcript(path, load)
@@ -462,15 +440,17 @@ def read_ends(path: Path, writers: Writers) -> Ends | None:
     return ends if whole > 2 * LAST_BYTES[-1] else None
 
 
-def _ends_of_document(stream: BinaryIO, path: Path, writers: Writers) -> Ends | None:
+def _ends_of_document(
+    stream: BinaryIO, path: Path, formats: Sequence[TranscriptFormat]
+) -> Ends | None:
     """The same of a file that is one JSON value, whose messages a reader takes as rows."""
     stream.seek(0)
     head = stream.read(LAST_BYTES[0]).decode("utf-8", "replace")
     if (begin := MESSAGES.search(head)) is None:
         return None
     about = row_in(f"{head[: begin.start()].rstrip().rstrip(',')}}}".encode())
-    host = next((host for host in writers.of_rows if host.recognises(about)), None)
-    if host is None:
+    its = _format_of([about], formats)
+    if its is None:
         return None
     ends = None
     for last in LAST_BYTES:
@@ -480,11 +460,11 @@ def _ends_of_document(stream: BinaryIO, path: Path, writers: Writers) -> Ends | 
             *_messages(head[begin.end() :]),
             *_messages(stream.read().decode("utf-8", "replace")),
         ]
-        reader = host.reader()
+        reader = its.reader()
         for row in rows:
             reader.add(row, At(0, 0))
         transcript = reader.transcript(path, lambda _: {})
-        ends = Ends(replace(transcript, missing=unknown_generation(host, [about])), [(path, None)])
+        ends = Ends(replace(transcript, missing=its.newer([about])), [(path, None)])
         if transcript.usage and transcript.usage[1]:
             break
     return ends

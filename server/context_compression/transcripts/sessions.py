@@ -1,6 +1,4 @@
-"""The sessions that hosts keep, and the live one of the caller.
-
-`LiveHost`, by which a host's live transcript is found, and the search that hosts share.
+"""The sessions that hosts keep, and the search for the live one of the caller.
 
 Most hosts write a tool call into the transcript before they run it. So the transcript that holds
 the call being answered, without its result, is the conversation we are called from.
@@ -175,12 +173,10 @@ def age(seconds: float) -> str:
 
 
 @dataclass(frozen=True)
-class HostSessions:
-    """The sessions of one host. Each `hosts/<host>/stored_sessions.py` has one, called `SESSIONS`.
+class StoredSessions:
+    """The sessions that one host keeps on this machine.
 
     Attributes:
-        name: the name of the host, as in `Transcript`.
-        title: the name of the host for people.
         sessions: gives all sessions, the one written last first, for an environment and a home
             folder. No transcript is read. Sessions of subagents are left out where their paths show
             it.
@@ -193,8 +189,6 @@ class HostSessions:
             answered one that is larger than a window, else 0; few of its rows are parsed.
     """
 
-    name: str
-    title: str
     sessions: Callable[[Mapping[str, str], Path], list[CandidateConversation]]
     is_of: Callable[[CandidateConversation, Path], bool]
     compaction_marks: Sequence[bytes] = ()
@@ -203,34 +197,14 @@ class HostSessions:
     largest_use: Callable[[Path, str | None, int], int] = lambda path, model, window: 0
 
 
+NO_SESSIONS = StoredSessions(lambda environ, home: [], lambda session, project: False)
+"""Of a host that keeps none, as far as we know."""
+
 PATIENCE = 0.3  # seconds to wait until the host has written the call; Claude Code takes 0.1
 STEP = 0.03  # seconds between two searches
 NEWEST = 5  # how many transcripts are searched, the newest ones
 JUST_NOW = 5.0  # seconds; an older call without a result was left by a crash
 INSTEAD = "Pass the path of a transcript, or the id of a recorded session, as `conversation`."
-
-
-@dataclass(frozen=True)
-class LiveHost:
-    """A host whose live transcript can be found.
-
-    Attributes:
-        name: the name of the host.
-        client: the beginning of its MCP clients' names.
-        meta_key: a key in the `_meta` of a call that only this host sends; empty if there is none.
-        variable: the environment variable that the host sets for every program it starts.
-        is_proved: whether `find` always identifies the transcript by the call being answered.
-        find: gives the transcript, or raises `ConversationNotFound` with the candidates.
-        here: gives the transcripts of the working directory, newest first.
-    """
-
-    name: str
-    client: str
-    meta_key: str
-    variable: str
-    is_proved: bool
-    find: Callable[[Caller], Path]
-    here: Callable[[Caller], list[CandidateConversation]]
 
 
 def transcript_of_call(

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias
 
 from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
@@ -204,18 +204,6 @@ class Generations:
         )
 
 
-@runtime_checkable
-class Generational(Protocol):
-    """A host whose reader knows generations."""
-
-    GENERATIONS: Generations
-
-
-def unknown_generation(host: object, rows: Iterable[AnyRow]) -> list[str]:
-    """The warning, if the first rows of a file are of a generation its reader has not seen."""
-    return host.GENERATIONS.warnings(rows) if isinstance(host, Generational) else []
-
-
 def named(value: Any) -> str:
     """A generation as a text: `3` -> `"3"`; empty if there is none."""
     return "" if value is None or isinstance(value, bool) else str(value)
@@ -333,18 +321,6 @@ class Reader(Protocol):
         ...
 
 
-class HostTranscripts(Protocol):
-    """The reader of one host's transcripts. Each `hosts/<host>/transcript` is one."""
-
-    def recognises(self, row: Mapping[str, Any]) -> bool:
-        """Whether only this host writes such a row."""
-        ...
-
-    def reader(self) -> Reader:
-        """A reader for one transcript, from its first row on."""
-        ...
-
-
 class EarlierRows(Protocol):
     """The rows of other files that a conversation goes through before its own file."""
 
@@ -370,20 +346,6 @@ class EarlierRows(Protocol):
     def rows(self, max_bytes: int) -> Iterator[tuple[Row, At]]:
         """The rows, the oldest first; their places are below zero."""
         ...
-
-
-@runtime_checkable
-class ContinuingHost(Protocol):
-    """A host whose conversations may begin in another file than the one they go on in."""
-
-    def earlier(self, rows: Iterable[Row], path: Path) -> EarlierRows | None:
-        """The rows before those of a file that begins with `rows`; `None` if there are none."""
-        ...
-
-
-def earlier_rows(host: object, rows: Iterable[Row], path: Path) -> EarlierRows | None:
-    """The rows before those of a file, if its host has conversations of several files."""
-    return host.earlier(rows, path) if isinstance(host, ContinuingHost) else None
 
 
 def told(transcript: Transcript, missing: Sequence[str]) -> Transcript:
@@ -531,13 +493,6 @@ class Shapes:
         return counted(what, places)
 
 
-@runtime_checkable
-class Shaped(Protocol):
-    """A host whose rows have known shapes."""
-
-    SHAPES: Shapes
-
-
 @dataclass
 class Strange:
     """What in the rows of one file has a shape that is not known."""
@@ -566,9 +521,50 @@ class Strange:
         return self.shapes.warnings(self.places) if self.shapes else []
 
 
-def strange_rows(host: object) -> Strange:
-    """For the rows of a host's file."""
-    return Strange(host.SHAPES if isinstance(host, Shaped) else None)
+@dataclass(frozen=True)
+class RowFormat:
+    """How a host writes a conversation into a file, a JSON object in each line.
+
+    Attributes:
+        recognises: whether only this host writes such a row.
+        reader: gives a reader for one transcript, from its first row on.
+        generations: those that the reader knows, if rows name one.
+        shapes: the forms of what the rows hold, so that others are told.
+        earlier: gives the rows before those of a file that begins with some rows, for a
+            conversation of several files; `None` if there are none.
+    """
+
+    recognises: Callable[[Row], bool]
+    reader: Callable[[], Reader]
+    generations: Generations | None = None
+    shapes: Shapes | None = None
+    earlier: Callable[[Iterable[Row], Path], EarlierRows | None] = lambda rows, path: None
+
+    def newer(self, rows: Iterable[Row]) -> list[str]:
+        """The warning, if first rows of a file are of a generation its reader has not seen."""
+        return self.generations.warnings(rows) if self.generations else []
+
+
+@dataclass(frozen=True)
+class DocumentFormat:
+    """How a host writes a conversation into a file that is one JSON value.
+
+    Attributes:
+        recognises: whether only this host writes such a value.
+        read: the conversation in the value, for the path of the file.
+        before_compactions: the conversation before each compaction, by the compaction's place.
+        shapes: as in `RowFormat`.
+    """
+
+    recognises: Callable[[Any], bool]
+    read: Callable[[Path, Any], Transcript]
+    before_compactions: Callable[[Path, Any], Mapping[int | None, Transcript]] = (
+        lambda path, value: {}
+    )
+    shapes: Shapes | None = None
+
+
+TranscriptFormat: TypeAlias = RowFormat | DocumentFormat
 
 
 Look: TypeAlias = Callable[[Any, list[str]], None]

@@ -8,7 +8,7 @@ import pytest
 from transcripts import Row, shown, written
 
 from context_compression import hosts
-from context_compression.hosts.reading import WRITERS, Readings
+from context_compression.hosts.reading import FORMATS, Readings
 from context_compression.transcripts.reading import FileReading
 
 MISPLACED = (
@@ -65,7 +65,7 @@ class Session:
     def read(self, folder: Path) -> hosts.Transcript:
         """What is read at once, which is what is read row by row."""
         path = folder / "s.jsonl"
-        growing = FileReading(path, WRITERS)
+        growing = FileReading(path, FORMATS)
         for count in range(1, len(self.rows) + 1):
             grown = growing.look() if written(path, self.rows[:count]) else None
             assert grown == hosts.read(path)

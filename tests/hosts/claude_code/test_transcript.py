@@ -7,7 +7,7 @@ from transcripts import FIXTURES, Row, shown, written
 
 from context_compression import hosts
 from context_compression.conversation import formats
-from context_compression.hosts.claude_code.host import SESSIONS, subagent
+from context_compression.hosts.claude_code.sessions import STORED, subagent
 from context_compression.hosts.claude_code.transcript.context import CLEARED
 from context_compression.transcripts.sessions import CandidateConversation
 
@@ -456,5 +456,5 @@ def test_a_session_that_moved_is_one_of_the_folder_it_moved_to(tmp_path: Path, r
     path = written(tmp_path / "s.jsonl", rows)
     session = CandidateConversation(path, 1.0)
 
-    assert SESSIONS.is_of(session, Path("/work/moved"))
-    assert not SESSIONS.is_of(session, Path("/work/other"))
+    assert STORED.is_of(session, Path("/work/moved"))
+    assert not STORED.is_of(session, Path("/work/other"))

@@ -16,7 +16,7 @@ from scripted_model import ScriptedModel, Turn
 from transcripts import shown
 
 from context_compression import hosts
-from context_compression.hosts.codex.host import sessions
+from context_compression.hosts.codex import sessions
 from context_compression.session import Session
 from context_compression.store import Store
 from context_compression.testing.messages_api import Answer

@@ -16,7 +16,7 @@ from transcripts import shown
 from context_compression import hosts
 from context_compression.cli import main
 from context_compression.errors import TranscriptError
-from context_compression.hosts.codex.host import answer
+from context_compression.hosts.codex import answer
 from context_compression.workspace import Workspace
 
 FIRST, SECOND, LAST = map(id_of, (1, 2, 3))

@@ -14,7 +14,7 @@ from transcripts import shown
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
-from context_compression.hosts.codex.host import sessions
+from context_compression.hosts.codex import sessions
 from context_compression.hosts.reading import glance
 from context_compression.transcripts import opening as unpacking
 

@@ -29,9 +29,9 @@ from context_compression.conversation.authors import user_words
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts import Readings
+from context_compression.hosts.opencode import OPENCODE, sessions
 from context_compression.hosts.opencode.context import OpencodeContext
 from context_compression.hosts.opencode.database import title_of
-from context_compression.hosts.opencode.host import SESSIONS, sessions
 from context_compression.hosts.opencode.second import as_stored
 
 LISTED = {"status": "completed", "content": [{"type": "text", "text": "a.py"}]}
@@ -532,7 +532,7 @@ def test_each_session_is_listed_once_as_the_newer_tables_tell_it(tmp_path: Path)
     assert [(each.id, each.about) for each in listed] == [
         ("ses_cafe", "Goes on"), ("ses_new", "New"), ("ses_own", "Two folders"),
     ]  # fmt: skip
-    assert SESSIONS.subagents(listed[0]) == 1
+    assert OPENCODE.stored.subagents(listed[0]) == 1
     assert shown(hosts.read(path / "ses_cafe"))[-1] == "assistant | None."
     assert shown(hosts.read(path / "ses_own"))[-1] == "assistant | One file in each."
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 
 from context_compression.cli import main
 from context_compression.hosts.claude_code.install_plugin import StatusLine
-from context_compression.hosts.configurations import HOSTS
-from context_compression.hosts.setup.host import ConfigurationEntry, Host
+from context_compression.hosts.host import ConfigurationEntry, Host
 from context_compression.hosts.setup.machine import PROGRAM, Machine, Server
+from context_compression.hosts.table import INSTALLABLE
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there"),
@@ -131,7 +131,7 @@ def everything(folder: Path) -> dict[str, bytes | str | None]:
 
 NUMBERS = [
     pytest.param(host, number, id=f"{host.name}-{number}")
-    for host in HOSTS
+    for host in INSTALLABLE
     for number in range(1 + len(host.hooks) + (host.name == "claude-code"))
 ]
 
@@ -188,7 +188,7 @@ def test_uninstall_takes_away_what_it_can_and_names_once_what_is_left(
     ("host", "number"),
     [
         pytest.param(host, number, id=f"{host.name}-{number}")
-        for host in HOSTS
+        for host in INSTALLABLE
         for number in range(len(host.hooks))
     ],
 )

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_compression.errors import SetupError
-from context_compression.hosts.configurations import BY_NAME, HOSTS
+from context_compression.hosts.host import Host, HostScript
 from context_compression.hosts.setup import installing, jsonc, toml, yaml
-from context_compression.hosts.setup.host import Host, HostScript
 from context_compression.hosts.setup.installing import AppliedChange
 from context_compression.hosts.setup.machine import Machine, Server
+from context_compression.hosts.table import BY_NAME, INSTALLABLE
 
 SERVER = Server("/opt/bin/context-compression")
 MOVED = Server("/new/bin/context-compression")
@@ -48,7 +48,7 @@ EXISTING: dict[Any, list[str]] = {
 }
 CASES = [
     pytest.param(host, text.replace("UNDER", host.under), id=f"{host.name}-{number}")
-    for host in HOSTS
+    for host in INSTALLABLE
     for number, text in enumerate(EXISTING[host.format])
     if not (host.strict and "//" in text)
 ]
@@ -132,7 +132,7 @@ def test_install_twice_and_uninstall_leave_every_byte_as_it_was(
 
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data(), host=st.sampled_from(HOSTS))
+@given(data=st.data(), host=st.sampled_from(INSTALLABLE))
 def test_whatever_was_written_there_comes_back(
     data: st.DataObject, host: Host, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -155,7 +155,7 @@ def test_whatever_was_written_there_comes_back(
     assert path.read_bytes() == text.encode()
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", INSTALLABLE, ids=lambda host: host.name)
 def test_a_file_we_made_goes_with_the_folders_made_for_it(host: Host, machine: Machine) -> None:
     install(host, machine, SERVER)
     made = host.file(machine)
@@ -167,7 +167,7 @@ def test_a_file_we_made_goes_with_the_folders_made_for_it(host: Host, machine: M
     assert everything(machine.home) == {}
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if host.project], ids=lambda h: h.name)
+@pytest.mark.parametrize("host", [h for h in INSTALLABLE if h.project], ids=lambda h: h.name)
 def test_a_project_has_a_file_of_its_own(host: Host, machine: Machine) -> None:
     install(host, machine, SERVER, in_project=True)
 
@@ -226,7 +226,7 @@ def test_another_installation_takes_over_and_what_the_user_added_stays(machine: 
     assert json.loads(path.read_bytes()) == {"mcp": {}}
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", INSTALLABLE, ids=lambda host: host.name)
 def test_a_dry_run_shows_the_change_and_writes_nothing(host: Host, machine: Machine) -> None:
     before = everything(machine.home)
 
@@ -245,7 +245,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(host: Host, machine: Mach
 BROKEN: dict[Any, str] = {jsonc: '{"a": ', toml: "a = ", yaml: "extensions: [\n"}
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", INSTALLABLE, ids=lambda host: host.name)
 @pytest.mark.parametrize("data", [None, b"\xff\xfe", b'"\x00'], ids=["broken", "utf-16", "nul"])
 def test_a_file_that_is_broken_is_refused_and_left(
     host: Host, data: bytes | None, machine: Machine
@@ -331,7 +331,7 @@ def test_uninstall_without_install_changes_nothing(machine: Machine) -> None:
     assert path.exists()
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("host", INSTALLABLE, ids=lambda host: host.name)
 @pytest.mark.parametrize("installed", [False, True])
 def test_an_empty_entry_of_our_name_goes_as_well(
     host: Host, installed: bool, machine: Machine

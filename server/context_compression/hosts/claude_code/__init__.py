@@ -1,12 +1,9 @@
-"""Claude Code.
+"""Claude Code. This imports nothing: the status line is a process that has to be quick.
 
+host.py                 `CLAUDE_CODE`: the host as one value
 about.py                its name, variables, folders
-transcript/rows.py      rows of a Claude Code transcript: their kinds, what each follows, the live
-                        branch, the course
-transcript/context.py   messages from live rows: what the model was sent, with compactions and what
-                        the user said
-host.py                 Claude Code as a host: its configuration, its sessions, the live one, and
-                        new sessions
+transcript/             its transcripts as conversations: rows.py, context.py, reader.py, stream.py
+sessions.py             its sessions: those on this machine, the live one, and new ones
 hooks/outputs.py        outputs of Claude Code's tools as text and back, and a view as the rows of
                         its hooks
 hooks/compaction.py     compactions of Claude Code: answered with our view, or prepared for the

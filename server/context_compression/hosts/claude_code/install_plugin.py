@@ -30,9 +30,9 @@ from context_compression.conversation.messages import as_object, is_array, is_ob
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code import status_line
 from context_compression.hosts.claude_code.host import CLAUDE_CODE, folder
+from context_compression.hosts.host import Finding, Value, checked
 from context_compression.hosts.setup import jsonc
 from context_compression.hosts.setup.files import Backup, Backups, FileChange, hash_of, read
-from context_compression.hosts.setup.host import Finding, Value, checked
 from context_compression.hosts.setup.installing import (
     AppliedChange,
     is_current,

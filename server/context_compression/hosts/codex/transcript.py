@@ -34,11 +34,6 @@ token_usage_record  usage, thread_token_usage: the same, directly after the resp
 Items become Anthropic messages. All items of the model between two inputs are one message, and the
 outputs of its calls are the next. Reasoning becomes a thinking block. Encrypted reasoning becomes
 the block's signature, next to `summary` if there is one. Seen in versions 0.139 to 0.169.
-
-    rollouts.py   the files of a thread
-    lineage.py    the rows that a file goes on from, in other files
-    messages.py   the messages that items make
-    current.py    finds the rollout of the conversation that calls us
 """
 
 import re
@@ -72,6 +67,7 @@ from context_compression.transcripts.transcript import (
     Generations,
     Load,
     Row,
+    RowFormat,
     Transcript,
     counted,
     folder_name,
@@ -79,8 +75,6 @@ from context_compression.transcripts.transcript import (
     named,
     within,
 )
-
-__all__ = ["GENERATIONS", "NAME", "SHAPES", "CodexReader", "earlier", "reader", "recognises"]
 
 SESSIONS, ARCHIVED = "sessions", "archived_sessions"
 FOLDERS = (f"{SESSIONS}/*/*/*", ARCHIVED)
@@ -380,11 +374,6 @@ def recognises(row: Mapping[str, Any]) -> bool:
     return string(row, "type") in KNOWN and is_object(row.get("payload")) and "role" not in row
 
 
-def reader() -> "CodexReader":
-    """A reader for one rollout file: a thread, which may be a subagent's."""
-    return CodexReader()
-
-
 @dataclass(frozen=True)
 class Charged:
     """A request that was answered.
@@ -570,3 +559,6 @@ class CodexReader:
 def _count(about: Mapping[str, Any], name: str) -> int:
     number = about.get(name)
     return number if isinstance(number, int) else 0
+
+
+FORMATS = (RowFormat(recognises, CodexReader, GENERATIONS, SHAPES, earlier),)

@@ -13,9 +13,6 @@ A row with a known id replaces the earlier row in its place. Results are written
 again to the user's row that follows. Rows of other types (info, error, warning) are not sent to the
 model, nor are thoughts. Until 2026 a session was one JSON object, rewritten each time:
 `{"sessionId", "projectHash", "messages"}`. Seen in versions of January 2026 and in 0.61.
-
-    context.py   the messages that rows make
-    current.py   finds the session of the conversation that calls us
 """
 
 from collections import Counter
@@ -27,7 +24,6 @@ from typing import Any
 from context_compression.conversation.authors import BY_USER
 from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.conversation.refs import canonical
-from context_compression.hosts.gemini_cli.host import NAME, TITLE
 from context_compression.transcripts.exporter import call, linked, media, result, text
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.sessions import seconds
@@ -35,11 +31,13 @@ from context_compression.transcripts.transcript import (
     AnsweredRequest,
     Compaction,
     CompactionLog,
+    DocumentFormat,
     Generations,
     KnownText,
     Load,
     Maybe,
     Row,
+    RowFormat,
     Seen,
     Shape,
     Shapes,
@@ -49,6 +47,12 @@ from context_compression.transcripts.transcript import (
     id_from_name,
     named,
 )
+
+NAME = "gemini-cli"
+TITLE = "Gemini CLI"
+SEEN = "0.61.0"
+"""The version that transcripts and hooks were last seen working with."""
+
 
 SHOWN = ("info", "error", "warning")  # to the user, not to the model
 NAMED: Shape = {"id": str, "name": str}
@@ -223,19 +227,9 @@ def is_session(document: Any) -> bool:
 
 def read_document(path: Path, document: Any) -> Transcript:
     """The live conversation of a session that is one JSON value."""
-    session = reader()
+    session = GeminiReader()
     session.add({**as_object(document)}, At(0, 0))
     return session.transcript(path, lambda _: {})
-
-
-def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcript]:
-    """Nothing: such a session records no compactions."""
-    return {}
-
-
-def reader() -> "GeminiReader":
-    """A reader for one session."""
-    return GeminiReader()
 
 
 @dataclass
@@ -358,3 +352,9 @@ def _is_summary(message: Mapping[str, Any]) -> bool:
     return (
         message.get("type") == "user" and "id" in message and any(SUMMARY in text for text in texts)
     )
+
+
+FORMATS = (
+    RowFormat(recognises, GeminiReader, GENERATIONS, SHAPES),
+    DocumentFormat(is_session, read_document, shapes=SHAPES),
+)

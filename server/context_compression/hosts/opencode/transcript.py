@@ -40,16 +40,12 @@ from context_compression.hosts.opencode.second import SEALED, as_stored, is_seal
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import (
     Compaction,
+    DocumentFormat,
     Transcript,
     counted,
     folder_name,
     id_from_name,
 )
-
-__all__ = [
-    "NAME", "SHAPES", "before_compactions", "before_each", "is_export", "read_document",
-    "transcript_of",
-]  # fmt: skip
 
 
 def is_export(document: Any) -> bool:
@@ -177,3 +173,6 @@ def transcript_of(
             ),
         ],
     )
+
+
+FORMATS = (DocumentFormat(is_export, read_document, before_compactions, SHAPES),)

@@ -20,10 +20,6 @@ others          describe the session, not sent
 The live branch is walked from the last entry up. Entries of version 1 have no ids and follow each
 other. System messages patch the prompt by section, and add and remove tools. Seen in versions 0.8
 to 0.87 (format 1 and 3), documented for format 3 in the package's `docs/session-format.md`.
-
-    context.py       the messages that entries make
-    compactions.py   the compactions that led to a branch
-    current.py       finds the session of the conversation that calls us
 """
 
 import json
@@ -57,6 +53,7 @@ from context_compression.transcripts.transcript import (
     Maybe,
     Row,
     RowCache,
+    RowFormat,
     Seen,
     Shape,
     Shapes,
@@ -373,11 +370,6 @@ def recognises(row: Mapping[str, Any]) -> bool:
     return string(as_object(row.get("message")), "role") == "toolResult"
 
 
-def reader() -> "PiReader":
-    """A reader for one session."""
-    return PiReader()
-
-
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
     """The place of an entry in the tree and in the file."""
@@ -549,3 +541,6 @@ def _edited(row: Row, replacement: Any) -> Row:
     if row.get("type") == "message":
         return {**row, "message": {**as_object(row.get("message")), "content": content}}
     return {**row, "content": content}
+
+
+FORMATS = (RowFormat(recognises, PiReader, GENERATIONS, SHAPES),)

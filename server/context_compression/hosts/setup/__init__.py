@@ -1,9 +1,8 @@
 """Changing a host's configuration, and undoing the change.
 
 This folder holds file formats, backups and edits. The places of a host's configuration, and our
-additions to it, are in `hosts/<host>/configuration.py`.
+additions to it, are in its `Host`.
 
-    host.py         `Host`: the configuration files of a host, and what `install` adds to them
     installing.py   adding them, and removing them again
     files.py        configuration files of other programs: read, and replaced atomically after a
                     backup

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from context_compression.errors import SetupError
+from context_compression.hosts.host import Addition, ConfigurationEntry, Value
 from context_compression.hosts.setup.files import (
     Backup,
     Backups,
@@ -15,7 +16,6 @@ from context_compression.hosts.setup.files import (
     read,
     remove_empty,
 )
-from context_compression.hosts.setup.host import Addition, ConfigurationEntry, Value
 
 
 @dataclass(frozen=True)

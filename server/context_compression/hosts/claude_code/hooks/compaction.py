@@ -21,7 +21,7 @@ from context_compression.hooks.host_compaction import (
 from context_compression.hooks.named_size import NamedSize, named_size
 from context_compression.hosts.claude_code.about import TITLE, projects_folder
 from context_compression.hosts.claude_code.hooks.outputs import rows_of_view, saved_text
-from context_compression.hosts.claude_code.host import subagent
+from context_compression.hosts.claude_code.sessions import subagent
 from context_compression.hosts.claude_code.transcript import reading_of
 from context_compression.hosts.claude_code.transcript.rows import prompt_tokens
 from context_compression.plurals import short_number

@@ -14,24 +14,25 @@ The format is internal to Claude Code and changes. Unknown rows are skipped and 
 
 from pathlib import Path
 
-from context_compression.hosts.claude_code.about import NAME
-from context_compression.hosts.claude_code.transcript import reader as sessions
 from context_compression.hosts.claude_code.transcript import stream
 from context_compression.hosts.claude_code.transcript.reader import (
     GENERATIONS,
     ClaudeCodeReader,
-    reader,
     recognises,
 )
 from context_compression.hosts.claude_code.transcript.rows import SHAPES
-from context_compression.transcripts.reading import FileReading, Writers
+from context_compression.transcripts.reading import FileReading
+from context_compression.transcripts.transcript import DocumentFormat, RowFormat
 
-__all__ = [
-    "GENERATIONS", "NAME", "SHAPES", "ClaudeCodeReader", "reader", "reading_of", "recognises",
-]  # fmt: skip
+__all__ = ["FORMATS", "reading_of"]
+
+FORMATS = (
+    RowFormat(stream.recognises, stream.StreamReader),
+    RowFormat(recognises, ClaudeCodeReader, GENERATIONS, SHAPES),
+    DocumentFormat(stream.is_log, stream.read_document, stream.before_compactions),
+)
 
 
 def reading_of(path: Path, *, whole: bool = False) -> FileReading:
     """A reading of a file that Claude Code wrote: a transcript, or the log of a run."""
-    writers = Writers((stream, sessions), ((stream.is_log, stream),))
-    return FileReading(path, writers, whole=whole)
+    return FileReading(path, FORMATS, whole=whole)

@@ -34,8 +34,6 @@ from context_compression.transcripts.transcript import (
     major,
 )
 
-__all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
-
 KNOWN = MESSAGES | {  # the rest are links of the chain, or describe the session
     "agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob",
     "api-request-shape", "atis-latch", "bridge-session", "content-replacement", "continued-in",
@@ -71,11 +69,6 @@ OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
 def recognises(row: Mapping[str, Any]) -> bool:
     """Whether the row is one of Claude Code's."""
     return string(row, "type") in KNOWN and "role" not in row and not OWN_KEYS.isdisjoint(row)
-
-
-def reader() -> "ClaudeCodeReader":
-    """A reader for a session, or for a subagent if the file holds nothing else."""
-    return ClaudeCodeReader()
 
 
 class ClaudeCodeReader:

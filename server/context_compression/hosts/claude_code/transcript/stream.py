@@ -67,7 +67,7 @@ def before_compactions(path: Path, document: Any) -> Mapping[int | None, Transcr
 
 def _read(path: Path, document: Any, before: dict[int | None, Transcript]) -> Transcript:
     rows = [dict(as_object(row)) for row in document]
-    stream = reader()
+    stream = StreamReader()
 
     def load(at: At) -> Row:
         return rows[at.offset]
@@ -77,11 +77,6 @@ def _read(path: Path, document: Any, before: dict[int | None, Transcript]) -> Tr
             before[index] = known
         stream.add(row, At(index, 0))
     return stream.transcript(path, load)
-
-
-def reader() -> "StreamReader":
-    """A reader for one log."""
-    return StreamReader()
 
 
 class StreamReader:

@@ -1,22 +1,30 @@
-"""`Host`: the configuration files of a host, and what `install` adds to them.
+"""`Host`: all that we know of a host, as one value; and what `install` adds to its files.
 
-Each host that we can be installed in has a `Host` in `hosts/<host>/configuration.py`. The `Host`
-names the version it was seen working in; without a version it follows the host's documentation.
+A host names the version it was seen working in; without one it follows the host's documentation.
 """
 
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.errors import SetupError
 from context_compression.hosts.setup import jsonc
 from context_compression.hosts.setup.files import read
 from context_compression.hosts.setup.machine import PROGRAM, Machine, Server
+from context_compression.transcripts.exporter import Exporter
+from context_compression.transcripts.sessions import (
+    NO_SESSIONS,
+    Caller,
+    CandidateConversation,
+    StoredSessions,
+)
+from context_compression.transcripts.transcript import TranscriptFormat
+from context_compression.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -251,6 +259,8 @@ IN_SHELL = re.compile(r"^(context_compression\(\) \{ ).*?( \"\$@\"; \}.*)$", re.
 """The lines of a script in which `install` fills in our command."""
 ANY = Server(PROGRAM)
 """A command, where it does not matter which."""
+Answer: TypeAlias = Mapping[str, Any] | str
+"""The JSON that a host expects of a hook, or a text if it expects one."""
 Environment = Literal["whole", "listed", "desktop"]
 """Which variables of the user's environment a host passes on to our server.
 
@@ -313,13 +323,44 @@ class HookFile:
             raise SetupError(f"{addition.path} cannot be read: {error}.") from error
 
 
+def plain(command: str, args: Sequence[str]) -> Value:
+    """An entry as most hosts read it."""
+    return {"command": command, "args": [*args]}
+
+
+def typed(command: str, args: Sequence[str]) -> Value:
+    """An entry that also names the server's type, `stdio`."""
+    return {"type": "stdio", **plain(command, args)}
+
+
 @dataclass(frozen=True)
-class Host:
-    """A host, and what we add to its configuration.
+class LiveSession:
+    """How the live transcript of a host is found.
 
     Attributes:
-        name: the name that the user types.
+        variable: the environment variable that the host sets for every program it starts.
+        find: gives the transcript, or raises `ConversationNotFound` with the candidates.
+        here: gives the transcripts of the working directory, newest first.
+        meta_key: a key in the `_meta` of a call that only this host sends; empty if there is none.
+        is_proved: whether `find` always identifies the transcript by the call being answered.
+    """
+
+    variable: str
+    find: Callable[[Caller], Path]
+    here: Callable[[Caller], list[CandidateConversation]]
+    meta_key: str = ""
+    is_proved: bool = False
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host. What is not given, the host does not have, or we do not know.
+
+    Attributes:
+        name: the name that the user types, and that its transcripts carry; its MCP clients' names
+            begin with it.
         title: the name that the host gives itself.
+        seen: the version that this was seen working in.
         program: its command, if it has one.
         user: gives its configuration file for all projects.
         under: the section of that file that holds the servers' entries.
@@ -330,33 +371,42 @@ class Host:
         hooks: the files that make it call our hooks.
         serves_hooks: whether our server answers the hooks; otherwise a separate process does.
         environment: which of the user's variables our server gets.
-        transcripts: gives the folder and the glob pattern of the transcripts that we can read.
         then: the step that the user takes so that the host uses the new configuration.
-        seen: the version that this was seen working in.
         hindrances: yields findings on settings that keep the host from starting our server or
             calling our hooks. Takes the host, the machine, and whether a project is meant.
         mcp_since: the first version that starts MCP servers, if older versions are in use.
         has_no_folder: whether it starts servers in a folder unrelated to the project.
+        formats: the forms of its transcripts; the first to recognise a row reads it.
+        transcripts: gives the folder and the glob pattern of the transcripts that we can read.
+        stored: the sessions that it keeps on this machine.
+        live: how the transcript of the conversation that calls us is found.
+        answer: gives our answer to an event of its hooks, in its own form.
+        exporter: writes a view as a new session that it resumes.
     """
 
     name: str
     title: str
-    program: str | None
-    user: Callable[[Machine], Path]
-    under: str
-    entry: Callable[[str, Sequence[str]], Value]
+    seen: str | None = None
+    program: str | None = None
+    user: Callable[[Machine], Path] | None = None
+    under: str = ""
+    entry: Callable[[str, Sequence[str]], Value] = plain
     project: tuple[str, ...] = ()
     format: FileFormat = jsonc
     strict: bool = False
     hooks: tuple[HookFile, ...] = ()
     serves_hooks: bool = False
     environment: Environment = "whole"
-    transcripts: Callable[[Machine], tuple[Path, str]] | None = None
     then: str = "Restart it."
-    seen: str | None = None
     hindrances: Callable[["Host", Machine, bool], Iterator[Finding]] | None = None
     mcp_since: tuple[int, ...] = ()
     has_no_folder: bool = False
+    formats: tuple[TranscriptFormat, ...] = ()
+    transcripts: Callable[[Machine], tuple[Path, str]] | None = None
+    stored: StoredSessions = NO_SESSIONS
+    live: LiveSession | None = None
+    answer: Callable[[Workspace, Mapping[str, Any]], Awaitable[Answer]] | None = None
+    exporter: Exporter | None = None
 
     def file(self, machine: Machine, *, in_project: bool = False) -> Path:
         """The path of the file that holds our entry.
@@ -365,6 +415,7 @@ class Host:
             SetupError: the host reads no configuration in a project.
         """
         if not in_project:
+            assert self.user, f"{self.title} has no configuration that we know"
             return self.user(machine)
         if not self.project:
             raise SetupError(
@@ -397,7 +448,7 @@ class Host:
         """Whether the host seems to be installed on this machine."""
         if self.program and machine.which(self.program):
             return True
-        path = self.user(machine)
+        path = self.file(machine)
         return path.exists() or (path.parent != machine.home and path.parent.is_dir())
 
 
@@ -412,16 +463,6 @@ def _filled_in(text: str, server: Server) -> str:
 def first_of(paths: Sequence[Path]) -> Path:
     """The first path that exists, or else the first path."""
     return next((path for path in paths if path.exists()), paths[0])
-
-
-def plain(command: str, args: Sequence[str]) -> Value:
-    """An entry as most hosts read it."""
-    return {"command": command, "args": [*args]}
-
-
-def typed(command: str, args: Sequence[str]) -> Value:
-    """An entry that also names the server's type, `stdio`."""
-    return {"type": "stdio", **plain(command, args)}
 
 
 def command_of(entry: Mapping[str, Any]) -> list[str] | None:

@@ -1,4 +1,0 @@
-"""Claude Desktop.
-
-configuration.py   its configuration, and our entry in it
-"""

@@ -1,4 +1,0 @@
-"""Cursor.
-
-configuration.py   its configuration, and our entry in it
-"""

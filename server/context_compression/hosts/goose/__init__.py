@@ -1,4 +1,0 @@
-"""Goose.
-
-configuration.py   its configuration, and our entry in it
-"""

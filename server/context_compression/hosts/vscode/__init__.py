@@ -1,4 +1,0 @@
-"""VS Code.
-
-configuration.py   its configuration, and our entry in it
-"""

@@ -1,4 +1,0 @@
-"""Zed.
-
-configuration.py   its configuration, and our entry in it
-"""
