@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_compression.hooks.named_size import NamedSize, named_size
+from context_compression.hooks.host_compaction import NamedSize, named_size
 
 SIZES = {
     "keep 30k": 30_000,

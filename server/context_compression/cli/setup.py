@@ -14,7 +14,7 @@ from context_compression.cli.help import did_you_mean, examples
 from context_compression.cli.page import Block, Page, StyledLine, Table
 from context_compression.cli.terminal import say, show, write
 from context_compression.errors import SetupError
-from context_compression.hosts.doctor.commands import without_addresses
+from context_compression.hosts.setup.commands import without_addresses
 from context_compression.store.location import is_database
 from context_compression.strings import harmless
 

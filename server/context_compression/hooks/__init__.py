@@ -4,7 +4,7 @@ A host's own events and answers are in its file in `hosts`. Hooks on a tool resu
 `session.tool_results`.
 
     requests.py          the view that is sent in place of a host's history
-    named_size.py        the size that a user names after a host's command to compact
-    host_compaction.py   our work before and after a compaction that the host does itself
+    host_compaction.py   our work before and after a compaction that the host does itself, and the
+                         size that a user names after the host's command to compact
     summary_text.py      a history as one text, for hosts that only accept a summary
 """

@@ -33,7 +33,6 @@ from context_compression.hosts.doctor.checks import (
     check_variables,
     check_version,
 )
-from context_compression.hosts.doctor.commands import place_of, shown, tenant_of
 from context_compression.hosts.host import (
     Addition,
     ConfigurationEntry,
@@ -43,6 +42,7 @@ from context_compression.hosts.host import (
     command_of,
     environ_of,
 )
+from context_compression.hosts.setup.commands import place_of, shown, tenant_of
 from context_compression.hosts.setup.files import json_in
 from context_compression.hosts.setup.installing import entry_in, is_current
 from context_compression.hosts.setup.machine import PROGRAM, Machine, Server, unavailable

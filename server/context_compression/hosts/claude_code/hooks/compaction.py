@@ -14,11 +14,12 @@ from context_compression.conversation.messages import Message, Text, ToolCall, a
 from context_compression.errors import ContextCompressionError, TranscriptError
 from context_compression.evidence.files import cut_by_host
 from context_compression.hooks.host_compaction import (
+    NamedSize,
     answer_after_compaction,
     archive_all,
     instructions,
+    named_size,
 )
-from context_compression.hooks.named_size import NamedSize, named_size
 from context_compression.hosts.claude_code.about import TITLE, projects_folder
 from context_compression.hosts.claude_code.hooks.outputs import rows_of_view, saved_text
 from context_compression.hosts.claude_code.sessions import subagent
