@@ -1,8 +1,9 @@
-"""Our work before and after a compaction that a host does itself.
+"""Our work before and after a compaction that a host does itself, and the size a user names for it.
 
-A user may name a size after a host's command to compact: `keep 30k`, `to 40,000 tokens`. It may be anywhere after an English verb or preposition. In other languages it stands at an
-end of a short clause: `behalte 30k`, `保留30k`. A number inside a sentence is no size: `explain the
-8k limit` is what the summary should stress.
+The size is named after the host's command: `keep 30k`, `to 40,000 tokens`. It may be anywhere after
+an English verb or preposition. In other languages it stands at an end of a short clause: `behalte
+30k`, `保留30k`. A number inside a sentence is no size: `explain the 8k limit` is what the summary
+should stress.
 """
 
 import re

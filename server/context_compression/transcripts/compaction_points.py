@@ -18,11 +18,11 @@ on disk says so.
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from context_compression.conversation.messages import as_object, objects
 from context_compression.transcripts.limits import (
@@ -53,6 +53,16 @@ Values = Mapping[str, Any]
 NOTHING: tuple[Values] = ({},)
 
 
+class HostRun(NamedTuple):
+    """A host with a model, in a folder; see `limits_of`."""
+
+    window: int
+    environ: Mapping[str, str]
+    home: Path
+    model: str | None = None
+    project: Path | None = None
+
+
 def limits_of(
     host: str,
     window: int,
@@ -71,61 +81,41 @@ def limits_of(
         model: the model's name.
         project: the folder in which the agent works; hosts read settings there, too.
     """
-    match host:
-        case "claude-code":
-            return of_claude_code(window, environ, home, model, project)
-        case "codex":
-            return of_codex(window, environ, home)
-        case "gemini-cli":
-            return of_gemini_cli(window, environ, home, project)
-        case "opencode":
-            return of_opencode(window, environ, home, model, project)
-        case "pi":
-            return of_pi(window, environ, home, model, project)
-        case "copilot-cli":
-            return Limits(window, int(window * COPILOT_POINT))
-        case _:
-            return Limits(window)
+    run = HostRun(window, environ, home, model, project)
+    return RULES.get(host, lambda run: Limits(run.window))(run)
 
 
-def of_codex(window: int, environ: Mapping[str, str], home: Path) -> Limits:
+def of_codex(run: HostRun) -> Limits:
     """Codex's rule; the window is the one it records, which is smaller than the model's."""
-    folder = Path(environ.get("CODEX_HOME") or home / ".codex")
+    folder = Path(run.environ.get("CODEX_HOME") or run.home / ".codex")
     told: Any = None
     with suppress(ValueError):
         config = tomllib.loads(content_of(folder / "config.toml").decode())
         told = config.get("model_auto_compact_token_limit")
-    own = window * CODEX_POINT // CODEX_TELLS
-    return Limits(window, min(own, _number(told) or own))
+    own = run.window * CODEX_POINT // CODEX_TELLS
+    return Limits(run.window, min(own, _number(told) or own))
 
 
-def of_gemini_cli(
-    window: int, environ: Mapping[str, str], home: Path, project: Path | None = None
-) -> Limits:
+def of_gemini_cli(run: HostRun) -> Limits:
     """Gemini CLI's rule: a share of the window. The settings of the system count first."""
-    system = environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or "/etc/gemini-cli/settings.json"
+    system = run.environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or "/etc/gemini-cli/settings.json"
     files = [Path(system)]
-    files += [project / ".gemini" / "settings.json"] if project else []
-    files += [Path(environ.get("GEMINI_CLI_HOME") or home) / ".gemini" / "settings.json"]
+    files += [run.project / ".gemini" / "settings.json"] if run.project else []
+    files += [Path(run.environ.get("GEMINI_CLI_HOME") or run.home) / ".gemini" / "settings.json"]
     told = (as_object(_in(file).get("model")).get("compressionThreshold") for file in files)
     shares = (n for n in told if isinstance(n, int | float) and n is not True and 0 < n <= 1)
-    return Limits(window, int(window * next(shares, GEMINI_POINT)))
+    return Limits(run.window, int(run.window * next(shares, GEMINI_POINT)))
 
 
-def of_pi(
-    window: int,
-    environ: Mapping[str, str],
-    home: Path,
-    model: str | None = None,
-    project: Path | None = None,
-) -> Limits:
+def of_pi(run: HostRun) -> Limits:
     """Pi's rule, with the user's own models."""
-    folder = Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+    window, model = run.window, run.model
+    folder = Path(run.environ.get("PI_CODING_AGENT_DIR") or run.home / ".pi" / "agent")
     for provider in as_object(_in(folder / "models.json").get("providers")).values():
         for about in objects(as_object(provider).get("models")):
             if model and about.get("id") == model:
                 window = _number(about.get("contextWindow")) or window
-    files = [project / ".pi" / "settings.json"] if project else []
+    files = [run.project / ".pi" / "settings.json"] if run.project else []
     told = [as_object(_in(file).get("compaction")) for file in (*files, folder / "settings.json")]
     if next((each["enabled"] for each in told if "enabled" in each), True) is False:
         return Limits(window)
@@ -141,15 +131,10 @@ def of_pi(
     return Limits(window, max(0, window - reserve))
 
 
-def of_opencode(
-    window: int,
-    environ: Mapping[str, str],
-    home: Path,
-    model: str | None = None,
-    project: Path | None = None,
-) -> Limits:
+def of_opencode(run: HostRun) -> Limits:
     """The rule of opencode; a model's answer may be the longest of all where none is known."""
-    configs = [*map(_in, _configs_of_opencode(environ, home, project))]
+    window, model, environ = run.window, run.model, run.environ
+    configs = [*map(_in, _configs_of_opencode(run))]
     told = {
         name: v for c in reversed(configs) for name, v in as_object(c.get("compaction")).items()
     }
@@ -158,10 +143,20 @@ def of_opencode(
         window = _number(chosen[0].get("context")) or window
     if told.get("auto") is False or environ.get("OPENCODE_DISABLE_AUTOCOMPACT", "").lower() in ON:
         return Limits(window)
-    cache = Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "opencode" / "models.json"
+    cache = Path(environ.get("XDG_CACHE_HOME") or run.home / ".cache") / "opencode" / "models.json"
     known = chosen[:1] or [each for each in _known(cache, model) if each.get("context") == window]
     points = [_point_of_opencode(window, about, told) for about in known or NOTHING]
     return Limits(window, min(points))
+
+
+RULES: Mapping[str, Callable[[HostRun], Limits]] = {
+    "claude-code": lambda run: of_claude_code(*run),
+    "codex": of_codex,
+    "gemini-cli": of_gemini_cli,
+    "opencode": of_opencode,
+    "pi": of_pi,
+    "copilot-cli": lambda run: Limits(run.window, int(run.window * COPILOT_POINT)),
+}
 
 
 def _point_of_opencode(window: int, limit: Values, told: Values) -> int:
@@ -172,12 +167,11 @@ def _point_of_opencode(window: int, limit: Values, told: Values) -> int:
     return max(0, longest - (min(OPENCODE_RESERVE, answer) if reserved is None else reserved))
 
 
-def _configs_of_opencode(
-    environ: Mapping[str, str], home: Path, project: Path | None
-) -> Iterator[Path]:
+def _configs_of_opencode(run: HostRun) -> Iterator[Path]:
     """Its files, the one that counts first before the others."""
+    environ, project = run.environ, run.project
     names = ("opencode.jsonc", "opencode.json")
-    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+    folder = Path(environ.get("XDG_CONFIG_HOME") or run.home / ".config") / "opencode"
     own = environ.get("OPENCODE_CONFIG_DIR")
     folders = [Path(own)] if own else []
     folders += [project / ".opencode", project] if project else []
