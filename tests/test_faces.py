@@ -6,6 +6,7 @@ them anew. Whoever does that has changed a promise, and says so in `CHANGELOG.md
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from inline_snapshot import external_file
 from mcp import Client
-from mcp_door import ask, connected, workspace_in, write_messages, write_transcript
+from mcp_door import agrees, all_in, ask, connected, workspace_in, write_messages, write_transcript
 
 from context_compression.cli import main
 from context_compression.conversation.messages import is_array, is_object
@@ -135,3 +136,72 @@ def test_the_json_of_the_commands_has_the_keys_that_it_had(
             found["restore"] = all_keys(json.loads(one.stdout))
 
     assert found == external_file("fixtures/faces/json.json")
+
+
+ARGUMENTS = {
+    "status": ("context_status", {}, "status"),
+    "status in detail": ("context_status", {"response_format": "detailed"}, "status --detailed"),
+    "preview": (
+        "context_compress",
+        {"target_tokens": 9_000, "dry_run": True},
+        "compress --target-tokens 9000 --dry-run",
+    ),
+    "preview to nowhere": (
+        "context_compress",
+        {"target_tokens": 900_000, "dry_run": True},
+        "compress --target-tokens 900k --dry-run",
+    ),
+    "compress": ("context_compress", {"target_tokens": 9_000}, "compress --target-tokens 9000"),
+    "fall short": (
+        "context_compress",
+        {"target_tokens": 2_000, "strategy": "truncate"},
+        "compress --target-tokens 2000 --strategy truncate",
+    ),
+    "undo": ("context_compress", {"undo": True}, "compress --undo"),
+}
+OF_TOOLS = {"files_may_be_read_in"}
+"""What only the tools tell: where their server may read files."""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("source", ["t.jsonl", "talk.json"])
+@pytest.mark.parametrize("name", ARGUMENTS)
+async def test_tools_and_commands_tell_the_same_facts_in_the_same_words(
+    name: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Structured content, `--json` and both texts; each door finds the same store."""
+    workspace = workspace_in(tmp_path)
+    monkeypatch.chdir(workspace.cwd)
+    monkeypatch.setenv("HOME", str(workspace.home))
+    talk = conversation(20)
+    write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1", charged=30_000)
+    path = str(workspace.cwd / source)
+    write_messages(workspace.cwd / "talk.json", talk)
+    if name == "undo":
+        done = CliRunner().invoke(main, ["compress", path, "--target-tokens", "9000", "--json"])
+        assert done.exit_code == 0, done.output
+    before = tmp_path / "before"
+    if workspace.store.folder.exists():
+        shutil.copytree(workspace.store.folder, before)
+
+    def as_before() -> None:
+        shutil.rmtree(workspace.store.folder, ignore_errors=True)
+        if before.exists():
+            shutil.copytree(before, workspace.store.folder)
+
+    tool, arguments, words = ARGUMENTS[name]
+    async with connected(workspace) as client:
+        answer = await ask(client, tool, conversation=path, **arguments)
+    as_before()
+    command, *options = words.split()
+    as_json = CliRunner().invoke(main, [command, path, *options, "--json"])
+    as_before()
+    as_text = CliRunner().invoke(main, [command, path, *options])
+
+    record = json.loads(as_json.stdout)
+    if command == "compress":
+        record.pop("messages", None)  # the command delivers them
+    told = {fact: value for fact, value in answer.facts.items() if fact not in OF_TOOLS}
+    assert record == told
+    assert agrees(answer)
+    assert all_in(as_text.output, told)

@@ -15,7 +15,7 @@ import pytest
 
 import context_compression
 from context_compression import Session
-from context_compression.cli import json_output, text_output
+from context_compression.cli import output
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import ContextCompressionError
@@ -31,7 +31,7 @@ from context_compression.session.by_caller import SummaryAssignment
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.testing import ScriptedSummarizer
-from context_compression.workspace import Opened
+from context_compression.workspace import Opened, Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -99,17 +99,16 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
 
     yield store.verify
     if changed in ("summaries.json", "ledger.jsonl"):
-        yield lambda: text_output.summaries(store.summaries())
+        yield lambda: output.summaries(store.summaries())
         yield lambda: page_of_summaries(store.summaries(), 5)
     if changed in ("events.jsonl", "compact-*.json"):
         yield restore
         yield lambda: store.search("reader", session=ID)
         yield lambda: [*session().archived()]
     if changed in ("events.jsonl", "config.json"):
-        yield lambda: text_output.status(Opened(session()), session().status())
-        yield lambda: text_output.sessions(
-            store.name, json_output.sessions(store, store.sessions())
-        )
+        workspace = Workspace.here(environ={}, store=store.folder)
+        yield lambda: output.status(workspace, Opened(session()), session().status(), detailed=True)
+        yield lambda: output.sessions(store.name, output.recorded(store, store.sessions()))
     yield answer
     yield lambda: session().compress(target_tokens=300, force=True)
     yield lambda: session().undo()

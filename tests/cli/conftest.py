@@ -91,7 +91,7 @@ def compressed_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any
     """A store in which chat.json was compressed, and the account of that."""
     desk = Desk(tmp_path_factory.mktemp("once"))
     desk.write("chat.json", conversation())
-    return desk.store, desk.json("compress", "chat.json", "--target-tokens", "6000")
+    return desk.store, desk.json("compress", "chat.json", "--target-tokens", "6000", "--explain")
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def used(desk: Desk, compressed_once: tuple[Path, Any]) -> Desk:
 @pytest.fixture
 def refs(compressed_once: tuple[Path, Any]) -> dict[str, int]:
     """The refs of that compression which stand for a tool result, with its message's index."""
-    found = compressed_once[1]["refs"].items()
+    found = compressed_once[1]["details"]["refs"].items()
     return {ref: about["messages"][0] for ref, about in found if about["what"] == "read result"}
 
 

@@ -33,7 +33,7 @@ def test_compress_prints_a_shorter_conversation_and_its_account_beside_it(
     view = json.loads(done.stdout)
     assert count_tokens(view) <= TARGET < count_tokens(messages)
     headline = done.stderr.decode().splitlines()[0]
-    numbers = r"32 → \d+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ freed"
+    numbers = r"32 → \d+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ freed, 0 files removed"
     assert re.fullmatch(numbers, headline), headline
     assert "restorable" in done.stderr.decode()
     assert (desk.folder / "chat.json").read_bytes() == before
@@ -114,8 +114,8 @@ def test_a_dry_run_gives_the_account_alone_and_keeps_nothing(desk: Desk):
     account = desk.json(*asked, "--dry-run")
 
     assert done.stdout == b""
-    assert b"This was a dry run. " in done.stderr
-    assert account["changed"]
+    assert b"dry run, nothing was changed: " in done.stderr
+    assert account["changed"] is False
     assert "messages" not in account
     assert sorted(path.name for path in desk.folder.iterdir()) == ["chat.json", "home"]
 
@@ -211,13 +211,10 @@ def test_status_tells_how_often_the_host_compacted_a_transcript(desk: Desk):
     (desk.folder / "s.jsonl").write_bytes((FIXTURES / "pi" / "compacted.jsonl").read_bytes())
 
     page = desk.does("status", "s.jsonl").stdout.decode()
-    (compaction,) = desk.json("status", "s.jsonl")["host_compactions"]
+    told = desk.json("status", "s.jsonl")["host_compactions"]
 
-    assert re.search(r"compacted once by Pi, last 9\.0K → 300 tokens, .+ ago", page), page
-    assert compaction.pop("time") == 1793527200.0
-    assert compaction == {
-        "trigger": "", "by": "pi", "tokens_before": 9_010, "tokens_after": 300, "cleared": False
-    }  # fmt: skip
+    assert re.fullmatch(r"compacted once by Pi, last 9\.0K → 300 tokens, .+ ago", told), told
+    assert f"\nhost compactions: {told[:45]}" in page
 
 
 def test_status_tells_doubtful_settings(desk: Desk):
@@ -237,7 +234,7 @@ def test_status_of_a_session_without_a_conversation_shows_what_is_kept_in_it(des
 
     assert page.startswith("offloaded is no conversation: offloaded texts are kept in it\n")
     assert ref in page
-    assert desk.json("status", "offloaded")["refs"] == {ref: "a text"}
+    assert desk.json("status", "offloaded")["newest_refs"] == {ref: "a text"}
 
 
 def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
@@ -278,15 +275,16 @@ def test_a_target_is_of_the_conversation_and_the_share_of_the_host_stands_beside
     assert account["tokens_before"] + account["host_tokens"] == before["used_tokens"]
     assert account["tokens_after"] <= account["target_tokens"] == 4_000
     assert count_tokens(account["messages"], model=None) <= 4_000
-    assert account["next_request_tokens"] == account["tokens_after"] + account["host_tokens"]
     after = desk.json("status", account["session"])
-    assert after["used_tokens"] == account["next_request_tokens"]
+    assert after["used_tokens"] == account["tokens_after"] + account["host_tokens"]
     told = desk.does("compress", "live.jsonl", "--target-tokens", "4k").stderr.decode()
     assert re.search(
-        r"request  [\d.]+K conversation \+ 4\dK of Claude Code = 4\dK next request\n", told
+        r"next request: [\d.]+K conversation \+ 4\dK of Claude Code = 4\dK next request\n", told
     )
     page = desk.does("status", "live.jsonl").stdout.decode()
-    assert re.search(r"\n[\d.]+K conversation \+ 4\dK of Claude Code = 50K next request\n", page)
+    assert re.search(
+        r"\nnext request: [\d.]+K conversation \+ 4\dK of Claude Code = 50K next request\n", page
+    )
 
 
 def test_what_the_host_adds_makes_no_target_too_small(desk: Desk):
@@ -567,7 +565,7 @@ def test_what_could_not_be_read_is_said(desk: Desk, messages: Messages):
 
     done = desk.does("status", "torn.jsonl")
 
-    assert b"warning: The last line is cut off" in done.stderr
+    assert b"warning: The last line is cut off" in done.stdout
 
 
 @pytest.mark.slow
@@ -575,15 +573,17 @@ def test_explain_says_on_stderr_why_messages_stayed_or_went(desk: Desk):
     asked = ("compress", "chat.json", "--target-tokens", str(TARGET), "--explain", "--dry-run")
 
     done = desk.does(*asked)
-    explained = desk.json(*asked)["explanations"]
+    record = desk.json(*asked)
+    explained = record["details"]["explanations"]
 
-    lines = done.stderr.decode().partition("\nmessages\n")[2].rstrip().split("\n")
+    lines = record["explanations"]
     assert 0 < len(lines) == len(explained) <= 20
     for line, each in zip(lines, explained, strict=True):
         assert line.startswith(f"{each['index']} {each['author']}, ")
         assert f": {each['kept']}" in line
         assert len(line) <= 240
-    assert b"\nmessages\n" not in desk.does(*asked[:-2], "--dry-run").stderr
+        assert f"\n- {line}\n" in done.stderr.decode()
+    assert b"explanations" not in desk.does(*asked[:-2], "--dry-run").stderr
 
 
 def test_explain_where_nothing_changed_says_so(desk: Desk):

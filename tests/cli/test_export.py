@@ -36,7 +36,7 @@ def test_export_prints_the_command_that_resumes_and_the_account_beside_it(desk: 
 def test_what_left_can_be_restored_in_the_folder_of_the_new_session(desk: Desk):
     told = desk.json("export", "chat.json", "--host", "codex", "--target-tokens", str(TARGET))
 
-    ref = next(ref for ref, about in told["account"]["refs"].items() if "result" in about["what"])
+    ref = next(ref for ref, about in told["account"]["refs"].items() if "result" in about)
     assert ref in Path(told["path"]).read_text(encoding="utf-8")
     assert desk.does("restore", ref).stdout
 

@@ -49,7 +49,7 @@ class Screens:
         # one process writes into a store first, so that a ref is known
         done = self.of([{"arguments": [*COMPRESS, "--json"], "columns": 80, "pipes": ALL_PIPED}])
         refs = json.loads(done[0]["out"])["refs"]
-        self.ref = next(ref for ref, about in refs.items() if about["what"] == "read result")
+        self.ref = next(ref for ref, about in refs.items() if about.startswith("read result"))
 
     def of(self, screens: list[dict[str, Any]]) -> list[dict[str, Any]]:
         environ = {"PATH": os.environ["PATH"], "HOME": str(self.folder / "home"), "TZ": "UTC"}

@@ -18,7 +18,6 @@ from mcp_door import (
 )
 
 from context_compression import Session, count_tokens
-from context_compression.cli import json_output
 from context_compression.hosts.conversations import Conversations
 from context_compression.testing import conversation, summary_about
 from context_compression.workspace import Workspace
@@ -446,34 +445,6 @@ async def test_a_target_counts_what_status_counts(
     assert tried.facts["tokens_after"] == done.facts["tokens_after"]
     assert host.facts["used_tokens"] == before.facts["used_tokens"]
     assert undone.facts["tokens_after"] == done.facts["tokens_before"]
-
-
-async def test_the_command_names_every_number_as_the_tools_do(
-    client: Client, workspace: Workspace
-) -> None:
-    path = charged_transcript(workspace, conversation(20), 30_000)
-    opened = Conversations(workspace).open(str(path))
-    result = opened.session.preview(
-        opened.transcript.messages if opened.transcript else None,
-        target_tokens=10_000,
-    )
-    status = opened.session.status(opened.shown, opened.anchor)
-    told: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-        ("context_status", {}, json_output.status(opened, status)),
-        ("context_compress", {"target_tokens": "10k", "dry_run": True},
-         json_output.report(result, opened=opened) | {"changed": False}),
-    )  # fmt: skip
-
-    for tool, arguments, record in told:
-        facts = (await ask(client, tool, conversation=str(path), **arguments)).facts
-        if (
-            tool == "context_compress"
-        ):  # the command made a smaller copy; the host has freed nothing
-            assert facts.pop("tokens_freed") == 0 < record.pop("tokens_freed")
-        shared = facts.keys() & record.keys() - {"largest", "refs", "warnings"}
-        assert {n: facts[n] for n in shared} == {n: record[n] for n in shared}
-        numbers = {name for name, fact in facts.items() if isinstance(fact, int | float)}
-        assert numbers <= shared
 
 
 async def test_what_the_host_adds_makes_no_target_too_small(

@@ -58,11 +58,16 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 
 def agrees(answer: Answer) -> bool:
     """Whether every number, text and name of the structured content is in the text as well."""
-    for name, fact in answer.facts.items():
+    return all_in(answer.text, answer.facts)
+
+
+def all_in(text: str, facts: Mapping[str, Any]) -> bool:
+    """Whether every number, text and name of some facts is in a text."""
+    for name, fact in facts.items():
         if name != "messages":  # for programs
             names = list(fact) if is_object(fact) else []
             for part in (*names, *_leaves(fact)):
-                assert _spelled(part) in answer.text, (name, part, answer.text)
+                assert _spelled(part) in text, (name, part, text)
     return True
 
 

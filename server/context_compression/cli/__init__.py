@@ -20,8 +20,7 @@ The commands:
 
 Shared modules:
     arguments.py     parses typed values
-    text_output.py   the output for people
-    json_output.py   the output for programs (--json)
+    output.py        the answers of the commands, as pages
     terminal.py      output to a terminal or a pipe: styles, exact bytes, questions, and the bar of
                      a long work
     page.py          pages: lines, facts, tables, gauges, and their layout

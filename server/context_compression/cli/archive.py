@@ -7,17 +7,18 @@ from typing import Any
 
 import click
 
-from context_compression.cli import completion, text_output
+from context_compression.cli import completion
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
 from context_compression.cli.help import examples
-from context_compression.cli.json_output import Record
+from context_compression.cli.output import when
 from context_compression.cli.page import Block, Page, StyledLine, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
 from context_compression.errors import ContextCompressionError, ObjectsLeft, StoreError
 from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.plurals import how_many
 from context_compression.progress import MEASURING, counted
+from context_compression.report.facts import Record
 from context_compression.session import Session
 from context_compression.store import Store
 from context_compression.store.store import Prunable, referring, remove_empty_index
@@ -270,7 +271,7 @@ def _as_text(record: Record) -> Page:
 def _row(session: Record) -> tuple[str, ...]:
     """A session; a session of the package itself is described by its content."""
     sizes = in_units(session["bytes"]), in_units(session["of_which_index"])
-    name, written = session["session"], text_output.when(session["last_written"])
+    name, written = session["session"], when(session["last_written"])
     if session["keeps"]:
         return f"{name}: {session['keeps']}", "", written, "", *sizes
     return name, session["host"] or "", written, f"{session['messages']:,}", *sizes
@@ -313,9 +314,7 @@ def _written(store: Store, id: str) -> str | None:
 
 def _listed(store: Store, prunable: Prunable) -> list[Block]:
     sizes = store.sizes(prunable.sessions)
-    rows = [
-        (id, text_output.when(_written(store, id)), in_units(size)) for id, size in sizes.items()
-    ]
+    rows = [(id, when(_written(store, id)), in_units(size)) for id, size in sizes.items()]
     stay = [
         f"{id} stays, because {by} "
         + ("cannot be read and may contain" if by in prunable.unread else "contains")

@@ -5,17 +5,18 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar, get_args
 
 import click
 
-from context_compression.cli import completion, json_output, text_output
+from context_compression.cli import completion
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.arguments import Tokens, change_in, pin
 from context_compression.cli.help import examples
-from context_compression.cli.json_output import Record
+from context_compression.cli.output import RESTORES, page_of
 from context_compression.cli.page import Page
 from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import is_terminal, say, working, write, write_json
@@ -25,9 +26,15 @@ from context_compression.conversation.labels import without_speakers
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
-from context_compression.plurals import how_many
 from context_compression.progress import COMPRESSING, READING, STAGES
-from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
+from context_compression.report.facts import (
+    Record,
+    ReportedCompression,
+    details,
+    replaced_compressions,
+    undone,
+)
+from context_compression.session import PLAN_SECONDS, SummaryAssignment
 from context_compression.settings import Settings, StrategyName
 from context_compression.store.files import to_json
 from context_compression.summaries.summarizer import Summarizer
@@ -139,13 +146,35 @@ class RequestedCompression:
                 most=session.settings.summary_tokens,
             )
 
+    @property
+    def may_ask_a_model(self) -> bool:
+        """Whether the strategy may use a summary."""
+        return (self.options["strategy"] or self.settings.strategy) in ("auto", "summarize")
+
+    @cached_property
+    def warning(self) -> str | None:
+        """Why a model that was named is not called."""
+        if not self.may_ask_a_model:
+            return None
+        return self.workspace.why_no_model(self.settings, self.changes)
+
+    @property
+    def said(self) -> list[str]:
+        """The warnings that were printed before there was a result."""
+        transcript = self.opened.transcript
+        printed = [self.warning] if self.warning else []
+        return [*printed, *(transcript.warnings if transcript else ())]
+
+    def told(self, result: Result, **more: Any) -> ReportedCompression:
+        """A result as all doors tell it; `more` are attributes of `ReportedCompression`."""
+        return ReportedCompression(result, self.opened, self.options, warning=self.warning, **more)
+
     def _summarizer(self) -> Summarizer | None:
         """The model that writes a summary; prints why a model that was named is not called."""
-        strategy = self.options["strategy"] or self.settings.strategy
-        if strategy not in ("auto", "summarize"):
+        if not self.may_ask_a_model:
             return None
-        if warning := self.workspace.why_no_model(self.settings, self.changes):
-            say(f"warning: {warning}")
+        if self.warning:
+            say(f"warning: {self.warning}")
         summarizer = self.workspace.summarizer(self.settings, self.changes)
         if summarizer is None and self.options["strategy"] == "summarize":
             raise Refused(
@@ -159,8 +188,7 @@ class RequestedCompression:
 
 def is_requested(requested: RequestedCompression) -> bool:
     """Whether the user chose to write the summary, and the strategy may use one."""
-    strategy = requested.options["strategy"] or requested.settings.strategy
-    return requested.settings.summarizer == "caller" and strategy in ("auto", "summarize")
+    return requested.settings.summarizer == "caller" and requested.may_ask_a_model
 
 
 def preview(requested: RequestedCompression) -> tuple[Result, Forecast | None]:
@@ -325,15 +353,20 @@ def compress(
         requested = RequestedCompression.of(options, conversation, **compression)
         _refuse_to_overwrite(requested, output)
         if undo:
-            done = _undone(requested.opened.session)
+            view, facts = undone(requested.opened)
+            done = Done(view, facts.record, page_of(facts))
         else:
+            replaced = replaced_compressions(requested.opened, requested.opened.shown)
             if not dry_run:
                 requested.opened.archive_cleared()
             outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
             if isinstance(outcome, SummaryAssignment):
                 id = requested.opened.session.id
                 return _print_assignment(id, conversation, outcome, output, as_json)
-            done = _done(requested.opened, outcome, forecast, dry_run, explain)
+            told = requested.told(
+                outcome, dry_run=dry_run, explain=explain, forecast=forecast, replaced=replaced
+            )
+            done = _done(told, requested.said)
     if not dry_run:
         _deliver(done.messages, done.report, output, as_json)
     elif as_json:
@@ -360,23 +393,11 @@ class Done:
     page: Page
 
 
-def _undone(session: Session) -> Done:
-    messages = session.undo()
-    now = how_many(len(messages), "message")
-    text = f"The last compression of {session.id} is undone. The conversation has {now} now."
-    return Done(messages, {"session": session.id, "undone": True}, [text])
-
-
-def _done(
-    opened: Opened, outcome: Result, forecast: Forecast | None, dry_run: bool, explain: bool
-) -> Done:
-    facts = json_output.report(outcome, forecast, opened=opened)
-    report = {"session": opened.session.id, **facts}
-    page = text_output.report(outcome, forecast, restorable=not dry_run, opened=opened)
-    if explain:
-        report |= {"explanations": json_output.explanations(outcome)}
-        page = [*page, *text_output.explanations(outcome)]
-    return Done(outcome.messages, report, page)
+def _done(told: ReportedCompression, said: Sequence[str]) -> Done:
+    facts, result = told.facts, told.result
+    more = {"details": details(result)} if told.explain else {}
+    restores = ["", RESTORES] if result.changed and not told.dry_run else []
+    return Done(result.messages, facts.record | more, [*page_of(facts, said), *restores])
 
 
 def _refuse_to_overwrite(requested: RequestedCompression, output: Path | None) -> None:

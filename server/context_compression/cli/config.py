@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from context_compression.cli import completion, text_output
+from context_compression.cli import completion, output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import change_in
 from context_compression.cli.help import examples
@@ -71,7 +71,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         origins = dict.fromkeys(workspace.store.read_config(), workspace.settings_origin)
         origins |= variables(workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        show(*text_output.config(settings, origins, shown or NAMES))
+        show(*output.config(settings, origins, shown or NAMES))
 
 
 def _warn_of_overrides(changed: set[str], kept: Settings, workspace: Workspace) -> None:

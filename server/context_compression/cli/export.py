@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import click
 
-from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.compress import RequestedCompression, compression_options
 from context_compression.cli.help import examples
+from context_compression.cli.output import page_of
 from context_compression.cli.page import StyledLine
 from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import say, show, write_json
@@ -46,8 +46,8 @@ def export(
     session, transcript = requested.opened.session, requested.opened.transcript
     if transcript or compression["target_tokens"] is not None:
         result, _ = requested.run()
-        view, report = result.messages, json_output.report(result, opened=requested.opened)
-        page = text_output.report(result, restorable=True, opened=requested.opened)
+        facts = requested.told(result).facts
+        view, report, page = result.messages, facts.record, page_of(facts, requested.said)
     else:
         view, report = session.view(), {}
         page = [f"{session.id}: {how_many(len(view), 'message')}, not compressed further."]

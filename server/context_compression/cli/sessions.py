@@ -12,7 +12,6 @@ from click.shell_completion import CompletionItem
 from context_compression.cli import completion
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.help import PROGRAM, examples
-from context_compression.cli.json_output import Record
 from context_compression.cli.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.cli.page import Page, StyledLine, Table
 from context_compression.cli.terminal import say, show, working, write_json
@@ -27,6 +26,7 @@ from context_compression.hosts.listing import (
 )
 from context_compression.plurals import how_many, short_number
 from context_compression.progress import LISTING
+from context_compression.report.facts import Record
 from context_compression.store.files import replace_file, to_json
 from context_compression.store.location import PLACE, is_database
 from context_compression.strings import in_words

@@ -1,18 +1,18 @@
 """`status`: how full a conversation's context is, and what fills it."""
 
 from contextlib import suppress
-from dataclasses import replace
 
 import click
 
-from context_compression.cli import json_output, text_output
-from context_compression.cli.app import Options, as_json, warn
+from context_compression.cli import output
+from context_compression.cli.app import Options, as_json
 from context_compression.cli.help import examples
 from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.progress import COUNTING, READING
+from context_compression.report.facts import status_facts
 from context_compression.strings import one_line
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.opened import KEPT_IN
@@ -31,9 +31,12 @@ from context_compression.workspace.opened import KEPT_IN
 @click.option(
     "--model", metavar="MODEL", help="The conversation's model, for token counts and window size."
 )
+@click.option("--detailed", is_flag=True, help="Name more blocks and refs, and all settings.")
 @as_json
 @click.pass_obj
-def status(options: Options, conversation: str | None, model: str | None, as_json: bool) -> None:
+def status(
+    options: Options, conversation: str | None, model: str | None, detailed: bool, as_json: bool
+) -> None:
     """Show how full the context of CONVERSATION is, and what fills it.
 
     CONVERSATION is a transcript, a file of messages, the id of a session, or its number from
@@ -49,28 +52,22 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     if opened.session.id in KEPT_IN:
         _show_own_session(opened, as_json)
         return
-    warn(opened)
     with working(COUNTING, COUNTING):
         status = opened.session.status(opened.shown, opened.anchor)
-    doubts = conversations.workspace.doubts(opened.session.settings)
-    status = replace(
-        status,
-        warnings=[*dict.fromkeys((*status.warnings, *doubts))],
-        host_compactions=opened.transcript.compactions if opened.transcript else (),
-    )
+    workspace = conversations.workspace
     if as_json:
-        write_json(json_output.status(opened, status))
+        write_json(status_facts(workspace, opened, status, detailed=detailed).record)
     else:
-        show(*text_output.status(opened, status))
+        show(*output.status(workspace, opened, status, detailed=detailed))
 
 
 def _show_own_session(opened: Opened, as_json: bool) -> None:
     """Shows what is kept in a session of this package, which is no conversation."""
     refs = {ref: about["what"] for ref, about in opened.session.state().refs.items()}
     if as_json:
-        write_json({"session": opened.session.id, "refs_total": len(refs), "refs": refs})
+        write_json({"session": opened.session.id, "refs_total": len(refs), "newest_refs": refs})
     else:
-        show(*text_output.own_session(opened.session.id, refs))
+        show(*output.own_session(opened.session.id, refs))
 
 
 def _opened(
@@ -90,8 +87,8 @@ def _list_recorded(workspace: Workspace, as_json: bool) -> None:
     for doubt in workspace.doubts():
         say(f"warning: {one_line(doubt)}")
     store = workspace.store
-    recorded = json_output.sessions(store, store.sessions())
+    recorded = output.recorded(store, store.sessions())
     if as_json:
         write_json({"store": store.name, "sessions": recorded})
     else:
-        show(*text_output.sessions(store.name, recorded))
+        show(*output.sessions(store.name, recorded))

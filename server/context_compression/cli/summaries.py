@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from context_compression.cli import completion, text_output
+from context_compression.cli import completion, output
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.help import examples
 from context_compression.cli.terminal import is_terminal, show, write_json
@@ -44,5 +44,5 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": entries})
     else:
-        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else text_output.SHOWN
-        show(*text_output.summaries(entries, most))
+        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else output.SHOWN
+        show(*output.summaries(entries, most))

@@ -33,6 +33,7 @@ from context_compression.errors import ContextCompressionError, InvalidSettings,
 from context_compression.guard import in_our_words
 from context_compression.hosts.conversations import Conversations
 from context_compression.plurals import WHOLE
+from context_compression.report.facts import Facts, inline, label
 from context_compression.setting_names import with_own_names
 from context_compression.settings import (
     GUARDED,
@@ -52,45 +53,31 @@ from context_compression.workspace.loading import NAMING
 
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # the most characters of a list or an object on one line
-LONGEST_FACT = 1_000  # characters of a string; a path may be long
 MULTILINE = {"note": "", "instructions": "instructions: ", "preview": "preview:\n"}
 """Labels of texts with line breaks: those of this package, and quoted ones in their fences."""
-EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
-LABELS = {
-    "floor_tokens": "minimum size in tokens",
-    "floor": "parts of the minimum size",
-    "fixed_tokens": "tokens of system prompt, tools and the like, which stay",
-    "host_tokens": "tokens that the host adds to each request, in no count here",
-    "used_tokens_upper": "used tokens at most",
-}
-"""Labels in the text, where the name of the fact would not read well."""
-
 JSON_TYPES: Mapping[type, str] = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
 }  # fmt: skip
 
-Facts = Mapping[str, Any]
-
 
 def answer(
-    headline: str, headline_facts: Facts, facts: Facts, **for_programs: Any
+    headline: str, stated: Mapping[str, Any], more: Mapping[str, Any], **for_programs: Any
 ) -> CallToolResult:
-    """A tool's answer.
+    """A tool's answer: the parts of `Facts`, as text and as structured content.
 
     Args:
         headline: begins the text; its first line is also in the structured content.
-        headline_facts: the facts in the headline, which the text does not repeat.
-        facts: all other facts, by names that read well; empty ones are left out.
+        stated: the facts in the headline, which the text does not repeat.
+        more: all other facts.
         for_programs: values for the structured content only, unchanged.
     """
-    shown = {name: value for name, value in facts.items() if value not in EMPTY}
-    text = "\n".join([headline, *_lines(shown)])
+    facts = Facts(headline.partition("\n")[0], stated, more)
+    text = "\n".join([headline, *_lines(facts.shown)])
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}… (cut here)"
-    structure = _sendable({"headline": headline.partition("\n")[0], **headline_facts, **shown})
     return CallToolResult(
         content=[TextContent(type="text", text=harmless(text))],
-        structured_content={**structure, **for_programs},
+        structured_content={**facts.record, **for_programs},
     )
 
 
@@ -122,46 +109,18 @@ def text_answer(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=with_halves_spelled(text))])
 
 
-def inline(value: Any, most: int = LONGEST_FACT) -> str:
-    """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`; clips strings to `most`.
-
-    Line breaks in strings are escaped, because a stored string can come from any source.
-    """
-    if value is None:
-        return "unset"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if is_object(value):
-        return ", ".join(f"{one_line(n)} {inline(part, most)}" for n, part in value.items())
-    if is_array(value):
-        return "; ".join(inline(part, most) for part in value) or "none"
-    return one_line(value, most)
-
-
-def _lines(facts: Facts) -> Iterator[str]:
+def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, value in facts.items():
-        label = LABELS.get(name, name.replace("_", " "))
-        line = f"{MULTILINE[name]}{value}" if name in MULTILINE else f"{label}: {inline(value)}"
+        plain = f"{label(name)}: {inline(value)}"
+        line = f"{MULTILINE[name]}{value}" if name in MULTILINE else plain
         if len(line) <= ONE_LINE or not (is_object(value) or is_array(value)):
             yield line
             continue
-        yield f"{label}:"
+        yield f"{label(name)}:"
         if is_object(value):
             yield from (f"- {one_line(part)}: {inline(inside)}" for part, inside in value.items())
         else:
             yield from (f"- {inline(part)}" for part in value)
-
-
-def _sendable(value: Any) -> Any:
-    if isinstance(value, str):
-        return with_halves_spelled(value)
-    if is_object(value):
-        return {with_halves_spelled(str(name)): _sendable(part) for name, part in value.items()}
-    if is_array(value):
-        return [_sendable(part) for part in value]
-    return value
 
 
 LISTED = 3  # wrong arguments named in one answer

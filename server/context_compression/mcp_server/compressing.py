@@ -23,6 +23,7 @@ from mcp.types import CallToolResult
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.conversation.refs import ref_of
+from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import (
     ConversationNotFound,
     PathNotAllowed,
@@ -31,8 +32,8 @@ from context_compression.errors import (
 )
 from context_compression.hosts.conversations import CURRENT
 from context_compression.mcp_server.calls import Call, Messages, answer
-from context_compression.mcp_server.report import ReportedCompression, replaced_compressions, report
 from context_compression.plurals import how_many
+from context_compression.report.facts import ReportedCompression, replaced_compressions
 from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings
 from context_compression.store import Store
@@ -227,6 +228,21 @@ class SummaryWriter:
 NO_WRITER = SummaryWriter()
 
 
+def report(compression: ReportedCompression, messages: Messages | None = None) -> CallToolResult:
+    """The report of a compression, with the compacted context if the caller passed the messages.
+
+    Args:
+        compression: which a call made, or tried to.
+        messages: for the caller, instead of the result's messages.
+    """
+    result, values = compression.result, dict[str, Any]()
+    if compression.messages_passed and result.changed:
+        values["messages"] = result.messages if messages is None else messages
+        if summary_in(result.system):
+            values["system"] = result.system
+    return answer(*compression.facts, **values)
+
+
 async def compress_conversation(
     call: Call,
     opened: Opened,
@@ -296,6 +312,19 @@ def _preview(
     )
 
 
+REPORT_FACTS: Mapping[str, type] = {
+    "changed": bool,
+    "session": str,
+    "messages_before": int,
+    "messages_after": int,
+    "tokens_before": int,
+    "tokens_after": int,
+    "tokens_freed": int,
+    "refs_of_this_call": int,
+    "refs": dict,
+    "note": str,
+}
+"""What programs find in a report."""
 SESSIONS = {False: 5, True: 30}  # the newest ones; more in a detailed answer
 REFS = {False: 0, True: 20}
 CHECKPOINTS = {False: 3, True: 10}

@@ -13,12 +13,11 @@ from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.mcp_server.calls import Call, Messages, answer
-from context_compression.mcp_server.compressing import SummaryWriter
-from context_compression.mcp_server.report import (
+from context_compression.mcp_server.compressing import SummaryWriter, report
+from context_compression.report.facts import (
     ReportedCompression,
     history_kept,
     replaced_compressions,
-    report,
 )
 from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment, planned_view
 from context_compression.strings import one_line
@@ -103,10 +102,10 @@ async def apply_summary(
                 opened,
                 plan["options"],
                 passed,
-                messages=session.view() if passed else None,
                 explain=explain,
                 replaced=plan.get("undoes", 0),
-            )
+            ),
+            session.view() if passed else None,
         )
 
     return await call.in_thread("applying the summary", work)

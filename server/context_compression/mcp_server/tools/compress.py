@@ -23,20 +23,20 @@ from context_compression.mcp_server.calls import (
     without_empty,
 )
 from context_compression.mcp_server.compressing import (
+    REPORT_FACTS,
     NoCurrentConversation,
     SummaryWriter,
     compress_conversation,
     compress_without_conversation,
     open_conversation,
 )
-from context_compression.mcp_server.report import REPORT_FACTS, history_kept
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
 from context_compression.plurals import NO_BOOL, how_many
+from context_compression.report.facts import undone
 from context_compression.session import Session, no_plan
 from context_compression.settings import Settings, StrategyName
 from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
-from context_compression.tokens.usage import count_tokens
 from context_compression.workspace import Opened
 from context_compression.workspace.opened import CHECKPOINT
 
@@ -126,7 +126,7 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
             same_conversation=same, explain=arguments.explain,
         )  # fmt: skip
     if arguments.undo:
-        return await call.in_thread("undoing", lambda: _undone(call, opened, messages))
+        return await call.in_thread("undoing", lambda: _undone(opened, messages))
     writer = _writer(call, arguments, settings)
     options: dict[str, Any] = {
         "target_tokens": arguments.target_tokens,
@@ -208,34 +208,13 @@ def _same_conversation(arguments: CompressArguments, opened: Opened) -> str:
     return "".join(f"{part}, " for part in parts)
 
 
-def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolResult:
+def _undone(opened: Opened, messages: Messages | None) -> CallToolResult:
     """Undoes the last compression and reports the sizes before and after."""
-    session = opened.session
-
-    def size(view: Messages) -> tuple[int, int]:
-        model, system, tools = session.model, session.system, session.tools
-        return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
-
-    about_to_write()
-    state = session.state()
-    view = session.undo(messages)
-    newly_recorded = session.state().recorded[len(state.recorded) :]
-    before, after = size([*state.view, *newly_recorded]), size(view)
-    headline = (
-        f"undone: {before[0]:,} → {how_many(after[0], 'message')}, {before[1]:,} → "
-        f"{how_many(after[1], 'token')}; refs can still be restored"
-    )
-    headline_facts = {
-        "messages_before": before[0],
-        "messages_after": after[0],
-        "tokens_before": before[1],
-        "tokens_after": after[1],
-    }
+    view, facts = undone(opened, messages)
     for_programs: dict[str, Any] = {} if messages is None else {"messages": view}
-    if for_programs and session.state().summary_in_system is not None:
-        for_programs["system"] = session.system
-    facts = {"note": history_kept(opened), "session": session.id}
-    return answer(headline, headline_facts, facts, **for_programs)
+    if for_programs and opened.session.state().summary_in_system is not None:
+        for_programs["system"] = opened.session.system
+    return answer(*facts, **for_programs)
 
 
 async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallToolResult:

@@ -9,8 +9,11 @@ from mcp.types import CallToolResult
 from context_compression.compression.prepared import SMALLEST_TARGET
 from context_compression.errors import PathNotAllowed, TranscriptError
 from context_compression.mcp_server.calls import Arguments, Call, Positive, answer, settings_for
-from context_compression.mcp_server.compressing import compress_conversation, open_conversation
-from context_compression.mcp_server.report import REPORT_FACTS
+from context_compression.mcp_server.compressing import (
+    REPORT_FACTS,
+    compress_conversation,
+    open_conversation,
+)
 from context_compression.session import Session
 from context_compression.strategies.offload import preview_of_text
 from context_compression.strings import fenced, one_line
