@@ -138,7 +138,7 @@ def test_the_json_of_the_commands_has_the_keys_that_it_had(
     assert found == external_file("fixtures/faces/json.json")
 
 
-ARGUMENTS = {
+ARGUMENTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "status": ("context_status", {}, "status"),
     "status in detail": ("context_status", {"response_format": "detailed"}, "status --detailed"),
     "preview": (

@@ -23,8 +23,6 @@ A call:
     tools/           the six tools, a module for each
 
 An answer:
-    report.py              the report of a compression: the answer to an agent. It never contains
-                           the removed texts
     summary_by_caller.py   a summary that the calling agent writes
 
 Not here: `doors` resolves a conversation's name, `session` compresses it, `hosts` answers hooks.

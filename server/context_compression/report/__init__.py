@@ -1,5 +1,7 @@
 """The report of one session: what filled its context, what left it, and what that cost.
 
+    facts.py       what every door tells of a compression and of a status, under the same names
+
     building.py    `build_report`: the facts of one session's report, from its history and our
                    records
     model.py       the facts of a report

@@ -461,9 +461,6 @@ def status_facts(
     """
     used, session, transcript = status.usage, opened.session, opened.transcript
     beside = opened.tokens_beside
-    savings = status.savings.offering_tools(session.model) if offered else status.savings
-    over_all_requests = savings.as_answer()
-    newest = list(status.refs)[: -NEWEST_REFS[detailed] - 1 : -1]
     more = {
         "session": session.id,
         "transcript": f"{transcript.path} ({transcript.host})" if transcript else None,
@@ -486,15 +483,7 @@ def status_facts(
         ],
         "offload_would_free_tokens": status.could_free,
         "host_compactions": (transcript and in_words(transcript.compactions, time.time())) or None,
-        "compressions": status.compressions,
-        "messages_compressed": status.messages_compressed,
-        "tokens_saved": status.tokens_saved,
-        "compacted_copy": _copy(status, opened),
-        "requests": savings.requests or None,
-        "tokens_over_all_requests": None if over_all_requests == {"net": 0} else over_all_requests,
-        "compacted_context": "not sent yet" if status.savings.unsent else None,
-        "refs_total": len(status.refs),
-        "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
+        **_recorded(opened, status, detailed=detailed, offered=offered),
         "settings": _settings(workspace, session.settings, all_of_them=detailed),
         "warnings": [
             *dict.fromkeys((*status.warnings, *workspace.doubts(session.settings))),
@@ -502,6 +491,12 @@ def status_facts(
             *_outdated_hooks(workspace),
         ],
     }
+    return Facts(*_fullness(status), more)
+
+
+def _fullness(status: Status) -> tuple[str, Record]:
+    """The headline of a status, and the facts in it."""
+    used = status.usage
     stated = {
         "used_tokens": int(used.used_tokens),
         "total_budget": used.total_budget,
@@ -513,7 +508,27 @@ def status_facts(
         f"{used.used_tokens:,} of {used.total_budget:,} tokens used ({used.usage_percent} %), "
         f"{used.remaining:,} remaining; compression {'is due' if status.due.now else 'is not due'}"
     )
-    return Facts(headline, stated, more)
+    return headline, stated
+
+
+def _recorded(opened: Opened, status: Status, *, detailed: bool, offered: bool) -> Record:
+    """What our record of the conversation holds, and what it saved."""
+    savings = status.savings
+    if offered:
+        savings = savings.offering_tools(opened.session.model)
+    over_all_requests = savings.as_answer()
+    newest = list(status.refs)[: -NEWEST_REFS[detailed] - 1 : -1]
+    return {
+        "compressions": status.compressions,
+        "messages_compressed": status.messages_compressed,
+        "tokens_saved": status.tokens_saved,
+        "compacted_copy": _copy(status, opened),
+        "requests": savings.requests or None,
+        "tokens_over_all_requests": None if over_all_requests == {"net": 0} else over_all_requests,
+        "compacted_context": "not sent yet" if savings.unsent else None,
+        "refs_total": len(status.refs),
+        "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
+    }
 
 
 def _copy(status: Status, opened: Opened) -> str | None:
