@@ -106,7 +106,7 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
         yield lambda: store.search("reader", session=ID)
         yield lambda: [*session().archived()]
     if changed in ("events.jsonl", "config.json"):
-        workspace = Workspace.here(environ={}, store=store.folder)
+        workspace = Workspace.here(environ={}, store=str(store.folder))
         yield lambda: output.status(workspace, Opened(session()), session().status(), detailed=True)
         yield lambda: output.sessions(store.name, output.recorded(store, store.sessions()))
     yield answer

@@ -214,8 +214,8 @@ def test_a_bar_shows_percent_and_is_gone_at_the_end(screens: Screens):
 
     assert re.search(r"\r.*…\x1b\[K", shown["err"])
     assert as_left_on_the_screen(shown["err"]) == SGR.sub("", as_left_on_the_screen(shown["err"]))
-    assert as_left_on_the_screen(shown["err"]).startswith("32 → ")
-    assert piped["err"].startswith("32 → ")
+    assert as_left_on_the_screen(shown["err"]).startswith("dry run, nothing was changed: 32 → ")
+    assert piped["err"].startswith("dry run, nothing was changed: 32 → ")
 
 
 def as_left_on_the_screen(text: str) -> str:
