@@ -325,7 +325,7 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     for way in ("context-compression export s-1", "context_restore", "/compact", "/clear"):
         assert way in note
     assert answer.facts["note"] == note
-    assert "tokens that the host adds to each request, in no count here: 22" in answer.text
+    assert "tokens that the host adds to each request, in no target: 22" in answer.text
     assert answer.facts["tokens_after"] <= 50_000 < answer.facts["tokens_before"]
     assert path.read_bytes() == before
     assert len(Session(workspace.store, "s-1").view()) == answer.facts["messages_after"]
@@ -472,7 +472,7 @@ async def test_what_is_outside_the_messages_has_one_name_for_each_number(
     added = done.facts["host_tokens"]
     assert 0 < added == outside
     assert "fixed_tokens" not in done.facts
-    assert f"tokens that the host adds to each request, in no count here: {added:,}" in done.text
+    assert f"tokens that the host adds to each request, in no target: {added:,}" in done.text
 
 
 async def test_a_session_tells_by_its_id_what_the_transcript_told(
