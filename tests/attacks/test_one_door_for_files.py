@@ -37,7 +37,7 @@ ALLOWED = {
     "hosts/claude_code/install_plugin.py": "the plugin, from the package",
     "store/postgres/database.py": "migrations, from the package",
     "cli/demo.py": "the demo's conversation, from the package",
-    "hosts/setup/host.py": "templates, from the package",
+    "hosts/host.py": "templates, from the package",
     "tokens/o200k.py": "ranks, from the package",
     "mcp_server/resources.py": "the panel, from the package",
     "mcp_server/server.py": "the icon, from the package",
@@ -50,7 +50,7 @@ ALLOWED = {
     "cli/terminal.py": "the terminal",
     "mcp_server/web/workers.py": "the null device",
     "store/refs.py": "appends to a list of a store, without following links",
-    "hosts/claude_code/host.py": "what the kernel tells of a process",
+    "hosts/claude_code/sessions.py": "what the kernel tells of a process",
     # what names its own file
     "mcp_server/web/tenants.py": "the operator's file, which may be a pipe",
     "hosts/doctor/checks.py": "a database in memory",
