@@ -82,3 +82,17 @@ def test_what_cannot_be_looked_for_is_refused(
     assert done.returncode == 2
     assert wanted in done.stderr.decode()
     assert b"Traceback" not in done.stderr
+
+
+def test_a_range_of_lines_is_written_in_every_way_that_the_tools_take(
+    used: Desk, refs: dict[str, int]
+) -> None:
+    ref = next(iter(refs))
+
+    said = {used.does("restore", ref, "--lines", lines).stdout for lines in WAYS}
+
+    assert len(said) == 1
+
+
+WAYS = ("10-12", "10:12", "10–12", " 10 - 12 ")
+"""`tests/session` has the same for `restore_tool`, and `tests/mcp_server` for `context_restore`."""

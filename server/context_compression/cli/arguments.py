@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from context_compression.errors import StoreError
 from context_compression.plurals import WRITTEN, whole_number
 from context_compression.settings import setting_name
 
@@ -52,16 +53,16 @@ class FiniteRange(click.FloatRange):
 
 
 def line_range(text: str | None) -> tuple[int, int] | None:
-    """`"10-40"` -> `(10, 40)`; `"7"` -> `(7, 7)`."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,9})(?:-(\d{0,9}))?", text)
-    if match is None:
+    """`"10-40"` -> `(10, 40)`; `"7"` -> `(7, 7)`: what `context_restore` takes."""
+    from context_compression.session.restoring import Asked
+
+    try:
+        return Asked(lines=text).span
+    except StoreError:
         raise click.BadParameter(
             f"{text!r} is not a range of lines. Write 10-40, or 7 for one line.",
             param_hint="--lines",
-        )
-    return int(match[1]), int(match[2] or match[1])
+        ) from None
 
 
 def seconds_in(text: str, option: str) -> int:
