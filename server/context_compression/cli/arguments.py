@@ -59,10 +59,8 @@ def line_range(text: str | None) -> tuple[int, int] | None:
     try:
         return Asked(lines=text).span
     except StoreError:
-        raise click.BadParameter(
-            f"{text!r} is not a range of lines. Write 10-40, or 7 for one line.",
-            param_hint="--lines",
-        ) from None
+        told = f"{text!r} is not a range of lines. Write 10-40, or 7 for one line."
+        raise click.BadParameter(told, param_hint="--lines") from None
 
 
 def seconds_in(text: str, option: str) -> int:
