@@ -243,7 +243,7 @@ class Background:
             self._discard_outdated(conversation)
             if due and self._is_written(compressor):
                 used = conversation.usage().used_tokens.upper
-                due = due if used > latest(settings) else None
+                due = replace(due, usage=None) if used > latest(settings) else None
             needs_summary = compressor.summarizer and settings.on_summary_failure == "skip"
             if due and used > latest(settings) and not needs_summary:
                 self.discard()

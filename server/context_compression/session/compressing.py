@@ -77,7 +77,8 @@ class Compressor:
         Raises:
             ContextCompressionError: as for `Session.compress`.
         """
-        with self._announced(planned.reason, self.conversation.usage()) as progress:
+        usage = planned.usage or self.conversation.usage()
+        with self._announced(planned.reason, usage) as progress:
             if first := self._first(planned):
                 return progress.done(first)
             with acquired(self.conversation.log.locked, LOCK_SECONDS):
@@ -153,9 +154,11 @@ class Compressor:
         options = {**planned.options, "settings": settings, "waits": self.waits}
         if planned.loop is not None:
             options["pins"] = tuple(range(len(state.view))[planned.loop :])
-        return request_that_archives(
-            self.conversation, state, pending, _as_passed(planned.messages, state.view), **options
-        )
+        if planned.messages is None:
+            messages: Messages = self.conversation.fitting.read(state.view)
+        else:
+            messages = _as_passed(planned.messages, state.view)
+        return request_that_archives(self.conversation, state, pending, messages, **options)
 
     @contextmanager
     def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
@@ -212,10 +215,10 @@ def end_event(start: Event, result: Result) -> Event:
 
 
 def _as_passed(
-    messages: Sequence[Mapping[str, Any]] | None, view: list[dict[str, Any]]
+    messages: Sequence[Mapping[str, Any]], view: list[dict[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
     """A view that is read from the record, as the very objects that the caller passed."""
-    if messages is None or len(messages) != len(view):
+    if len(messages) != len(view):
         return view
     both = zip(messages, view, strict=True)
     return [passed if passed == read else read for passed, read in both]

@@ -6,9 +6,10 @@ and it is shown as the view of the record.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from context_compression.compression.result import Result
@@ -145,6 +146,18 @@ class Fitting:
         self._state = State()
         self._result: Result | None = None
         self._unread: dict[int, Any] = {}
+        self._read_last: Conversation | None = None
+
+    def read(self, view: Sequence[Mapping[str, Any]]) -> Conversation:
+        """A view, parsed once as long as it has the same messages.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know.
+        """
+        last = self._read_last
+        if last is None or len(last) != len(view) or not all(map(is_, last, view)):
+            last = self._read_last = parse(view)
+        return last
 
     @property
     def warnings(self) -> list[str]:
@@ -247,7 +260,7 @@ class Fitting:
         if events := arrived(session, self._state):
             session.log.append(*events)
             self._state = session.state()
-        usage = session.usage()
+        usage = session.usage(state=self._state)
         due = before_request(session, self.pace, usage)
         self.used = usage.used_tokens.upper
         return due and replace(due, options=self.options(focus))
@@ -310,7 +323,7 @@ class Fitting:
 
     def options(self, focus: str | None) -> dict[str, Any]:
         """The options of a compression of the history."""
-        options = lasting_options(self._session, self._state)
+        options = lasting_options(self._session, self._state, self.read(self._state.view).messages)
         return {**answering(self._session), **options, "focus": focus}
 
     def _options_now(self, focus: str | None) -> dict[str, Any]:
@@ -370,6 +383,8 @@ class Fitting:
         Returns:
             `None` if all of it must be read.
         """
+        if self._format is None:
+            return None
         places = [i for i, message in enumerate(history) if id(message) not in self._unread]
         known = [history[place] for place in places]
         shared, of_view = shared_messages(state.recorded, known), False
@@ -441,7 +456,7 @@ class Fitting:
             if counted and enough and settings.strategy != "window":
                 self._counted, self.used = counted, counted.upper
                 return None
-        usage, of = conversation.usage(), len(state.view)
+        usage, of = conversation.usage(state=state), len(state.view)
         first = kept if continues else of
         upper = usage.used_tokens.upper
         first_upper = upper - self._upper(first, of) + 1  # both were rounded up
@@ -465,10 +480,12 @@ class Fitting:
     def _upper(self, start: int, stop: int, read: Sequence[Message] | None = None) -> int:
         """The upper bound of the tokens of some messages of the view, which may be read already."""
         view = self._state.view
+        if start == stop:
+            return 0
         try:
             read = read or parse(view[start:stop]).messages
         except InvalidConversation:  # they do not show their format alone
-            read = parse(view).messages[start:stop]
+            read = self.read(view).messages[start:stop]
         return Counter(self._session.model, self._session.counter).total(read).upper
 
 

@@ -85,12 +85,14 @@ class PlannedCompression:
         options: those of `Session.compress`.
         messages: the conversation, if its host keeps it.
         loop: index in the view of the first message of a running tool loop, which stays as it is.
+        usage: how full the context is, if that is counted already.
     """
 
     reason: Reason
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     messages: Sequence[Mapping[str, Any]] | None = None
     loop: int | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,8 @@ def before_request(
     """
     usage = usage or conversation.usage()
     worth_trying = pace.worth_trying(usage.used_tokens) and due(conversation, usage).now
-    return PlannedCompression("threshold", answering(conversation)) if worth_trying else None
+    options = answering(conversation)
+    return PlannedCompression("threshold", options, usage=usage) if worth_trying else None
 
 
 def after_refusal(conversation: "Session", pace: Pace, error: Error) -> PlannedCompression | None:
@@ -258,9 +261,11 @@ BELOW_THRESHOLD = 0.9
 model could not restore what it would not read."""
 
 
-def lasting_options(conversation: "Session", state: State) -> dict[str, Any]:
-    """The options of a compression that is due before a request."""
-    settings, messages = conversation.settings, parse(state.view).messages
+def lasting_options(
+    conversation: "Session", state: State, messages: Sequence[Message]
+) -> dict[str, Any]:
+    """The options of a compression that is due before a request; `messages` are the view."""
+    settings = conversation.settings
     counter = Counter(conversation.model, conversation.counter)
     unread = _unread(messages)
     kept = counter.messages(messages[unread:])

@@ -241,12 +241,20 @@ class Session:
         drops = drops_thinking(self.settings, self.model)
         return (outgoing or self._outgoing).of(view, drops_thinking=drops, name=self.id)
 
-    def usage(self, messages: Sequence[Mapping[str, Any]] | None = None) -> Usage:
-        """How full the context is with the view, or with `messages`, in tokens."""
-        state = self.state()
+    def usage(
+        self, messages: Sequence[Mapping[str, Any]] | None = None, state: State | None = None
+    ) -> Usage:
+        """How full the context is with the view, or with `messages`, in tokens.
+
+        Args:
+            messages: the content of the context, if a host keeps the history.
+            state: the current one, if the caller has it.
+        """
+        state = state or self.state()
         return usage(
-            state.view if messages is None else messages, tools=self.tools, model=self.model,
-            system=system_for(self, state, messages), counter=self.counter, settings=self.settings,
+            self.fitting.read(state.view) if messages is None else messages, tools=self.tools,
+            model=self.model, system=system_for(self, state, messages), counter=self.counter,
+            settings=self.settings,
         )  # fmt: skip
 
     def status(
