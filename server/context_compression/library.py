@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_compression.listening import RunningCompaction, heard
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
-from context_compression.threads import in_thread, same_signature_as
+from context_compression.threads import twin_of
 
 if TYPE_CHECKING:
     from context_compression.compression.prepared import CompressionRequest
@@ -90,10 +90,8 @@ def compress(
     return _compressed(request, store, partial(_summarizer, summarizer, request))
 
 
-@same_signature_as(compress)
-async def acompress(messages: "Messages", **options: Any) -> "Result":
-    """`compress` for an event loop: the same arguments, the same result, the same errors."""
-    return await in_thread(partial(compress, messages, **options))
+acompress = twin_of(compress)
+"""`compress` for an event loop: the same arguments, the same result, the same errors."""
 
 
 def should_compress(

@@ -8,7 +8,7 @@ way to do each thing, and an `a` before its name only says where it is done.
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from math import inf
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar, cast
@@ -28,16 +28,24 @@ POLL_SECONDS = 0.02
 """Interval at which to check whether another thread or process is done."""
 
 
-def same_signature_as(
-    plain: Callable[Arguments, T],
-) -> Callable[[Callable[..., Coroutine[Any, Any, T]]], Async[Arguments, T]]:
-    """Marks an async function that takes the same arguments as a plain one."""
+def twin_of(plain: Callable[Arguments, T]) -> Async[Arguments, T]:
+    """The version of a function, or of a method, for an event loop: the same in a thread.
 
-    def marked(twin: Callable[..., Coroutine[Any, Any, T]]) -> Async[Arguments, T]:
-        vars(twin)["__signature__"] = signature(plain)
-        return cast("Async[Arguments, T]", twin)
+    Of a method, it runs the one that its object has: that of a subclass, for example.
+    """
+    in_class = "." in plain.__qualname__
 
-    return marked
+    async def twin(*given: Any, **options: Any) -> T:
+        if in_class:
+            own = getattr(given[0], plain.__name__)
+            return await in_thread(partial(own, *given[1:], **options))
+        return await in_thread(partial(plain, *given, **options))
+
+    twin.__name__, twin.__module__ = f"a{plain.__name__}", plain.__module__
+    twin.__qualname__ = f"{plain.__qualname__.rpartition('.')[0]}.{twin.__name__}".lstrip(".")
+    twin.__doc__ = f"`{plain.__name__}` for an event loop."
+    vars(twin)["__signature__"] = signature(plain)
+    return cast("Async[Arguments, T]", twin)
 
 
 _caller: ContextVar["_EventLoop | OwnLoop | None"] = ContextVar("caller", default=None)

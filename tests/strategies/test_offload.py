@@ -11,7 +11,7 @@ from provider import result_ids
 
 from context_compression import Session, Settings, compress, count_tokens
 from context_compression.conversation.formats import parse
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation.refs import digest_of, ref_of
 from context_compression.planning.plan import Archive
 from context_compression.planning.selection import receipt_of
 from context_compression.testing import PIXEL, Run, tool_step
@@ -327,8 +327,7 @@ def test_a_receipt_that_names_a_preview_is_not_believed_for_that() -> None:
     text = f"[Bash: 9,034 tokens, 812 lines; ref {ref}]\nsomething else"
 
     assert receipt_of(text, Archive(refs={ref}, previews={ref})) is None
-    assert receipt_of(text, Archive(refs={ref}, previews={ref_of(text)}))
-    assert receipt_of(text, Archive(refs={ref}, wholes={ref}))
+    assert receipt_of(text, Archive(refs={ref}, previews={digest_of(text)}))
 
 
 def test_a_preview_shows_what_a_later_edit_left_rather_than_what_it_replaced() -> None:

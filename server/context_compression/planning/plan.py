@@ -58,8 +58,6 @@ class Archive:
         restored: refs whose text was restored to a large part; they are not offloaded again.
         refs: the refs of all content that is already archived.
         previews: the SHA-256 of each text that is in the view in place of a longer text.
-        wholes: the refs of longer texts whose preview has no known hash. A text that names one of
-            these refs counts as its preview.
         original: takes a ref and returns its archived text; `None` if the text is not available.
         ref_of: gives refs to content that is not archived yet.
         ledger: the evidence of everything that was compressed before.
@@ -75,7 +73,6 @@ class Archive:
     restored: frozenset[str] = frozenset()
     refs: Container[str] = frozenset[str]()
     previews: Container[str] = frozenset[str]()
-    wholes: Container[str] = frozenset[str]()
     original: Callable[[str], str | None] = _nothing
     ref_of: Refs = field(default_factory=Refs)
     ledger: Sequence[Entry] = ()

@@ -17,7 +17,7 @@ from context_compression.conversation.messages import (
     Text,
     ToolResult,
 )
-from context_compression.conversation.refs import DIGITS, REF, digest_of
+from context_compression.conversation.refs import REF, digest_of
 from context_compression.evidence import facts as evidence
 from context_compression.evidence.files import cut_by_host
 from context_compression.evidence.redaction import MARK, beginning, redact
@@ -89,9 +89,7 @@ def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
     match = RECEIPT.match(text)
     if not match or match[1] not in archive.refs:
         return None
-    digest = digest_of(text)  # older versions stored only its beginning
-    is_made = digest in archive.previews or digest[:DIGITS] in archive.previews
-    return match if is_made or match[1] in archive.wholes else None
+    return match if digest_of(text) in archive.previews else None
 
 
 def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:

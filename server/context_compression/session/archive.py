@@ -11,7 +11,7 @@ from typing import Any
 from context_compression.compression.result import Kept, Result
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, Text, named_strings
-from context_compression.conversation.refs import REF, Refs, canonical, digest_of
+from context_compression.conversation.refs import REF, Refs, canonical
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import entries, from_json, merge, to_json
@@ -128,7 +128,7 @@ class Archiver:
         state = state_of(self._log)
         view = state.view[: len(messages)]
         same = view == list(messages) or view == json.loads(json.dumps(messages))
-        known = ((digest_under(self._log, state, ref), r.sha256) for ref, r in result.refs.items())
+        known = ((digest_under(state, ref), r.sha256) for ref, r in result.refs.items())
         if not same or any(digest not in (None, sha256) for digest, sha256 in known):
             raise StoreError(
                 f"Something else was recorded in {self._log.id} meanwhile, so the context was "
@@ -323,9 +323,8 @@ def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
         restored=restored_refs(state),
         refs=state.refs,
         previews=state.previews,
-        wholes=state.wholes,
         original=original,
-        ref_of=refs_of_session(log, state),
+        ref_of=refs_of_session(state),
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
         prompt=store.prompt,
         settled=settled_in(state),
@@ -396,25 +395,15 @@ def offloaded_path(folder: str, session: str, ref: str) -> str:
 # The refs of a session: their originals, and texts archived under new refs.
 
 
-def digest_under(log: SessionLog, state: State, ref: str) -> str | None:
-    """The SHA-256 of the original under a ref; `None` for an unknown ref; "" if it is damaged.
-
-    Older versions did not record the digest. For them it is computed from the original.
-    """
+def digest_under(state: State, ref: str) -> str | None:
+    """The SHA-256 of the original under a ref; `None` for an unknown ref."""
     about = state.refs.get(ref)
-    if about is None:
-        return None
-    if isinstance(digest := about.get("sha256"), str):
-        return digest
-    try:
-        return digest_of(log.original(ref, [about]))
-    except StoreError:
-        return ""
+    return None if about is None else str(about.get("sha256", ""))
 
 
-def refs_of_session(log: SessionLog, state: State) -> Refs:
+def refs_of_session(state: State) -> Refs:
     """Creates refs that no other original of the session has."""
-    return Refs(partial(digest_under, log, state))
+    return Refs(partial(digest_under, state))
 
 
 class ArchivedTexts:
@@ -423,7 +412,7 @@ class ArchivedTexts:
     def __init__(self, log: SessionLog, state: State) -> None:
         """Prepare to archive texts in a log whose current state is `state`."""
         self._log, self._state = log, state
-        self.ref_of = refs_of_session(log, state)
+        self.ref_of = refs_of_session(state)
 
     def add(self, text: str, what: str, **more: Any) -> str:
         """Archive a text, unless it can be restored already; returns its ref.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Event as Flag
 from threading import RLock, Thread, current_thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress
@@ -22,7 +22,7 @@ from context_compression.session.compressing import (
     request_beside,
     settings_for,
 )
-from context_compression.session.pacing import Event, Need, Pace, PlannedCompression
+from context_compression.session.pacing import Event, Pace, PlannedCompression
 from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer, SummaryRequest, asked
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from context_compression.session.session import Session
 
 logger = logging.getLogger(__name__)
+Options: TypeAlias = Callable[[], dict[str, Any]]
 ENDING_SECONDS = 5.0
 """How many seconds to wait at most for the end of a preparation that was cancelled."""
 
@@ -213,9 +214,18 @@ class Background:
         problem = self._last.problem if self._last else None
         return [f"the compression in the background: {problem}"] if problem else []
 
-    def run(self, compressor: Compressor, need: Need) -> None:
-        """Do what a request may wait for; the rest begins in a thread."""
-        if now := self._step(compressor, need):
+    def run(
+        self, compressor: Compressor, due: PlannedCompression | None, used: int, options: Options
+    ) -> None:
+        """Do what a request may wait for; the rest begins in a thread.
+
+        Args:
+            compressor: of the session.
+            due: the compression that is due before the request; `None` if none is.
+            used: the upper bound of the tokens in use.
+            options: makes those of `Session.compress` when a compression starts.
+        """
+        if now := self._step(compressor, due, used, options):
             compressor.without_waiting().run(now)
 
     def discard(self) -> None:
@@ -233,12 +243,13 @@ class Background:
         if self._last:
             self._last.wait()
 
-    def _step(self, compressor: Compressor, need: Need) -> PlannedCompression | None:
+    def _step(
+        self, compressor: Compressor, due: PlannedCompression | None, used: int, options: Options
+    ) -> PlannedCompression | None:
         """The compression that the request itself must make, without a model: it has no room."""
         conversation, settings = compressor.conversation, compressor.conversation.settings
         if not settings.auto_compress:
             return None
-        due, used = need.due, need.used
         with self._lock:
             self._discard_outdated(conversation)
             if due and self._is_written(compressor):
@@ -252,7 +263,7 @@ class Background:
                 self._starts.tried(0)
             has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
             if has_grown and (due or used >= early(settings)):
-                self._start_if_worth_it(compressor, replace(need, due=due, used=used))
+                self._start_if_worth_it(compressor, used, options, is_due=due is not None)
         return None
 
     def _discard_outdated(self, conversation: "Session") -> None:
@@ -273,21 +284,23 @@ class Background:
         last.result = result  # another compression runs
         return False
 
-    def _start_if_worth_it(self, compressor: Compressor, need: Need) -> None:
+    def _start_if_worth_it(
+        self, compressor: Compressor, used: int, options: Options, *, is_due: bool
+    ) -> None:
         """Start a preparation, if none runs or is ready."""
         conversation = compressor.conversation
         if self._last and self._last.is_awaited:
             return
         usage = conversation.usage()
-        is_early = need.due is None and usage.used_tokens.upper < early(conversation.settings)
+        is_early = not is_due and usage.used_tokens.upper < early(conversation.settings)
         if is_early or not compressor.pace.worth_trying(usage.used_tokens):
             return
-        self._starts.tried(need.used)
-        given = need.options()
+        self._starts.tried(used)
+        given = options()
         asked = settings_for(conversation, given.pop("settings", None))
         settings = settings_of_early(asked)
         is_set = "target_usage" in asked.model_fields_set  # otherwise ours is not chosen by anybody
         aim = {} if is_set else {"aim": settings.target_tokens}
-        options = {**aim, **given, "settings": settings}
-        self._last = Preparation(compressor, conversation.state(), options, int(usage.used_tokens))
+        given |= {**aim, **given, "settings": settings}
+        self._last = Preparation(compressor, conversation.state(), given, int(usage.used_tokens))
         self._last.start()

@@ -115,7 +115,7 @@ def take_summary(
             )
         pending = _undo_replaced(plan, state)
         covered = digest_of(state.view[: plan["messages_in"]])
-        if not covered.startswith(plan["covered"]):  # older versions kept 12 digits of it
+        if covered != plan["covered"]:
             raise PlanError(
                 f"What plan {one_line(plan_id)} covers has changed since it was made, so its "
                 "summary does not fit any more. Call context_compress without plan_id to get "

@@ -40,7 +40,6 @@ from context_compression.session.in_memory import InMemory
 from context_compression.session.outgoing import as_it_is, system_for
 from context_compression.session.pacing import (
     Announcer,
-    Need,
     Pace,
     PlannedCompression,
     Room,
@@ -181,9 +180,9 @@ class Fitting:
         session = self._session
         planned, self._result = self._planned(history, focus), None
         if self.background:
-            need = Need(planned, self.used, partial(self._options_now, focus))
             compressor = Compressor(session, self.pace, session.summarizer, self.announce)
-            self.background.run(compressor, need)
+            options = partial(self._options_now, focus)
+            self.background.run(compressor, planned, self.used, options)
         elif planned and history is None:
             self._result = self.compressor.run(planned)
         elif planned and history is not None:

@@ -95,23 +95,6 @@ class PlannedCompression:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True)
-class Need:
-    """What the next request needs.
-
-    Attributes:
-        due: the compression that is due before it; `None` if none is.
-        used: the upper bound of the tokens in use.
-        options: makes those of `Session.compress` when a compression starts.
-        tokens: the tokens in use.
-    """
-
-    due: PlannedCompression | None
-    used: int
-    options: Callable[[], dict[str, Any]] = dict
-    tokens: int = 0
-
-
 class Announcer:
     """Calls `on_event`, in the caller's event loop if there is one. Its first error is logged.
 

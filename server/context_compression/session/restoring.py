@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -26,7 +25,7 @@ from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Sto
 from context_compression.store.refs import bare_ref
 from context_compression.store.search.query import Query
 from context_compression.strings import fenced, one_line, with_halves_spelled
-from context_compression.threads import in_thread
+from context_compression.threads import twin_of
 from context_compression.tokens import Counter
 
 if TYPE_CHECKING:
@@ -503,9 +502,7 @@ class RestoreTool:
         except ContextCompressionError as error:
             return f"Error: {error}"
 
-    async def aanswer(self, arguments: Mapping[str, Any] | str | None = None) -> str:
-        """`answer` for an event loop."""
-        return await in_thread(partial(self.answer, arguments))
+    aanswer = twin_of(answer)
 
 
 def restore_tool(session: "Session") -> RestoreTool:

@@ -7,7 +7,7 @@ layout applied to the view of its time. So an undo is one more line, and nothing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,7 +43,7 @@ from context_compression.strings import one_line
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.errors import Error
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.threads import in_thread, same_signature_as
+from context_compression.threads import twin_of
 from context_compression.tokens import Anchor, TextCounter
 from context_compression.tokens.usage import Messages, Usage, for_model, usage
 
@@ -63,7 +63,8 @@ class Session:
         answer = client.messages.create(messages=messages, …)
         session.record({"role": "assistant", "content": answer.content})
 
-    The async version of a method has an `a` before its name: `aprepare` for `prepare`.
+    The version of a method for an event loop has an `a` before its name: `aprepare` for `prepare`.
+    Cancelled before it writes, it changes nothing; if it is already writing, it finishes first.
 
     Args:
         store: a `Store`, or its folder or address.
@@ -156,10 +157,7 @@ class Session:
         if background:
             background.close()
 
-    @same_signature_as(close)
-    async def aclose(self) -> None:
-        """`close` for an event loop."""
-        await in_thread(self.close)
+    aclose = twin_of(close)
 
     # The record and its view
 
@@ -337,12 +335,7 @@ class Session:
         except Exception as error:
             return self.fitting.memory.instead(messages, error)
 
-    @same_signature_as(fit)
-    async def afit(
-        self, messages: Sequence[Any], *, system: Any = None, tools: Any = None
-    ) -> list[Any]:
-        """`fit` for an event loop."""
-        return await in_thread(partial(self.fit, messages, system=system, tools=tools))
+    afit = twin_of(fit)
 
     def prepare(self) -> list[dict[str, Any]]:
         """The messages for the next request, compressed first if that is due, as deep as by `fit`.
@@ -356,9 +349,7 @@ class Session:
         self.fitting.keep_small()
         return self.view()
 
-    async def aprepare(self) -> list[dict[str, Any]]:
-        """`prepare` for an event loop."""
-        return await in_thread(self.prepare)
+    aprepare = twin_of(prepare)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
         """The messages to retry a refused request with; `None` if a retry would not help.
@@ -373,9 +364,7 @@ class Session:
         """
         return self.fitting.recovered(error)
 
-    async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
-        """`recover` for an event loop."""
-        return await in_thread(partial(self.recover, error))
+    arecover = twin_of(recover)
 
     # By hand
 
@@ -418,16 +407,7 @@ class Session:
         }  # fmt: skip
         return self.fitting.by_hand(PlannedCompression("manual", options, messages))
 
-    @same_signature_as(compress)
-    async def acompress(
-        self, *, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
-    ) -> Result:
-        """`compress` for an event loop, which continues meanwhile.
-
-        A compression that is cancelled before it writes changes nothing. If it is already writing,
-        it finishes first.
-        """
-        return await in_thread(partial(self.compress, messages=messages, **options))
+    acompress = twin_of(compress)
 
     def compress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
         """Compress the messages before a running tool loop; the loop's messages are unchanged.
@@ -442,10 +422,7 @@ class Session:
         options = {"target_tokens": target_tokens}
         return self.fitting.by_hand(PlannedCompression("manual", options, loop=start))
 
-    @same_signature_as(compress_loop)
-    async def acompress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
-        """`compress_loop` for an event loop."""
-        return await in_thread(partial(self.compress_loop, start, target_tokens=target_tokens))
+    acompress_loop = twin_of(compress_loop)
 
     def preview(
         self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any

@@ -223,7 +223,6 @@ class State:
         numbers: of all compressions ever made, and 0.
         tally: what compressions saved so far.
         previews: hashes of the texts that replaced others.
-        wholes: refs in events of older versions, which do not list their previews.
         shortened: the tools whose results came in as previews, by the ref of the original.
         questions: hashes of the calls that were answered with such a preview.
         previews_of: how many such previews there were, by tool.
@@ -251,7 +250,6 @@ class State:
     numbers: set[int] = field(default_factory=lambda: {0})
     tally: Tally = field(default_factory=Tally)
     previews: set[str] = field(default_factory=set[str])
-    wholes: set[str] = field(default_factory=set[str])
     shortened: dict[str, str] = field(default_factory=dict[str, str])
     questions: set[str] = field(default_factory=set[str])
     previews_of: dict[str, int] = field(default_factory=dict[str, int])
@@ -282,7 +280,7 @@ class State:
                 self.view = before[:covered] + self.view[length:]
                 self.origins = self.origins_before.pop()[:covered] + self.origins[length:]
             case "rewind":
-                self._rewind(event["to"], cuts=bool(event.get("cuts")))
+                self._rewind(event["to"])
             case "restore":
                 ref = event["ref"]
                 tool = self.shortened.get(ref)
@@ -351,8 +349,6 @@ class State:
                 self.refs[ref] = {**about, "file": event.get("originals")}
         if is_array(previews := event.get("previews")):
             self.previews.update(ref for ref in previews if isinstance(ref, str))
-        else:
-            self.wholes.update(event.get("refs", {}))
 
     def _add_preview(self, event: Mapping[str, Any]) -> None:
         """Count the preview of a result that came in, if the event is of one."""
@@ -364,19 +360,10 @@ class State:
             case _:
                 pass
 
-    def _rewind(self, to: int, *, cuts: bool) -> None:
-        """Remove the messages from `to` on.
-
-        Args:
-            to: how many messages stay.
-            cuts: whether compressions stay that left the removed messages as they were. Events of
-                older versions end all compressions that covered one.
-        """
+    def _rewind(self, to: int) -> None:
+        """Remove the messages from `to` on; compressions stay that left those as they were."""
         gone, length = len(self.recorded) - to, len(self.view) - self.behind
-        fits = gone <= self.behind
-        if cuts:
-            fits = may_cut(self.view, self.origins, length, self.recorded, to)
-        if fits:
+        if may_cut(self.view, self.origins, length, self.recorded, to):
             self.view = self.view[: len(self.view) - gone]
             self.origins = self.origins[: len(self.view)]
             self._end_compressions_at(len(self.view), to)
