@@ -11,8 +11,7 @@ from context_compression.conversation.authors import BY_USER, asks_user
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.testing import Run, tool_step
-from context_compression.testing.dialects import WRITERS
-from context_compression.testing.steps import Dialect
+from context_compression.testing.dialects import WRITERS, Dialect
 
 RULES = {
     "en": "Never touch the shared MySQL.",

@@ -136,24 +136,6 @@ def test_previews_are_known_again_where_the_thinking_of_a_turn_is_divided(tmp_pa
     assert {*map(digest_of, previews)} <= session.state().previews
 
 
-def test_what_an_older_version_kept_out_goes_on_naming_the_whole(tmp_path: Path) -> None:
-    """Its events do not tell which texts are previews."""
-    store = Store(tmp_path)
-    shown = f"[Bash: 9,034 tokens, 501 lines; ref {ref_of(LOG)}]\n" + LOG[: len(LOG) // 2]
-    about = {"what": "Bash", "text": LOG, "message": None, "block": None}
-    event = {"type": "offload", "created_at": "2026-11-21T09:18:02Z", "call": "one"}
-    store.session("s").append({**event, "tokens_freed": 5, "refs": {ref_of(LOG): about}})
-    session = Session(store, "s")
-    session.record(ASK, *tool_step([Run("one", "Bash", {"command": "a"}, shown)], "anthropic"))
-    session.record(*talk(1), *tool_step([LAST], "anthropic"), TELL)
-
-    session.compress(strategy="offload", force=True)
-
-    (result,) = (text for text in results_in(session.view()) if "ref" in text)
-    assert ref_of(LOG) in result
-    assert ref_of(shown) not in result
-
-
 @pytest.mark.parametrize("beside", [True, False])
 def test_what_begins_like_a_preview_becomes_none_by_being_compressed(
     tmp_path: Path, beside: bool

@@ -1,20 +1,16 @@
-# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportUntypedBaseClass=false
+# The framework is an extra, and not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 """Google ADK: a plugin that changes what is sent, and leaves the events of the session.
 
-Who speaks in the contents of a request of ADK, by the events of its session.
+    app = App(name="builds", root_agent=agent, plugins=[ContextCompression()])
 
-The events name their authors; the contents that ADK makes of them do not. It puts what other agents
-did into the user's role. What a person said with a confirmation is in an event alone, except for
-what the confirmed tool returns of it.
-
-Google ADK: a plugin that changes what is sent, and leaves the events of the session as they are.
-
-app = App(name="builds", root_agent=agent, plugins=[ContextCompression()])
+Who speaks in the contents of a request is told by the session's events, which name their authors.
+ADK puts what other agents did into the user's role, and what a person said with a confirmation is
+in an event alone, except for what the confirmed tool returns of it.
 """
 
-# ADK is an extra, so it is not installed where this is checked:
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -166,7 +162,7 @@ class ContextCompression(BasePlugin):
         session = self.sessions.open(_id_of(callback_context), model=llm_request.model)
         config = llm_request.config
         if _takes_functions(config):
-            llm_request.append_tools([RestoreTool(session)])
+            llm_request.append_tools([RestoreInADK(session)])
         history, added = _without_added(llm_request.contents)
         speakers = Speakers(callback_context.session.events)
         view = await afit(
@@ -187,7 +183,7 @@ def _id_of(context: CallbackContext) -> str:
     return json.dumps([of.app_name, of.user_id, of.id, context.agent_name, branch])
 
 
-class RestoreTool(BaseTool):
+class RestoreInADK(BaseTool):
     """`context_restore` as a tool of ADK, for one session."""
 
     def __init__(self, session: Session) -> None:

@@ -1,7 +1,8 @@
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportUntypedBaseClass=false, reportInvalidTypeForm=false
-# LangChain is not installed where this is checked.
+# The framework is an extra, and not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+# pyright: reportInvalidTypeForm=false
 """LangChain, LangGraph and deepagents: a middleware for agents, and the same for one's own graphs.
 
     agent = create_agent(model, tools, middleware=[ContextCompression()])

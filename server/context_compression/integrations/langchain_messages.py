@@ -1,21 +1,17 @@
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportUnknownLambdaType=false
+# The framework is an extra, and not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
 """LangChain's messages as dicts of the AI SDK's dialect, with who speaks, and edited dicts back.
-
-Who speaks in LangChain's messages, as far as LangChain knows.
-
-A decision of a person about a call is marked by the middleware that asked for it. What a person
-answers to an interrupt in a tool is only known while the tool runs, so our own mark keeps it. Both
-marks are in `additional_kwargs`, which LangChain does not send.
-
-LangChain's messages as dicts of the AI SDK's dialect, and edited dicts as LangChain's messages.
 
 That dialect has all that LangChain's messages have, too: reasoning among the texts, results as
 messages of their own, failed tools. Content blocks may be LangChain's own or a provider's
 (docs.langchain.com, "Messages"). Each is kept in its part, and is the block of the edited message.
-
 A dict leaves out what differs when a program passes the same history again: ids, usage, metadata.
+
+A decision of a person about a call is marked by the middleware that asked for it. What a person
+answers to an interrupt in a tool is only known while the tool runs, so our own mark keeps it. Both
+marks are in `additional_kwargs`, which LangChain does not send.
 """
 
 import json
@@ -31,7 +27,14 @@ from context_compression.extras import extra
 from context_compression.integrations.translation import Translation, parts_of
 
 with extra("langchain"):
-    from langchain_core.messages import HumanMessage, ToolMessage
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        ChatMessage,
+        HumanMessage,
+        SystemMessage,
+        ToolMessage,
+    )
 
 SOURCE, DATA = "lc_source", "lc_data"
 """The keys with which LangChain marks messages that its own parts add."""
@@ -68,16 +71,6 @@ def said_in(message: ToolMessage, answers: Sequence[Any]) -> ToolMessage:
     marked = {**message.additional_kwargs, BY_USER: "\n".join(words)}
     return message.model_copy(update={"additional_kwargs": marked})
 
-
-with extra("langchain"):
-    from langchain_core.messages import (
-        AIMessage,
-        BaseMessage,
-        ChatMessage,
-        HumanMessage,
-        SystemMessage,
-        ToolMessage,
-    )
 
 Kind = TypeVar("Kind", bound=BaseMessage)
 Part = dict[str, Any]

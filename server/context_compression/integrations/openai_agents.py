@@ -1,28 +1,21 @@
+# The framework is an extra, and not installed where this is checked:
 # pyright: reportMissingImports=false, reportUnknownVariableType=false
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
-# pyright: reportUnknownParameterType=false
 """OpenAI Agents SDK: an input filter for runs, a session, and the tool that restores.
 
-The reasons with which calls were rejected in runs of the OpenAI Agents SDK.
+    compression = ContextCompression(store=".compression", model="gpt-5.2")
+    agent = Agent(name="Builder", tools=[logs, compression.tool])
+    config = RunConfig(call_model_input_filter=compression.filter("thread-7"))
+    await Runner.run(agent, "Why is the build red?", run_config=config)
 
 An item has only the output that the model is shown. The run's context has who rejected what, and a
 tool is given that context before each call of the model. `passing` marks items with it.
-
-compression = ContextCompression(store=".compression", model="gpt-5.2")
-agent = Agent(name="Builder", tools=[logs, compression.tool])
-config = RunConfig(call_model_input_filter=compression.filter("thread-7"))
-await Runner.run(agent, "Why is the build red?", run_config=config)
 """
 
-# The framework is an extra, and not installed where this is checked:
 import asyncio
 import os
-
-# The framework is an extra, and not installed where this is checked:
 from collections import OrderedDict
-
-# The framework is an extra, and not installed where this is checked:
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -51,8 +44,11 @@ from context_compression.store import Store
 from context_compression.threads import in_thread
 
 with extra("openai-agents"):
-    from agents import SQLiteSession
+    from agents import Agent, FunctionTool, Handoff, RunContextWrapper, SQLiteSession, Tool, handoff
+    from agents import Session as AgentsSession
     from agents.memory import SessionABC, SessionSettings
+    from agents.run_config import CallModelData, ModelInputData
+    from agents.tool_context import ToolContext
 
 HISTORY = "history.sqlite3"
 """The name of the file."""
@@ -124,10 +120,6 @@ class HistoryFile(SessionABC):
             return asyncio.run(work(history))
 
 
-with extra("openai-agents"):
-    from agents import RunContextWrapper
-
-
 class Rejections:
     """The reasons of rejected calls, as far as runs have told them."""
 
@@ -179,13 +171,6 @@ class Rejections:
 def _is_call(item: Any) -> bool:
     return is_object(item) and item.get("type") in CALLS
 
-
-with extra("openai-agents"):
-    from agents import Agent, FunctionTool, Handoff, Tool, handoff
-    from agents import Session as AgentsSession
-    from agents.memory import SessionABC, SessionSettings
-    from agents.run_config import CallModelData, ModelInputData
-    from agents.tool_context import ToolContext
 
 FRAMEWORK = "openai-agents"
 SCHEMA_NAMES = ("inputSchema", "input_schema")

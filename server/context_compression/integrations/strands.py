@@ -1,14 +1,13 @@
+# The framework is an extra, and not installed where this is checked:
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false, reportPrivateUsage=false
 """Strands Agents: a conversation manager that changes only what is sent.
 
 agent = Agent(model=..., tools=[...], conversation_manager=ContextCompression())
 
 `agent.messages` stays whole, and so does what a session manager saves.
 """
-
-# Strands is an extra, so it is not installed where this is checked:
-# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportUntypedBaseClass=false, reportPrivateUsage=false
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping

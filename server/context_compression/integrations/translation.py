@@ -1,15 +1,13 @@
 """A framework's own messages, fitted by way of dicts that we read, with what persons said.
 
-What persons said in the results of calls, as far as a framework has told it.
+    view = fit(session, messages, Translation(read=to_dict, write=to_message))
+
+A message that did not change comes back as the very object, with all that it carries. A message
+that `read` does not know is passed through as it is, and `session.status()` warns of its kind.
 
 A framework often knows who speaks only for a moment: when a call was rejected, or an interrupt was
 answered. `Spoken` keeps that by the call. A message is marked with it when it is read, and loses
 the mark when it is written, because no provider knows it.
-
-view = fit(session, messages, Translation(read=to_dict, write=to_message))
-
-A message that did not change comes back as the very object, with all that it carries. A message
-that `read` does not know is passed through as it is, and `session.status()` warns of its kind.
 """
 
 from collections import OrderedDict

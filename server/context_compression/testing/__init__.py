@@ -3,12 +3,10 @@
 `conversation(turns=4, seed=7)` is always the same conversation: it uses no clock and no global
 randomness. The other packages do not import this one.
 
-    dialects.py         writes a step in each dialect
-    openai_dialects.py  the same for the dialects related to OpenAI's
-    steps.py            a step of the model, as values
-    scripted_api.py     a server with a script, on loopback
-    messages_api.py     Anthropic's Messages API with a script
-    chat_api.py         OpenAI's `/chat/completions` with a script
+    dialects.py      a step of the model, and what writes it in each dialect
+    scripted_api.py  a server with a script, on loopback
+    messages_api.py  Anthropic's Messages API with a script
+    chat_api.py      OpenAI's `/chat/completions` with a script
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,8 +14,7 @@ from random import Random
 from typing import Any, Literal, TypeAlias
 
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
-from context_compression.testing.dialects import WRITERS
-from context_compression.testing.steps import PIXEL, Dialect, Run, Step
+from context_compression.testing.dialects import PIXEL, WRITERS, Dialect, ModelStep, Run
 
 __all__ = [
     "PIXEL",
@@ -135,7 +132,7 @@ def said_by_model(
     text: str, dialect: Dialect, *, thought: str | None = None, redacted: bool = False, id: str = ""
 ) -> list[dict[str, Any]]:
     """The model's messages at the end of a turn; `id` is used in their ids and signatures."""
-    return WRITERS[dialect].step(Step((), text, thought, redacted, id=id))
+    return WRITERS[dialect].step(ModelStep((), text, thought, redacted, id=id))
 
 
 def tool_step(
@@ -152,7 +149,7 @@ def tool_step(
     A `thought` is left out in OpenAI Chat, which does not support it. A `redacted` thought is
     included, but only the provider can read it.
     """
-    return WRITERS[dialect].step(Step(runs, says, thought, redacted, answered))
+    return WRITERS[dialect].step(ModelStep(runs, says, thought, redacted, answered))
 
 
 def summary_about(goal: str) -> str:

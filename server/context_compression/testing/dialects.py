@@ -1,22 +1,222 @@
-"""The writers of all dialects: one class each, by name in `WRITERS`."""
+"""A step of the model, as values, and what writes it in each dialect: a class each, in `WRITERS`.
 
-from collections.abc import Mapping
-from typing import Any
+A step is the model's next move: it may think, write text and make calls, of which the first ones
+are answered.
+"""
 
-from context_compression.testing.openai_dialects import LegacyOpenAI, Ollama, OpenAI, Responses
-from context_compression.testing.steps import (
-    DOCUMENT,
-    DOCUMENT_TEXT,
-    PIXEL,
-    Dialect,
-    Json,
-    Run,
-    Step,
-    Writer,
-    message_of,
-    sealed,
-    text_of,
-)
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+Dialect: TypeAlias = Literal[
+    "anthropic", "openai", "openai-legacy", "ollama", "responses", "gemini", "bedrock", "vercel"
+]
+"""Anthropic Messages; OpenAI Chat, the same with `function_call`, and Ollama's form of it without
+ids; OpenAI Responses items; Gemini contents; Bedrock Converse; the AI SDK's ModelMessage.
+"""
+Json: TypeAlias = dict[str, Any]
+
+PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+"""A picture of one pixel, GIF in base64."""
+DOCUMENT_TEXT = "The old config format stays.\n"
+"""A text file."""
+DOCUMENT = b64encode(DOCUMENT_TEXT.encode()).decode()
+"""The text file in base64."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One tool call and its result."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    output: str
+    failed: bool = False
+    picture: bool = False
+
+
+@dataclass(frozen=True)
+class ModelStep:
+    """One step of the model; without runs it only writes text, as at the end of a turn.
+
+    Attributes:
+        runs: its tool calls.
+        text: its text.
+        thought: its thinking, or `None`.
+        redacted: whether only the provider can read the thought.
+        answered: how many runs have a result; `None` for all of them.
+        id: names a step that has no runs.
+    """
+
+    runs: Sequence[Run] = ()
+    text: str = ""
+    thought: str | None = None
+    redacted: bool = False
+    answered: int | None = None
+    id: str = ""
+
+    @property
+    def done(self) -> Sequence[Run]:
+        """The runs that have a result."""
+        return self.runs if self.answered is None else self.runs[: self.answered]
+
+    @property
+    def mark(self) -> str:
+        """The ending of the ids and signatures of the step."""
+        return self.id or (self.runs[0].id if self.runs else "")
+
+
+class Writer(Protocol):
+    """Writes one dialect; `system_roles` are the roles its system messages may have, if any."""
+
+    system_roles: Sequence[str] = ()
+
+    def user(self, text: str, picture: bool, document: bool) -> Json:
+        """A user message, with a picture or a text file if the flags are set."""
+        ...
+
+    def step(self, step: ModelStep) -> list[Json]:
+        """The model's messages of a step, and the messages with the results."""
+        ...
+
+
+def message_of(role: str, text: str, part: Json, more: Sequence[Json]) -> Json:
+    """A message whose content is the text, or a list of parts if there are more."""
+    return {"role": role, "content": [part, *more] if more else text}
+
+
+def sealed(step: ModelStep) -> str:
+    """A base64 text that only the provider can read or check; each step has its own."""
+    return b64encode(f"sealed {step.mark}".encode()).decode()
+
+
+def text_of(run: Run) -> list[Json]:
+    """The output as a part with a type; none if it is empty, because providers refuse that."""
+    return [{"type": "text", "text": run.output}] if run.output else []
+
+
+def data_url(media_type: str, data: str) -> str:
+    """`data:image/gif;base64,…`."""
+    return f"data:{media_type};base64,{data}"
+
+
+class OpenAI(Writer):
+    """OpenAI Chat: calls in `tool_calls`, a message of role tool for each result, no thinking."""
+
+    system_roles = ("system", "developer")
+
+    def user(self, text: str, picture: bool, document: bool) -> Json:
+        """A string, or parts if there is more than text."""
+        more: list[Json] = []
+        if picture:
+            more.append({"type": "image_url", "image_url": {"url": data_url("image/gif", PIXEL)}})
+        if document:
+            document_part = {"filename": "notes.txt", "file_data": data_url("text/plain", DOCUMENT)}
+            more.append({"type": "file", "file": document_part})
+        return message_of("user", text, {"type": "text", "text": text}, more)
+
+    def step(self, step: ModelStep) -> list[Json]:
+        """An assistant message with all calls, then the results."""
+        if not step.runs:
+            return [{"role": "assistant", "content": step.text}]
+        calls = [{"id": r.id, "type": "function", "function": _function_of(r)} for r in step.runs]
+        return [
+            {"role": "assistant", "content": step.text or None, "tool_calls": calls},
+            *({"role": "tool", "tool_call_id": r.id, "content": r.output} for r in step.done),
+        ]
+
+
+class LegacyOpenAI(OpenAI):
+    """OpenAI Chat before `tool_calls`: one `function_call` a message; results of role function."""
+
+    system_roles = ("system",)
+
+    def step(self, step: ModelStep) -> list[Json]:
+        """One call after the other; a call without an answer is the last."""
+        if not step.runs:
+            return super().step(step)
+        messages: list[Json] = []
+        for number, run in enumerate(step.runs[: len(step.done) + 1]):
+            text = step.text if number == 0 else ""
+            call: Json = {"role": "assistant", "content": text or None}
+            messages.append(call | {"function_call": _function_of(run)})
+            if number < len(step.done):
+                messages.append({"role": "function", "name": run.name, "content": run.output})
+        return messages
+
+
+class Ollama(Writer):
+    """Ollama's chat: calls and results have no ids, arguments are an object, pictures a list."""
+
+    system_roles = ("system",)
+
+    def user(self, text: str, picture: bool, document: bool) -> Json:
+        """A string; the dialect does not support documents."""
+        return {"role": "user", "content": text} | ({"images": [PIXEL]} if picture else {})
+
+    def step(self, step: ModelStep) -> list[Json]:
+        """An assistant message with all calls, then the results in their order."""
+        message: Json = {"role": "assistant", "content": step.text}
+        if step.thought:
+            message["thinking"] = step.thought
+        if step.runs:
+            functions = [{"name": run.name, "arguments": run.arguments} for run in step.runs]
+            message["tool_calls"] = [{"function": function} for function in functions]
+        results = ({"role": "tool", "tool_name": r.name, "content": r.output} for r in step.done)
+        return [message, *results]
+
+
+class Responses(Writer):
+    """OpenAI Responses: a flat list of items; a reasoning item is before the items it led to."""
+
+    system_roles = ("system", "developer")
+
+    def user(self, text: str, picture: bool, document: bool) -> Json:
+        """A string, or parts if there is more than text."""
+        more: list[Json] = []
+        if picture:
+            url = data_url("image/gif", PIXEL)
+            more.append({"type": "input_image", "image_url": url, "detail": "auto"})
+        if document:
+            document_part = data_url("text/plain", DOCUMENT)
+            more.append({"type": "input_file", "filename": "notes.txt", "file_data": document_part})
+        return message_of("user", text, {"type": "input_text", "text": text}, more)
+
+    def step(self, step: ModelStep) -> list[Json]:
+        """Reasoning, a message, the calls, the outputs.
+
+        Items that the model made have ids; the text of a step without a mark is a plain message.
+        """
+        items: list[Json] = []
+        if step.thought:
+            summary = [] if step.redacted else [{"type": "summary_text", "text": step.thought}]
+            reasoning = {"type": "reasoning", "id": f"rs_{step.mark}", "summary": summary}
+            items.append(reasoning | {"encrypted_content": sealed(step)})
+        if step.text and step.mark:
+            part = {"type": "output_text", "text": step.text, "annotations": list[Json]()}
+            message = {"type": "message", "id": f"msg_{step.mark}", "status": "completed"}
+            items.append(message | {"role": "assistant", "content": [part]})
+        elif step.text:
+            items.append({"role": "assistant", "content": step.text})
+        for run in step.runs:
+            call = {"type": "function_call", "id": f"fc_{run.id}", "call_id": run.id}
+            items.append(call | _function_of(run))
+        return [*items, *map(self._output, step.done)]
+
+    def _output(self, run: Run) -> Json:
+        output: Any = run.output
+        if run.picture:
+            picture = {"type": "input_image", "image_url": data_url("image/gif", PIXEL)}
+            output = [{"type": "input_text", "text": run.output}, picture]
+        return {"type": "function_call_output", "call_id": run.id, "output": output}
+
+
+def _function_of(run: Run) -> Json:
+    """Name and arguments in OpenAI's form: the arguments are JSON text."""
+    return {"name": run.name, "arguments": json.dumps(run.arguments)}
 
 
 class Anthropic(Writer):
@@ -30,7 +230,7 @@ class Anthropic(Writer):
             more.append({"type": "document", "source": document_part})
         return message_of("user", text, {"type": "text", "text": text}, more)
 
-    def step(self, step: Step) -> list[Json]:
+    def step(self, step: ModelStep) -> list[Json]:
         """One assistant message, and one user message with the results."""
         content: list[Json] = []
         if step.thought and step.redacted:
@@ -68,7 +268,7 @@ class Gemini(Writer):
             parts.append({"inlineData": {"mimeType": "text/plain", "data": DOCUMENT}})
         return {"role": "user", "parts": parts}
 
-    def step(self, step: Step) -> list[Json]:
+    def step(self, step: ModelStep) -> list[Json]:
         """A model content; after a thought, its first call is signed, or else its last text."""
         parts: list[Json] = []
         if step.thought and not step.redacted:
@@ -105,7 +305,7 @@ class Bedrock(Writer):
             content.append({"document": document_part})
         return {"role": "user", "content": content}
 
-    def step(self, step: Step) -> list[Json]:
+    def step(self, step: ModelStep) -> list[Json]:
         """One assistant message, and one user message with the results."""
         content: list[Json] = []
         if step.thought and step.redacted:
@@ -142,7 +342,7 @@ class Vercel(Writer):
             more.append({"type": "file", "data": DOCUMENT, "mediaType": "text/plain"})
         return message_of("user", text, {"type": "text", "text": text}, more)
 
-    def step(self, step: Step) -> list[Json]:
+    def step(self, step: ModelStep) -> list[Json]:
         """An assistant message with all calls, and one of role tool with the results."""
         content: list[Json] = []
         if step.thought:
