@@ -27,7 +27,7 @@ from context_compression.hosts.setup import installing
 from context_compression.hosts.setup.machine import Machine, Server
 from context_compression.hosts.table import INSTALLABLE
 from context_compression.mcp_server.tools.summary import page as page_of_summaries
-from context_compression.session.by_caller import SummaryAssignment
+from context_compression.session.compressing import SummaryAssignment
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.testing import ScriptedSummarizer

@@ -8,9 +8,8 @@ compression, `store` keeps the files, and `doors` finds the session that a calle
     fit.py          keeps it small before each request: its own record, or a program's history
     in_memory.py    makes requests small while the store cannot be used
     pacing.py       when it compresses by itself, how deep, and when originals come back; `Event`
-    compressing.py  runs compressions: one at a time, announced by events
+    compressing.py  runs compressions: one at a time, announced by events; with summaries of callers
     background.py   the same beside the agent's work
-    by_caller.py    the same with a summary that the caller writes
     following.py    compares a conversation that its host or a program keeps with the record
     outgoing.py     what goes out for a view, repaired
     arrivals.py     shortens tool results that come in
@@ -24,7 +23,7 @@ The log, its events, and the archive:
     archive.py      writes originals to disk before a view changes; what notes may promise
 """
 
-from context_compression.session.by_caller import (
+from context_compression.session.compressing import (
     PLAN_SECONDS,
     SummaryAssignment,
     no_plan,

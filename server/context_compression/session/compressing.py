@@ -1,48 +1,41 @@
-"""Runs a session's compressions: one at a time, announced by events."""
+"""Runs a session's compressions: one at a time, announced by events; also by plans of callers."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from context_compression.compression.prepared import CompressionRequest, Keeper
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress, without_thinking
-from context_compression.errors import StoreError
+from context_compression.compression.steps import start
+from context_compression.conversation.refs import digest_of
+from context_compression.errors import InvalidSettings, PlanError, StoreError, SummaryError
 from context_compression.listening import RunningCompaction, heard
 from context_compression.session.archive import Archiver, Rehearsal, archive_of
+from context_compression.session.events import age_of, timestamp, undo_of
 from context_compression.session.following import new_events
 from context_compression.session.outgoing import system_for
 from context_compression.session.pacing import Event, Pace, PlannedCompression, Reason, room_of
 from context_compression.session.state import State
 from context_compression.settings import Settings
-from context_compression.summaries.summarizer import Summarizer
-from context_compression.threads import before_writing, wait_until
+from context_compression.strings import one_line
+from context_compression.summaries.summarizer import Summarizer, SummaryReply
+from context_compression.threads import about_to_write, before_writing, wait_until
 from context_compression.tokens.usage import Messages, Usage
 
 if TYPE_CHECKING:
     from context_compression.session.session import Session
 LOCK_SECONDS = 30.0
 """How many seconds a compression waits for another compression of the same conversation."""
-
-
-@dataclass
-class Progress:
-    """The outcome of a running compression, as far as it is known.
-
-    Attributes:
-        result: set when the compression is done.
-        usage: how full the context is afterwards, if that is counted already.
-    """
-
-    result: Result | None = None
-    usage: Usage | None = None
-
-    def done(self, result: Result) -> Result:
-        """Store the result, and return it."""
-        self.result = result
-        return result
+PLAN_SECONDS = 3_600
+"""How many seconds a caller may take to write a summary."""
+ONE_TRY = {"on_summary_failure": "skip", "summary_attempts": 1}
+"""Settings of a plan: an unusable summary of the caller is an error, and there is no second
+attempt.
+"""
 
 
 class _RecordedMeanwhile(Exception):
@@ -78,11 +71,13 @@ class Compressor:
             ContextCompressionError: as for `Session.compress`.
         """
         usage = planned.usage or self.conversation.usage()
-        with self._announced(planned.reason, usage) as progress:
-            if first := self._first(planned):
-                return progress.done(first)
-            with acquired(self.conversation.log.locked, LOCK_SECONDS):
-                return progress.done(self._compressed(planned))
+        with self._announced(planned.reason, usage) as done:
+            result = self._first(planned)
+            if result is None:
+                with acquired(self.conversation.log.locked, LOCK_SECONDS):
+                    result = self._compressed(planned)
+            done.append(result)
+            return result
 
     def write(self, result: Result, covered: Sequence[dict[str, Any]]) -> bool:
         """Write a compression that was prepared before; from then on, its view counts.
@@ -106,13 +101,13 @@ class Compressor:
             if not (is_free and state.view[: len(covered)] == covered):
                 return False
             usage = conversation.usage()
-            progress = announced.enter_context(self._announced("threshold", usage))
+            done = announced.enter_context(self._announced("threshold", usage))
             kept = archiver_of(conversation, state, automatic=True).keep(covered, result)
             written = replace(
                 result, files_removed=kept.files_removed, first_kept_index=kept.first_kept_index,
                 tokens_after=int(usage.used_tokens) - result.tokens_freed, summary=None,
             )  # fmt: skip
-            progress.done(written)
+            done.append(written)
         return True
 
     def _first(self, planned: PlannedCompression) -> Result | None:
@@ -121,14 +116,14 @@ class Compressor:
         The lock makes the folder of the store, so it is taken when there is something to write. A
         compression that is refused or not due writes nothing, not even an empty folder.
         """
-        if self.summarizer or self.conversation.store.exists():
+        if self.summarizer or self.conversation.store.exists:
             return None
         log = self.conversation.log
         with ExitStack() as held:
 
             def lock() -> None:
                 held.enter_context(log.locked())
-                if log.exists():
+                if log.exists:
                     raise _RecordedMeanwhile
 
             try:
@@ -161,38 +156,40 @@ class Compressor:
         return request_that_archives(self.conversation, state, pending, messages, **options)
 
     @contextmanager
-    def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
-        """Announce the compression to listeners, by events and to the pace, with its outcome."""
-        conversation = self.conversation
-        with heard(RunningCompaction(reason, conversation, conversation.model)) as end:
-            with self._with_events(reason, usage_before) as progress:
-                yield progress
-            end(progress.result)
+    def _announced(self, reason: Reason, usage_before: Usage) -> Generator[list[Result]]:
+        """Announce the compression to listeners, by events and to the pace.
 
-    @contextmanager
-    def _with_events(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
-        before = int(usage_before.used_tokens)
-        progress = Progress()
-        event = Event("start", reason, before, session=self.conversation.id)
-        self.on_event(event)
-        try:
-            yield progress
-        except BaseException as error:
-            if progress.result is None:
-                if reason == "threshold" and isinstance(error, Exception):
-                    self.pace.tried(before)
-                text = str(error) or type(error).__name__
-                self.on_event(
-                    replace(event, kind="end", tokens_after=before, aborted=True, error=text)
-                )
-            raise
-        finally:
-            if progress.result is not None:
-                usage = progress.usage or self.conversation.usage()
-                changed = progress.result.changed or reason == "threshold"
-                if reason != "thinking" and (changed or usage.over_threshold):
-                    self.pace.tried(int(usage.used_tokens))
-                self.on_event(end_event(event, progress.result))
+        Yields:
+            An empty list, for its result.
+        """
+        conversation, done = self.conversation, list[Result]()
+        event = Event("start", reason, int(usage_before.used_tokens), session=conversation.id)
+        with heard(RunningCompaction(reason, conversation, conversation.model)) as end:
+            self.on_event(event)
+            try:
+                yield done
+            except BaseException as error:
+                if not done:
+                    self._tell_failure(event, error)
+                raise
+            finally:
+                if done:
+                    self._tell_end(event, done[0])
+            end(done[0] if done else None)
+
+    def _tell_failure(self, start: Event, error: BaseException) -> None:
+        before = start.tokens_before
+        if start.reason == "threshold" and isinstance(error, Exception):
+            self.pace.tried(before)
+        text = str(error) or type(error).__name__
+        self.on_event(replace(start, kind="end", tokens_after=before, aborted=True, error=text))
+
+    def _tell_end(self, start: Event, result: Result) -> None:
+        usage = self.conversation.usage()
+        changed = result.changed or start.reason == "threshold"
+        if start.reason != "thinking" and (changed or usage.over_threshold):
+            self.pace.tried(int(usage.used_tokens))
+        self.on_event(end_event(start, result))
 
 
 def end_event(start: Event, result: Result) -> Event:
@@ -368,3 +365,170 @@ def free(lock: Lock) -> Generator[bool]:
 def _is_busy(error: StoreError) -> bool:
     """Whether somebody else holds the lock; otherwise, waiting for it would not help."""
     return type(error) is StoreError
+
+
+# Summaries that the calling agent writes: one call requests a summary, the next call brings it.
+#
+# Meanwhile the compression is a plan in the log. It runs again from its start with each summary.
+
+
+@dataclass(frozen=True)
+class SummaryAssignment:
+    """A summary that the caller should write.
+
+    Attributes:
+        plan_id: to pass back with the summary.
+        instructions: what to write.
+        prompt: the instructions together with the conversation they are about.
+        part: which of the plan's summaries this is, from 1.
+        messages: how many messages the plan covers.
+    """
+
+    plan_id: str
+    instructions: str
+    prompt: str
+    part: int
+    messages: int
+
+
+def no_plan(plan_id: str, where: str) -> str:
+    """The error text for an unknown plan, with advice."""
+    return (
+        f"There is no plan {plan_id[:40]!r} in {where}. Call context_compress without plan_id to "
+        "get one, and pass the plan_id of its answer with the summary."
+    )
+
+
+def assign_summary(
+    conversation: "Session",
+    messages: Sequence[Mapping[str, Any]] | None,
+    options: Mapping[str, Any],
+) -> SummaryAssignment | Result:
+    """Start a plan; see `Session.ask` for the arguments."""
+    if not isinstance(options.get("strategy"), str | None):
+        raise InvalidSettings(
+            "A plan is kept on disk, so its strategy must be the name of one of ours. Pass your "
+            "own to `compress`. Nothing was changed."
+        )
+    with conversation.log.locked():
+        state, later = conversation.state(), conversation.state()
+        pending = [] if messages is None else new_events(state, messages, from_start=True)
+        recorded = [event for event in pending if event["type"] != "undo"]
+        for event in pending:
+            state.replay(event)
+        for event in recorded:
+            later.replay(event)
+        plan = {
+            "type": "plan",
+            "created_at": timestamp(),
+            "plan_id": token_hex(6),
+            "messages_in": len(state.view),
+            "covered": digest_of(state.view),
+            "undoes": len(later.compressions) - len(state.compressions),
+            "options": {name: value for name, value in options.items() if value is not None},
+        }
+        if origin := origin_now(conversation, state):
+            plan["origin"] = origin
+        same = None if recorded else _same_plan(plan, state)
+        outcome = _run(same or plan, conversation, state, pending, [])
+        if isinstance(outcome, SummaryAssignment) and not same:
+            about_to_write()
+            conversation.log.append(*recorded, plan)
+        return outcome
+
+
+def take_summary(
+    conversation: "Session",
+    plan_id: str,
+    summary: str,
+) -> SummaryAssignment | Result:
+    """Continue a plan with a summary; see `Session.answer` for the arguments."""
+    with conversation.log.locked():
+        state = conversation.state()
+        plan = state.plans.get(plan_id)
+        if plan is None:
+            raise PlanError(no_plan(plan_id, conversation.id))
+        if age_of(plan) > PLAN_SECONDS:
+            raise PlanError(
+                f"Plan {one_line(plan_id)} has expired: it was made more than "
+                f"{PLAN_SECONDS // 60} minutes ago. Call context_compress without plan_id to "
+                "get a new one."
+            )
+        pending = _undo_replaced(plan, state)
+        covered = digest_of(state.view[: plan["messages_in"]])
+        if covered != plan["covered"]:
+            raise PlanError(
+                f"What plan {one_line(plan_id)} covers has changed since it was made, so its "
+                "summary does not fit any more. Call context_compress without plan_id to get "
+                "a new one."
+            )
+        summaries = [*state.answers.get(plan_id, []), summary]
+        outcome = _run(plan, conversation, state, pending, summaries)
+        if isinstance(outcome, SummaryAssignment):
+            event = {"type": "answer", "created_at": timestamp(), "plan_id": plan_id}
+            conversation.log.append({**event, "text": summary})
+        return outcome
+
+
+def planned_view(conversation: "Session", plan_id: str) -> list[dict[str, Any]]:
+    """The messages that a plan covers: the view without compressions that the plan replaces."""
+    state = conversation.state()
+    plan = state.plans[plan_id]
+    _undo_replaced(plan, state)
+    return state.view[: plan["messages_in"]]
+
+
+def _same_plan(plan: Mapping[str, Any], state: State) -> Mapping[str, Any] | None:
+    """The plan that an earlier call made with the same arguments, if most of its time is left.
+
+    A plan of which a part is written already is not started again.
+    """
+    asked = [name for name in plan if name not in ("plan_id", "created_at")]
+    for earlier in reversed(state.plans.values()):
+        same = all(earlier.get(name) == plan[name] for name in asked)
+        is_begun = earlier["plan_id"] in state.answers
+        if same and not is_begun and age_of(earlier) < PLAN_SECONDS / 2:
+            return earlier
+    return None
+
+
+def _undo_replaced(plan: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
+    """The events that undo the compressions a plan replaces; they are also applied to `state`."""
+    undoes, now = plan.get("undoes", 0), timestamp()
+    replaced = state.compressions if undoes == len(state.compressions) else []
+    events = [undo_of(last, now) for last in reversed(replaced)]
+    for event in events:
+        state.replay(event)
+    return events
+
+
+def _run(
+    plan: Mapping[str, Any],
+    conversation: "Session",
+    state: State,
+    pending: Sequence[dict[str, Any]],
+    summaries: Sequence[str],
+) -> SummaryAssignment | Result:
+    """Run a plan with the summaries written so far, up to the next assignment or the result."""
+    options = dict(plan["options"])
+    settings = settings_for(conversation, options.pop("settings", None)).changed(ONE_TRY)
+    covered = state.view[: plan["messages_in"]]
+    options |= {"settings": settings, "has_summarizer": True}
+    steps = start(request_that_archives(conversation, state, pending, covered, **options))
+    with heard(RunningCompaction("manual", conversation, conversation.model)) as end:
+        try:
+            request = next(steps)
+            for text in summaries:
+                request = steps.send(SummaryReply(text, "caller"))
+        except StopIteration as done:
+            result: Result = done.value
+            if summaries and not result.changed:
+                raise SummaryError("; ".join(result.notes)) from None
+            end(result)
+            return result
+        part = len(summaries) + 1
+        assignment = SummaryAssignment(
+            plan["plan_id"], request.instructions, request.prompt, part, len(covered)
+        )
+        end(assignment)
+        return assignment

@@ -67,7 +67,7 @@ def open_session(store: Store | str | Path, id: str, request: CompressionRequest
     return session
 
 
-class Continuing:
+class ContinuedCall:
     """One call that continues a session.
 
     Attributes:
@@ -141,7 +141,7 @@ def compress_in_session(store: Place, request: CompressionRequest, writer: Writt
 
 def _continuing(
     store: Place, request: CompressionRequest, writer: Written
-) -> tuple[Continuing, Session] | None:
+) -> tuple[ContinuedCall, Session] | None:
     """The call and its session, if the call continues what the last one returned.
 
     It does if it leaves to the settings when to compress, and how.
@@ -163,7 +163,7 @@ def _continuing(
         opened = store if isinstance(store, Store) else Store(store)
         session = open_session(store, session_id_for(request.messages, opened), request)
         session.summarizer = writer()
-    continuing = Continuing(request, session.settings)
+    continuing = ContinuedCall(request, session.settings)
     return (continuing, session) if continuing.possible else None
 
 

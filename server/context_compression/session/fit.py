@@ -16,8 +16,8 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.reading import is_plain_text
-from context_compression.conversation.labels import marked_as
 from context_compression.conversation.messages import Message, is_object
+from context_compression.conversation.own_notes import marked_as
 from context_compression.errors import InvalidConversation, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session.arrivals import arrived, shortened
@@ -25,7 +25,6 @@ from context_compression.session.compressing import Compressor, acquired
 from context_compression.session.events import has_rewind
 from context_compression.session.following import (
     Followed,
-    Known,
     Shared,
     end_replaced,
     followed,
@@ -309,7 +308,7 @@ class Fitting:
             tell_usage(conversation, new.raw)
         shared, ours = step.shared, before.view if step.of_view else state.recorded
         behind = state.recorded[len(before.recorded) if step.of_view else shared.known :]
-        self._followed = followed(history, step.places, Known(shared, ours, behind))
+        self._followed = followed(history, step.places, shared, ours, behind)
         if new is None or any(message.role == "assistant" for message in new.messages):
             self.pace.answered()
         read = new.messages if new is not None else None

@@ -80,7 +80,7 @@ def regroup(shared: Shared, known: Sequence[Raw], history: Sequence[Any]) -> boo
     Returns:
         Whether at least one more known message is in the history.
     """
-    ours, theirs = _Reader(known, shared.known), _Reader(history, shared.read)
+    ours, theirs = _BlockReader(known, shared.known), _BlockReader(history, shared.read)
     border: tuple[int, int] | None = None
     while ours.atom and theirs.atom:
         if not _take_same(ours, theirs):
@@ -101,7 +101,7 @@ def regroup(shared: Shared, known: Sequence[Raw], history: Sequence[Any]) -> boo
     return True
 
 
-class _Reader:
+class _BlockReader:
     """Reads the blocks of messages, one after another.
 
     Attributes:
@@ -162,7 +162,7 @@ class _Reader:
             self._atoms = self._read()
 
 
-def _take_same(ours: _Reader, theirs: _Reader) -> bool:
+def _take_same(ours: _BlockReader, theirs: _BlockReader) -> bool:
     """Take the next block of both if it is the same; texts may be joined in one of them.
 
     A text that only became longer is not the same.
@@ -476,36 +476,29 @@ class Followed:
     regrouped: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
-@dataclass(frozen=True)
-class Known:
-    """What the record, or its view, knows of a history.
-
-    Attributes:
-        shared: what the history has of `before`.
-        before: the messages of the record, or of its view, before the history was followed.
-        new: those that were recorded for what follows in the history.
-    """
-
-    shared: Shared
-    before: Sequence[Mapping[str, Any]]
-    new: Sequence[Mapping[str, Any]]
-
-
-def followed(history: Sequence[Any], places: Sequence[int], known: Known) -> Followed:
+def followed(
+    history: Sequence[Any],
+    places: Sequence[int],
+    shared: Shared,
+    before: Sequence[Mapping[str, Any]],
+    new: Sequence[Mapping[str, Any]],
+) -> Followed:
     """A history, with the messages of the record, or of its view, that its messages are.
 
     Args:
         history: all messages, as the program passed them.
         places: the indices of the messages that we can read.
-        known: what is known of them.
+        shared: what the history has of `before`.
+        before: the messages of the record, or of its view, before the history was followed.
+        new: those that were recorded for what follows in the history.
     """
-    shared, rest = known.shared, len(known.shared.rest)
+    rest = len(shared.rest)
     same, regrouped = dict[int, int](), dict[int, int]()
-    for at, (message, place) in enumerate(zip(known.before, shared.places, strict=False)):
+    for at, (message, place) in enumerate(zip(before, shared.places, strict=False)):
         (regrouped if at in shared.regrouped else same)[id(message)] = places[place]
-    for message in known.new[:rest]:
+    for message in new[:rest]:
         regrouped[id(message)] = places[shared.read - 1]
-    same.update(zip(map(id, known.new[rest:]), places[shared.read :], strict=False))
+    same.update(zip(map(id, new[rest:]), places[shared.read :], strict=False))
     return Followed(history, places, same, regrouped)
 
 

@@ -23,8 +23,12 @@ from context_compression.errors import (
     UnknownRef,
 )
 from context_compression.session.archive import ArchivedTexts
-from context_compression.session.by_caller import SummaryAssignment, assign_summary, take_summary
-from context_compression.session.compressing import preview
+from context_compression.session.compressing import (
+    SummaryAssignment,
+    assign_summary,
+    preview,
+    take_summary,
+)
 from context_compression.session.events import has_rewind, timestamp, undo_of
 from context_compression.session.fit import Fitting
 from context_compression.session.following import check_list, new_events
