@@ -116,14 +116,14 @@ class Compressor:
         The lock makes the folder of the store, so it is taken when there is something to write. A
         compression that is refused or not due writes nothing, not even an empty folder.
         """
-        if self.summarizer or self.conversation.store.exists:
+        if self.summarizer or self.conversation.store.exists():
             return None
         log = self.conversation.log
         with ExitStack() as held:
 
             def lock() -> None:
                 held.enter_context(log.locked())
-                if log.exists:
+                if log.exists():
                     raise _RecordedMeanwhile
 
             try:

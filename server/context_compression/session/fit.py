@@ -16,8 +16,8 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import ASK_IN_AN_EVENT_LOOP, in_event_loop
 from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.reading import is_plain_text
+from context_compression.conversation.labels import marked_as
 from context_compression.conversation.messages import Message, is_object
-from context_compression.conversation.own_notes import marked_as
 from context_compression.errors import InvalidConversation, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session.arrivals import arrived, shortened
