@@ -38,7 +38,6 @@ MOST_MODULES_OF_THE_COMMAND = 23
 
 NAMED_TWICE = {
     "ContextCompression": "what each framework's own adapter is called",
-    "RestoreTool": "a framework's own form of it has its name",
 }
 """Classes whose name occurs more than once, and why."""
 
