@@ -224,7 +224,7 @@ def disk(runs: int, pick: random.Random, counts: Counts) -> Iterator[str]:
         session = Session(sound, "s", settings=SMALL)
         for number in range(8):
             session.record(*step(number))
-        full = session.store.session("s").stamp
+        full = session.store.session("s").stamp()
         assert full
         before = session.view()
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)

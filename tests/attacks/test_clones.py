@@ -139,7 +139,7 @@ def test_an_id_that_never_ends_is_none(clone: Path, home: Path, there: str) -> N
     else:
         id.symlink_to(there)
 
-    assert "this user did not make" in store_of(clone, home).not_applied
+    assert "this user did not make" in store_of(clone, home).not_applied()
 
 
 def configured(home: Path, settings: Callable[[Path], object]) -> Workspace:
@@ -169,7 +169,7 @@ def test_what_a_repository_brings_is_seen_however_git_keeps_its_list(
 
     workspace = configured(home, brought)
 
-    assert "are in the repository" in workspace.store.not_applied
+    assert "are in the repository" in workspace.store.not_applied()
     assert workspace.settings().keep_recent == 10
 
 

@@ -25,7 +25,7 @@ from context_compression.mcp_server import create_server, serve_http
 from context_compression.mcp_server.calls import Call
 from context_compression.mcp_server.serving import (
     HttpOptions,
-    Limits,
+    RequestLimits,
     gate_of,
     http_config,
     servers_of,
@@ -82,7 +82,7 @@ async def served(
     servers = servers_of(
         lambda: workspace,
         allowed_names("127.0.0.1", options.allow_hosts),
-        Limits().most_bytes,
+        RequestLimits().most_bytes,
         tenants=True,
     )
     gate = gate_of(options, tokens, health, servers)
@@ -232,7 +232,7 @@ async def test_no_stream_of_changes_is_offered_which_would_keep_a_place_for_noth
 async def test_one_who_goes_away_while_sending_is_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with served(tmp_path, HttpOptions(limits=Limits(at_once=1))) as server:
+    async with served(tmp_path, HttpOptions(limits=RequestLimits(at_once=1))) as server:
         port = int(server.url.rpartition(":")[2].removesuffix("/mcp"))
         head = [
             "POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{port}", "Content-Length: 99",
@@ -353,7 +353,7 @@ async def test_a_call_that_runs_when_its_server_is_dropped_is_answered(
 async def test_one_who_asks_too_much_is_told_when_to_ask_again_and_others_are_served(
     tmp_path: Path,
 ) -> None:
-    options = HttpOptions(limits=Limits(per_minute=2))
+    options = HttpOptions(limits=RequestLimits(per_minute=2))
     async with served(tmp_path, options) as server:
         of_ann = [await server.post("ann") for _ in range(3)]
         of_bob = await server.post("bob")
@@ -473,7 +473,7 @@ async def test_while_it_drains_a_server_answers_and_ends_each_connection(tmp_pat
         ),
         (HttpOptions(tokens="./no-file"), {}, "The tokens in ./no-file cannot be read: No"),
         (HttpOptions(), {"CONTEXT_COMPRESSION_TOKENS": "ann short\nbob"}, "has no token"),
-        (HttpOptions(limits=Limits()), {}, "limits of tenants"),
+        (HttpOptions(limits=RequestLimits()), {}, "limits of tenants"),
         (HttpOptions(host="0.0.0.0"), {}, "choose a token"),
     ],
 )
@@ -565,7 +565,7 @@ def test_the_command_passes_on_all_options_of_http(
     assert passed == [
         HttpOptions(
             host="::1", port=1, tokens="t", allow_hosts=("a", "b"),
-            limits=Limits(
+            limits=RequestLimits(
                 at_once=2, per_minute=3, in_all=4, workers=5, seconds=6, megabytes=7
             ),
             drain_seconds=5, access_log=True,
