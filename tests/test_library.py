@@ -104,6 +104,7 @@ def by_session(messages: Any, target_tokens: int, tmp_path: Path, **options: Any
     return session.compress(target_tokens=target_tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [BY_MODEL, {"summarizer": "anthropic"}], ids=str)
 def test_a_model_that_the_settings_name_writes_the_summary(
     settings: dict[str, Any], api: MessagesAPI, tmp_path: Path

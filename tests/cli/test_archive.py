@@ -86,6 +86,7 @@ def test_where_nothing_is_archived_it_says_so(desk: Desk) -> None:
     assert not desk.store.exists()
 
 
+@pytest.mark.slow
 def test_to_look_writes_nothing(used: Desk, snapshot: Snapshot) -> None:
     before = snapshot(used.folder)
 
@@ -95,6 +96,7 @@ def test_to_look_writes_nothing(used: Desk, snapshot: Snapshot) -> None:
     assert snapshot(used.folder) == before
 
 
+@pytest.mark.slow
 def test_what_can_be_pruned_and_what_was_left_behind_is_told(used: Desk) -> None:
     another(used)
     (used.store / ".new-abc").write_bytes(b"half")
@@ -109,6 +111,7 @@ def test_what_can_be_pruned_and_what_was_left_behind_is_told(used: Desk) -> None
     assert "1 file left behind" in said
 
 
+@pytest.mark.slow
 def test_deleting_takes_a_session_and_all_of_it(used: Desk, refs: dict[str, int]) -> None:
     another(used)
 
@@ -231,6 +234,7 @@ def test_the_size_that_is_listed_is_the_size_that_is_deleted(used: Desk) -> None
     assert f"Deleted chat, {chat}." in deleted.stdout.decode()
 
 
+@pytest.mark.slow
 def test_what_pruning_would_free_is_what_is_listed(used: Desk) -> None:
     another(used)
     indexed(used)
@@ -254,6 +258,7 @@ def test_with_the_last_session_the_index_goes(used: Desk, arguments: tuple[str, 
     assert used.json("archive")["bytes"] == 0
 
 
+@pytest.mark.slow
 def test_what_an_empty_archive_holds_as_yet_is_told(used: Desk) -> None:
     indexed(used)
     Store(used.store).delete("chat")
@@ -279,6 +284,7 @@ def test_an_index_that_cannot_be_read_counts_too(used: Desk) -> None:
     assert found["bytes"] == found["sessions"][0]["bytes"] + 11_000
 
 
+@pytest.mark.slow
 def test_its_columns_are_those_of_status(used: Desk) -> None:
     session = Session(Store(used.store), "chat")
     ours, [listed] = used.json("status")["sessions"], used.json("archive")["sessions"]

@@ -174,6 +174,7 @@ def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messa
     assert json.loads(desk.does("compress", "other/chat.json", "--undo").stdout) == other
 
 
+@pytest.mark.slow
 def test_a_file_that_was_replaced_by_its_view_is_the_same_conversation(desk: Desk):
     for _ in range(2):
         replaced_by_its_view(desk)
@@ -181,6 +182,7 @@ def test_a_file_that_was_replaced_by_its_view_is_the_same_conversation(desk: Des
     assert [each.name for each in (desk.store / "sessions").iterdir()] == ["chat"]
 
 
+@pytest.mark.slow
 def test_pins_and_settings_of_one_run_count(desk: Desk, messages: Messages):
     account = compressed(desk, "--pin", "2", "--strategy", "window", "--set", "keepRecent=3")
 
@@ -197,6 +199,7 @@ def test_auto_goes_before_another_strategy_of_the_settings(desk: Desk):
     assert compressed(desk)["strategy"] == "truncate"
 
 
+@pytest.mark.slow
 def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages):
     page = desk.does("status", "chat.json").stdout.decode()
     values = desk.json("status", "chat.json")
@@ -207,6 +210,7 @@ def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages)
     assert values["messages"] == 32
 
 
+@pytest.mark.slow
 def test_status_tells_how_often_the_host_compacted_a_transcript(desk: Desk):
     (desk.folder / "s.jsonl").write_bytes((FIXTURES / "pi" / "compacted.jsonl").read_bytes())
 
@@ -237,6 +241,7 @@ def test_status_of_a_session_without_a_conversation_shows_what_is_kept_in_it(des
     assert desk.json("status", "offloaded")["newest_refs"] == {ref: "a text"}
 
 
+@pytest.mark.slow
 def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
     usage = {"input_tokens": 50_000, "output_tokens": 40}
     told = {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": "Hello."}]}
@@ -372,6 +377,7 @@ def test_config_sets_shows_and_resets(desk: Desk):
     assert desk.json("config")["important_keywords"] == ["alpha", "beta"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "kept"), [(["keep_recent=7"], "7"), (["--reset", "keep_recent"], "10")]
 )

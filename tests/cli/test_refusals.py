@@ -278,6 +278,7 @@ def test_a_damaged_config_is_named_and_left_as_it_is(
     assert snapshot(used.store) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_a_store_that_cannot_be_written(desk: Desk, arguments: Sequence[str], snapshot: Snapshot):
     desk.write("file", b"in the way")

@@ -123,6 +123,7 @@ def test_a_command_looks_as_it_did(
     assert text == external_file(f"screens/{name}-{place}.txt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_line_is_wider_than_the_terminal(

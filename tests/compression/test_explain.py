@@ -97,6 +97,7 @@ def test_explanations_agree_with_the_view_of_any_conversation(
             assert told.kept in ("nothing", "quoted", "one line")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["claude-code-cli-6c855fd3", "qmsum-test-14", "codex-agentv-c1d7b93e"]
 )

@@ -138,6 +138,7 @@ def test_rows_of_hosts_are_never_foreign(data_folder: Path) -> None:
         assert [said for row in rows if (said := refusal(row))] == [], path
 
 
+@pytest.mark.slow
 @given(garbage)
 def test_no_garbage_brings_it_down(value: Any) -> None:
     said = refusal(value)

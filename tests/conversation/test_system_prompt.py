@@ -329,6 +329,7 @@ class Keeping:
         return self.session.compress(strategy="summarize", target_tokens=4_000)
 
 
+@pytest.mark.slow
 @each_system
 def test_a_session_keeps_the_summary_over_restarts_and_takes_it_back(
     system: Any, tmp_path: Path

@@ -556,6 +556,7 @@ def test_every_file_edited_in_real_conversations_is_in_the_ledger(data_folder: P
     assert edited > 500
 
 
+@pytest.mark.slow
 def test_ledgers_of_real_conversations_add_up_over_compressions(data_folder: Path) -> None:
     for name, messages in [*recorded(data_folder)][::4]:
         conversation = parse(messages).messages

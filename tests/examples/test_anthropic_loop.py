@@ -304,6 +304,7 @@ def test_one_that_is_cut_again_is_taken_as_it_is_and_nothing_loops(folder: Path)
     assert chat.messages[-1]["content"] == [{"type": "text", "text": "Half of"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["Be brief.", [{"type": "text", "text": "Be brief."}], None])
 def test_a_summary_in_the_system_prompt_goes_out_with_every_request(folder: Path, system: Any):
     with MessagesAPI([*map(calling, range(30)), DONE]) as api:

@@ -42,6 +42,7 @@ def test_the_last_stage_is_the_live_conversation(path: Path):
     _check(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDED)
 def test_the_last_stage_of_a_recorded_session_is_the_live_conversation(
     path: Path, data_folder: Path

@@ -38,6 +38,7 @@ def api(failure: tuple[Entry, str], monkeypatch: pytest.MonkeyPatch) -> Iterator
         yield api
 
 
+@pytest.mark.slow
 @each_failure
 @every_door
 def test_a_summary_that_fails_leaves_a_valid_view_within_its_size_and_is_told(

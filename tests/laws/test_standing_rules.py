@@ -215,6 +215,7 @@ RECORDED = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["auto", "extract", "window", "offload"])
 @pytest.mark.parametrize("name", RECORDED)
 def test_in_a_recorded_conversation_the_standing_rules_stand_in_each_view(

@@ -64,6 +64,7 @@ def newest(messages: Messages, number: int) -> list[str]:
     return texts[-number:]
 
 
+@pytest.mark.slow
 @every_strategy
 @settings(max_examples=12, deadline=None)
 @given(
@@ -85,6 +86,7 @@ def test_results_that_the_model_has_not_read_are_whole_up_to_two_fifths_of_the_t
     assert result.tokens_after <= target or not result.target_met
 
 
+@pytest.mark.slow
 @every_strategy
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(DIALECTS), st.integers(0, 9), st.floats(0.43, 6), st.integers(0, 99), ROOMS)
@@ -124,6 +126,7 @@ def test_of_parallel_results_the_small_ones_are_whole_first(
     assert all(line in shown[0] for line in (large.splitlines()[0], large.splitlines()[-1]))
 
 
+@pytest.mark.slow
 @every_strategy
 @pytest.mark.parametrize("kind", FAILURES)
 @pytest.mark.parametrize("times", [1, 1.5, 3, 8])

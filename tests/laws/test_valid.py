@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from every_door import Ask, Door, Request, every_door, holds
 from generated import Messages
 from hypothesis import strategies as st
@@ -30,6 +31,7 @@ def test_what_goes_out_for_a_damaged_history_is_valid(door: Door) -> None:
     holds(door, broken_talks, law)
 
 
+@pytest.mark.slow
 @every_door
 def test_half_a_character_in_a_users_words_goes_out_of_no_door(door: Door) -> None:
     for dialect in door.dialects:

@@ -122,6 +122,7 @@ async def test_a_session_of_passed_messages_cannot_hide_a_file(
     assert answer.facts["session"] == "chat"
 
 
+@pytest.mark.slow
 async def test_the_account_names_steps_evidence_and_refs(
     client: Client, workspace: Workspace
 ) -> None:
@@ -264,6 +265,7 @@ async def test_a_dry_run_says_what_the_compression_then_does(
         assert dry.facts[same] == real.facts[same]
 
 
+@pytest.mark.slow
 async def test_a_dry_run_says_it_also_of_what_was_compressed_before(client: Client) -> None:
     messages = conversation(10)
     await ask(client, "context_compress", messages=messages, target_tokens=12_000)
@@ -332,6 +334,7 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     assert agrees(answer)
 
 
+@pytest.mark.slow
 async def test_every_answer_about_a_transcript_says_that_the_host_still_has_its_history(
     client: Client, workspace: Workspace
 ) -> None:
@@ -375,6 +378,7 @@ async def test_a_second_call_on_a_transcript_says_what_becomes_of_the_first(
     assert "It replaces that of 1 earlier compression." in second.facts["note"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("targets", [("9k", "12k"), ("12k", "9k")])
 async def test_every_compression_that_replaces_one_warns_that_an_undo_wont_bring_it_back(
     client: Client, workspace: Workspace, targets: tuple[str, str]
@@ -400,6 +404,7 @@ def charged_transcript(
     return write_transcript(path, messages, session=session, charged=charged)
 
 
+@pytest.mark.slow
 async def test_the_usual_target_is_of_the_conversation_whatever_the_host_adds(
     client: Client, workspace: Workspace
 ) -> None:
@@ -475,6 +480,7 @@ async def test_what_is_outside_the_messages_has_one_name_for_each_number(
     assert f"tokens that the host adds to each request, in no target: {added:,}" in done.text
 
 
+@pytest.mark.slow
 async def test_a_session_tells_by_its_id_what_the_transcript_told(
     client: Client, workspace: Workspace
 ) -> None:

@@ -87,6 +87,7 @@ async def test_reset_sets_back_some_or_all(client: Client, workspace: Workspace)
     assert workspace.store.read_config() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [

@@ -119,6 +119,7 @@ def test_half_an_emoji_becomes_a_replacement_character(wire: Wire, written: str,
     assert f"\n{kept}\n" in back["content"][0]["text"]
 
 
+@pytest.mark.slow
 def test_half_an_emoji_in_a_name_is_mended_too(wire: Wire) -> None:
     answer = wire.call("context_status", r'{"conver\ud83d":1}')
 

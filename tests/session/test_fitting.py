@@ -80,6 +80,7 @@ def prefixes(requests: list[list[Any]]) -> tuple[int, float]:
     return broken, shared / sent
 
 
+@pytest.mark.slow
 def test_the_prompt_prefix_stays_in_95_of_100_requests(tmp_path: Path):
     session = Session(tmp_path, "s", settings={"token_budget": WINDOW})
     tool = restore_tool(session)

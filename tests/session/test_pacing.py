@@ -428,6 +428,7 @@ for target in map(int, sys.argv[2:]):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_summarise_the_same_conversation_take_turns(tmp_path: Path) -> None:
     session = Session(tmp_path, "s")
     session.record(*talk(60))

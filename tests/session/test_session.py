@@ -172,6 +172,7 @@ def test_each_file_that_a_view_names_is_there(tmp_path: Path, strategy: str) -> 
     assert all((tmp_path.parent / file).read_text("utf-8") == LOG for file in files)
 
 
+@pytest.mark.slow
 def test_only_the_first_note_of_a_view_says_how_to_get_the_rest(tmp_path: Path) -> None:
     session = Session(tmp_path, "s")
     session.record(*conversation(60))

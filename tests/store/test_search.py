@@ -263,6 +263,7 @@ def test_chinese_questions_are_searched_by_their_letters(store: Store) -> None:
     assert refs(store.search("为什么决定改用这个库？"))[0] == wanted
 
 
+@pytest.mark.slow
 def test_words_that_most_texts_hold_are_looked_for_where_nothing_holds_the_others(
     store: Store,
 ) -> None:
@@ -446,6 +447,7 @@ def test_limits_say_which_tool_which_path_and_whether_it_failed(store: Store) ->
     assert "no luck" in outputs("error")  # though it nowhere says so
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [

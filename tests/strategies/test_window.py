@@ -464,6 +464,7 @@ def test_a_system_message_in_between_does_not_answer_for_the_user() -> None:
     assert messages[3] in result.messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "head", [COMPRESSED, "<system-reminder>", "# AGENTS.md instructions for", "<command-line>"]
 )
@@ -707,6 +708,7 @@ ANSWERS = ("Done.", "已完成。", "It is sent, and the price is set.", f"Handl
 every_answer = pytest.mark.parametrize("answer", ANSWERS, ids=["en", "zh", "both", "long"])
 
 
+@pytest.mark.slow
 @every_answer
 @pytest.mark.parametrize("target", [None, 9_000, 4_000, 2_000, 1_000])
 @pytest.mark.parametrize("repeated", [1, 2])

@@ -7,7 +7,14 @@ from typing import Any
 from context_compression.cli.page import Block, Fact, Gauge, Page, Style, StyledLine, Table
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.plurals import how_many
-from context_compression.report.facts import Facts, Record, inline, label, status_facts
+from context_compression.report.facts import (
+    LONGEST_FACT,
+    Facts,
+    Record,
+    inline,
+    label,
+    status_facts,
+)
 from context_compression.session import Session, Status
 from context_compression.settings import Settings
 from context_compression.store import Store
@@ -39,7 +46,8 @@ def page_of(facts: Facts, said: Container[str] = ()) -> Page:
 def _blocks(facts: Mapping[str, Any], said: Container[str]) -> Iterator[Block]:
     for name, value in facts.items():
         if name == "warnings":
-            yield from (f"warning: {one_line(each)}" for each in value if each not in said)
+            new = (each for each in value if each not in said)
+            yield from (f"warning: {one_line(each, LONGEST_FACT)}" for each in new)
         elif name == "note":
             yield value
         elif is_object(value) and value and (name in TABLES or len(inline(value)) > SHORT):

@@ -50,6 +50,10 @@ class Completion(Delivery):
     usage: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
 
 
+Answer = Completion
+"""What an entry of the script is called in the fakes of every API."""
+
+
 Entry: TypeAlias = (
     str | Callable[[Body], str | Completion | Refusal] | Completion | Refusal | Page | Body
 )

@@ -146,6 +146,7 @@ def text_in(tool: str, response: Any) -> str:
             raise AssertionError(tool)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("as_json", [False, True], ids=["object", "in a string"])
 async def test_a_large_result_becomes_its_preview_in_the_shape_of_its_tool(
@@ -518,6 +519,7 @@ async def test_the_same_compaction_gives_the_same_rows(
     assert first == second
 
 
+@pytest.mark.slow
 async def test_it_comes_down_to_a_share_of_the_hosts_window_or_of_the_budget_that_was_set(
     tmp_path: Path,
 ) -> None:

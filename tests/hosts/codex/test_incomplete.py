@@ -181,6 +181,7 @@ DOORS: dict[str, Door] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_what_is_missing_is_said_at_every_door(codex: CodexFolder, case: Case, door: str):
