@@ -113,19 +113,6 @@ def test_what_a_hook_keeps_is_not_taken_for_the_first(tmp_path: Path) -> None:
     assert (session.restore(SHORT), session.restore(LONG)) == (ONE, OTHER)
 
 
-def test_in_a_log_of_an_older_version_the_original_itself_tells_what_a_ref_is(
-    tmp_path: Path,
-) -> None:
-    about = {"what": "text", "text": ONE, "message": None, "block": None}
-    event = {"type": "offload", "created_at": "2026-11-01T12:00:00Z", "refs": {SHORT: about}}
-    Store(tmp_path).session("s").append({**event, "previews": []})
-    session = Session(tmp_path, "s")
-
-    assert session.offload(OTHER) == LONG
-    assert session.offload(ONE) == SHORT
-    assert (session.restore(SHORT), session.restore(LONG)) == (ONE, OTHER)
-
-
 def test_a_text_whose_archive_was_damaged_is_archived_anew(tmp_path: Path) -> None:
     about = {"what": "text", "text": OTHER, "message": None, "block": None}
     event = {"type": "offload", "created_at": "2026-11-01T12:00:00Z", "refs": {SHORT: about}}

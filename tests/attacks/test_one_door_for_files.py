@@ -33,6 +33,9 @@ ALLOWED = {
     "opening.py": "the one door",
     # what lies in the package
     "report/html.py": "the page's parts, from the package",
+    "conversation/formats/foreign.py": "shapes, from the package",
+    "evidence/redaction/keys.py": "forms of keys, from the package",
+    "evidence/rule_words.py": "words, from the package",
     "strategies/summarize.py": "prompts, from the package",
     "hosts/claude_code/install_plugin.py": "the plugin, from the package",
     "store/postgres/database.py": "migrations, from the package",

@@ -35,7 +35,7 @@ from context_compression.workspace import Opened, Workspace
 
 pytestmark = pytest.mark.slow
 
-RECORDING = Path(context_compression.__file__).parent / "demo" / "conversation.jsonl"
+RECORDING = Path(context_compression.__file__).parent / "cli" / "conversation.jsonl"
 ID = "recording"
 TEXT = "a long text that belongs to nobody"
 ANSWER = "## Goal\nMend the parser in src/reader.py.\n"

@@ -260,11 +260,11 @@ def test_a_store_in_a_database_keeps_large_messages_sealed_in_a_bucket(
     backend.session(id).write_originals(name, large, NOON)
 
     objects = objects_at(in_bucket)
-    [name] = objects.names()
-    assert b"tool" not in objects.get(name)
+    [sealed] = objects.names()
+    assert b"tool" not in objects.get(sealed)
     assert again.session(id).read_originals(name) == large
-    objects.delete([name])
-    with pytest.raises(StoreDamaged, match=f"{name} is missing in {in_bucket}"):
+    objects.delete([sealed])
+    with pytest.raises(StoreDamaged, match=f"{sealed} is missing in {in_bucket}"):
         again.session(id).read_originals(name)
     backend.remove(id, 0, lambda: None)
 

@@ -44,8 +44,8 @@ linear time takes them."""
 MEASURED = 0.03
 """Seconds of the processor in which a cost is measured."""
 BOUNDED = {
-    ("hooks/named_size.py", "ENGLISH"): 300,
-    ("hooks/named_size.py", "WHOLE"): 300,
+    ("hooks/host_compaction.py", "ENGLISH"): 300,
+    ("hooks/host_compaction.py", "WHOLE"): 300,
     ("hooks/named_size.py", "CLAUSE"): 300,
     ("store/search/query.py", "FUZZY"): 1_000,
     ("store/search/query.py", "LITERALLY"): 1_000,

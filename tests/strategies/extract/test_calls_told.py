@@ -19,7 +19,7 @@ from context_compression.hosts import Readings
 
 pytestmark = pytest.mark.slow
 
-DEMO = Path(context_compression.__file__).parent / "demo" / "conversation.jsonl"
+DEMO = Path(context_compression.__file__).parent / "cli" / "conversation.jsonl"
 SESSIONS = ("claude-code-cli-e680e851", "codex-agentv-04004bfe")
 
 
