@@ -12,6 +12,7 @@ Each line of a transcript is one row, a JSON object.
 The format is internal to Claude Code and changes. Unknown rows are skipped and reported.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from context_compression.hosts.claude_code.transcript import stream
@@ -34,5 +35,10 @@ FORMATS = (
 
 
 def reading_of(path: Path, *, whole: bool = False) -> FileReading:
-    """A reading of a file that Claude Code wrote: a transcript, or the log of a run."""
-    return FileReading(path, FORMATS, whole=whole)
+    """A reading of a file that Claude Code wrote: a transcript, or the log of a run.
+
+    It is for the host's own hooks and compares no shapes: each attachment of a newer version would
+    be told to the model after a compaction. `status` and the tools tell them.
+    """
+    log, session, document = FORMATS
+    return FileReading(path, (log, replace(session, shapes=None), document), whole=whole)
