@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from context_compression import plurals as quantities
+from context_compression import plurals
 from context_compression.errors import InvalidSettings
 from context_compression.plurals import (
     PART,
@@ -84,9 +84,9 @@ class Settings(Value):
     """newest turns window considers"""
     keep_recent: Positive = 10
     """newest turns window keeps in full"""
-    max_tool_output: Annotated[int, Field(ge=100, le=quantities.MOST), WHOLE] = 3_000
+    max_tool_output: Annotated[int, Field(ge=100, le=plurals.MOST), WHOLE] = 3_000
     """characters truncate keeps of a tool output"""
-    summary_max_chars: Annotated[int, Field(ge=100, le=quantities.MOST), WHOLE] = 500
+    summary_max_chars: Annotated[int, Field(ge=100, le=plurals.MOST), WHOLE] = 500
     """characters of a digest"""
     importance_threshold: Annotated[float, Field(ge=0, le=1), PART] = 0.3
     """0..1: window keeps messages from this score on"""
@@ -108,7 +108,7 @@ class Settings(Value):
     """output limit of a summary call; default 0.8 x reserve_tokens"""
     summary_attempts: Annotated[int, Field(ge=1, le=10), WHOLE] = 3
     """most calls for a summary"""
-    summary_seconds: quantities.Seconds | None = None
+    summary_seconds: plurals.Seconds | None = None
     """seconds for each request of a summary; unset: 25 in a tool call, else no limit"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
     """if a summary fails"""
@@ -345,7 +345,7 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))
         near = difflib.get_close_matches(str(given), choices, 1, 0.5)
         return f"{message}; nearest valid: {near[0]}" if near else message
-    if bounds.get("le") == 1 and (meant := quantities.meant_share(given)):
+    if bounds.get("le") == 1 and (meant := plurals.meant_share(given)):
         return f"{message}; write {meant}"
     for bound in ("ge", "le"):
         if bound in bounds:

@@ -4,8 +4,6 @@ Texts as a reader sees them: look-alikes as Latin letters, invisible characters 
 
 `folded("［Ｕs\u200ber］")` -> `"[user]"`
 
-Strings from conversations and stores, made safe to show: on one line, or on several.
-
 Such strings can come from any source. A line break in a string must not begin a line that reads
 like a text of this package. A string must not move the cursor of a terminal or hide text from the
 reader.

@@ -38,8 +38,8 @@ FLAGS = ["", "", "(?b)", "(?e)", "(?i)", "(?if)", "(?r)", "(?s)", "(?V1)", "(?w)
 CHILD = """
 import resource, sys, time
 from context_compression.errors import StoreError
-from context_compression.store.search import query as patterns
-patterns.SECONDS = 0.1
+from context_compression.store.search import query
+query.SECONDS = 0.1
 resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
 for pattern in eval(sys.stdin.read()):
     print(repr(pattern), flush=True)
@@ -47,7 +47,7 @@ for pattern in eval(sys.stdin.read()):
     resource.setrlimit(resource.RLIMIT_CPU, (spent + 10, resource.RLIM_INFINITY))
     for text in TEXTS:
         try:
-            patterns.Pattern(pattern).place_in(text)
+            query.Pattern(pattern).place_in(text)
         except StoreError:
             pass
 print("done")

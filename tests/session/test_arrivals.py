@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from context_compression import Session, restore_tool
-from context_compression import plurals as lists
+from context_compression import Session, plurals, restore_tool
 from context_compression.conversation.authors import BY_USER
 from context_compression.testing import Run, said_by_user, tool_step
 
-SOURCE = Path(lists.__file__).read_text("utf-8") * 2
+SOURCE = Path(plurals.__file__).read_text("utf-8") * 2
 
 
 def log(number: int, lines: int = 150) -> str:

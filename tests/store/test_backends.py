@@ -18,7 +18,7 @@ from context_compression.conversation.messages import strings_in
 from context_compression.store import Backend
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.objects import objects_at
-from context_compression.store.postgres import rows as contents
+from context_compression.store.postgres import rows
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation
@@ -57,7 +57,7 @@ KINDS: dict[str, Callable[[Path], dict[str, Any]]] = {
 def test_a_database(
     check: Check, kind: str, postgres_server: Server, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "LARGE", 20)
+    monkeypatch.setattr(rows, "LARGE", 20)
     tenant = f"t-{secrets.token_hex(8)}"
     check(lambda: PostgresBackend(postgres_server.url, tenant, **KINDS[kind](tmp_path)))
 

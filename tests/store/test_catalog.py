@@ -10,7 +10,7 @@ import pytest
 from written import squeeze
 
 from context_compression import Session, Store
-from context_compression.store import file_backend as catalog
+from context_compression.store import file_backend
 from context_compression.store.json_lines import LineFile
 from context_compression.store.refs import NAME
 from context_compression.testing import conversation
@@ -21,8 +21,8 @@ UNKNOWN = "0123456789ab"
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store that counts as large, with a text in each of its sessions."""
-    monkeypatch.setattr(catalog, "FEW_TO_READ", 0)
-    monkeypatch.setattr(catalog, "FEW_TO_STAT", 0)
+    monkeypatch.setattr(file_backend, "FEW_TO_READ", 0)
+    monkeypatch.setattr(file_backend, "FEW_TO_STAT", 0)
     store = Store(tmp_path / ".compression")
     for n in range(6):
         Session(store, f"talk-{n}").offload(f"the okapi number {n}")
@@ -43,13 +43,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for method in ("data", "read", "lines_with", "lines_after"):
         monkeypatch.setattr(LineFile, method, noting(getattr(LineFile, method)))
-    log_stamp = catalog.log_stamp
+    log_stamp = file_backend.log_stamp
 
     def noted_stamp(root: Path, name: str) -> tuple[int, int] | None:
         seen.append(name)
         return log_stamp(root, name)
 
-    monkeypatch.setattr(catalog, "log_stamp", noted_stamp)
+    monkeypatch.setattr(file_backend, "log_stamp", noted_stamp)
     return seen
 
 
@@ -204,7 +204,7 @@ def test_what_an_older_version_wrote_is_searched_after_a_while(
     assert store.search("zebra").total == 0
     with unnoted(store):
         Session(Store(store.folder), "talk-2").offload("a zebra")
-    monkeypatch.setattr(catalog, "monotonic", lambda: float("inf"))
+    monkeypatch.setattr(file_backend, "monotonic", lambda: float("inf"))
 
     assert store.search("zebra").total == 1
 

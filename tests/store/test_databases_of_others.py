@@ -13,8 +13,7 @@ import pytest
 
 from context_compression import Session
 from context_compression.errors import StoreError
-from context_compression.store import Store
-from context_compression.store import session_files as session_folder
+from context_compression.store import Store, session_files
 from context_compression.store.root_folder import holding
 from context_compression.testing import said_by_user
 
@@ -130,7 +129,7 @@ def test_a_store_is_not_trusted_while_a_conversation_is_written(
     with store.files.session("s").database(NAME) as path:
         journal = path.with_name(f"{NAME}-wal")
         journal.write_bytes(b"what is being written")
-        monkeypatch.setattr(session_folder, "holding", partial(holding, timeout=0))
+        monkeypatch.setattr(session_files, "holding", partial(holding, timeout=0))
 
         with pytest.raises(StoreError, match="another process is writing to this conversation"):
             theirs.files.trust()

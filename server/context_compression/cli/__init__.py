@@ -30,7 +30,7 @@ The answer goes to stdout, and all messages about it go to stderr, so that each 
 codes: 0 for success; 1 if no line matches a pattern, the doctor finds a problem, or the user does
 not trust a store; 2 for a command that cannot be carried out; 130 for Ctrl-C.
 
-The package `doors` resolves a conversation's name; `mcp_server` serves agents.
+`hosts.conversations` resolves a conversation's name; `mcp_server` serves agents.
 """
 
 from context_compression.cli.app import main

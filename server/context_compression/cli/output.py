@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from context_compression.cli.page import Block, Fact, Gauge, Page, Style, StyledLine, Table
 from context_compression.conversation.messages import is_array, is_object
@@ -179,6 +179,6 @@ def _value(value: Any) -> str:
     if value is None:
         return "unset"
     if isinstance(value, tuple):
-        words = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]  # strings
+        words = ", ".join(map(str, cast(tuple[object, ...], value)))
         return words if len(words) <= 24 else f"{words[:23]}…"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -274,14 +274,14 @@ def hosts_named(names: tuple[str, ...]) -> "list[Host]":
     Raises:
         click.UsageError: there is no host of one of the names; the nearest is named.
     """
-    from context_compression.hosts.table import INSTALLABLE
+    from context_compression.hosts.table import BY_NAME
 
-    hosts = {host.name: host for host in INSTALLABLE}
-    unknown = [name for name in names if name not in hosts]
+    unknown = [name for name in names if name not in BY_NAME]
     if unknown:
-        nearest = did_you_mean(unknown[0], hosts)
-        raise click.UsageError(f"Unknown host {unknown[0]!r}.{nearest} Hosts: {', '.join(hosts)}.")
-    return [hosts[name] for name in names]
+        nearest = did_you_mean(unknown[0], BY_NAME)
+        known = ", ".join(BY_NAME)
+        raise click.UsageError(f"Unknown host {unknown[0]!r}.{nearest} Hosts: {known}.")
+    return [BY_NAME[name] for name in names]
 
 
 def _print_changes(

@@ -1,7 +1,5 @@
 """Output to a terminal or a pipe: styles, exact bytes, questions, and the bar of a long work.
 
-The screen of a terminal: whether there is one, how large it is, and styles by `rich`.
-
 `rich` is imported only when something is printed on a terminal. FORCE_COLOR asks for the output of
 a terminal in a pipe; NO_COLOR and TERM=dumb are respected.
 

@@ -17,13 +17,13 @@ The modules of this package:
 
     prepared.py   one call of `compress` as a value, and its conversation: read, repaired, counted
                   and planned
-    run.py        `compress` and `acompress`, which drive the steps of one compression to its
-                  `Result`
+    run.py        `compress`, which drives the steps of one compression to its `Result`
     steps.py      the steps of one compression: strategies, in their order, until the target is met
     target.py     the target of one compression, whether one is due, and what it can reach
     outcome.py    `Outcome`, and the `Result` of the edits that strategies proposed or of a view
                   that goes on
     result.py     `Result`: the view that a compression made, and the report on it
+    explaining.py why each message is shown as it is, made when an explanation is asked for
     loss.py       the loss report: which evidence is still in the view
     forecast.py   the cost of a summary, and whether it pays
 """

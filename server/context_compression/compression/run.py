@@ -1,8 +1,4 @@
-"""`compress` and `acompress`, which drive the steps of one compression to its `Result`.
-
-One drops every message, one only the model's thinking.
-
-`compress`, which drives the steps of one compression to its `Result`.
+"""`compress`, which drives the steps of one compression to its `Result`.
 
 The steps (`steps.py`) are a generator. It yields a `SummaryRequest` when it needs a summary, and
 receives the text. Only this module calls a model: in the event loop of the caller if it works in a

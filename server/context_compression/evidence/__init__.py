@@ -19,7 +19,7 @@ This package only finds evidence. `planning` and `strategies` choose which evide
     ledger/entries.py        entries of the ledger: read from messages, merged, and the part that a
                              view shows
     ledger/actions.py        actions on files by tool calls, shell commands and git
-    ledger/changes.py        Changes: the texts that tool calls write into files, and which were
+    ledger/changes.py        changes: the texts that tool calls write into files, and which were
                              taken back later
     ledger/tasks.py          tasks in calls and checklists, and the outcomes in the output of tools
     redaction/               secrets, replaced before a text is sent to a model

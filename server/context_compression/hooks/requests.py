@@ -1,4 +1,4 @@
-"""The view that is sent in place of a host's history, for hosts that let us replace a request.
+"""What is sent in place of a tool result or of a host's history, where a host lets us replace it.
 
 The host keeps its own history, and our session follows it. The view is compressed when that is due.
 Later requests begin with the same view, so that prompt caches stay valid.
@@ -8,8 +8,10 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_compression.conversation.messages import ToolCall
 from context_compression.conversation.refs import digest_of
 from context_compression.session import Session
+from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
@@ -36,6 +38,19 @@ def session_of(workspace: Workspace, event: Mapping[str, Any], host: str) -> Ses
     settings, _ = workspace.settings_in(origin, workspace.settings())
     id = folder_name(string(event, "session_id"))
     return Session(workspace.store, id, settings=settings, model=model, summarizer=None)
+
+
+def preview(session: Session, event: Mapping[str, Any], call: ToolCall) -> dict[str, str]:
+    """`{"text": …}` with the preview of a large tool result; `{}` where the result stays.
+
+    Args:
+        session: of the conversation.
+        event: `text`, the result as the tool returned it; `shown`, as the host cut it, if it did.
+        call: the call that it answers.
+    """
+    shown = string(event, "shown") or None
+    text = offload_result(session, AnsweredCall(call, string(event, "text"), shown))
+    return {} if text is None else {"text": text}
 
 
 def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str, Any]] | None:

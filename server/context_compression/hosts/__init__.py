@@ -23,7 +23,7 @@ make this value in a file of its own, and add it to `HOSTS` in `table.py`.
     setup/               changes to hosts' configuration files, and their undoing
     doctor/              whether our server works in a host
 
-Code that several hosts need is in `transcripts`, `hooks` and `setup`.
+Code that several hosts need is in `transcripts`, in `hooks`, and here in `setup`.
 """
 
 from typing import TYPE_CHECKING

@@ -12,10 +12,10 @@ HOSTS = (
     CLAUDE_CODE, CLAUDE_DESKTOP, CODEX, COPILOT_CLI, GEMINI_CLI, OPENCODE, PI, CURSOR, VSCODE, ZED,
     GOOSE,
 )  # fmt: skip
-BY_NAME = {host.name: host for host in HOSTS}
-"""The hosts by the name that the user types, and that transcripts carry."""
 INSTALLABLE = tuple(host for host in HOSTS if host.user)
 """The hosts that our server can be installed in."""
+BY_NAME = {host.name: host for host in INSTALLABLE}
+"""These, by the name that the user types."""
 KEEPING = tuple(host for host in HOSTS if host.formats)
 """The hosts whose sessions we find and read."""
 TITLES = {host.name: host.title for host in KEEPING}

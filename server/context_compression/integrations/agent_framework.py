@@ -8,8 +8,6 @@ Messages of Microsoft Agent Framework, read as those of Vercel's AI SDK, the mos
 Calls of tools and their results, texts, reasoning, pictures and files are read; contents of other
 types stay as they are.
 
-Microsoft Agent Framework: a context provider, and the compaction strategy that it applies.
-
     agent = Agent(client, "You fix builds.", context_providers=[ContextCompression()])
 
 Only the list of messages of one request is changed. The history of the session stays whole.

@@ -13,7 +13,7 @@ The server:
     invalid_messages.py   repairs lines on stdin that are not a valid message, or answers them
     resources.py          what people attach and pick in their client: the archive, the prompts, and
                           the panel
-    icon.svg               the icon beside its name
+    icon.svg              the icon beside its name
 
 A call:
     calls.py         one tool call: its arguments, its settings, its worker thread, and the form of
@@ -25,7 +25,7 @@ A call:
 An answer:
     summary_by_caller.py   a summary that the calling agent writes
 
-Not here: `doors` resolves a conversation's name, `session` compresses it, `hosts` answers hooks.
+Not here: `hosts` resolves a conversation's name and answers hooks, `session` compresses it.
 """
 
 from context_compression.hosts.setup.machine import unavailable

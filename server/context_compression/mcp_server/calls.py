@@ -1,7 +1,5 @@
 """One tool call: its arguments, its settings, its worker thread, and the form of its answer.
 
-The form of an answer: the same facts as text and as structured content.
-
 A host shows its model one of the two. So the text is made from the facts and cannot differ.
 
 The arguments of a tool: their schema, and the answer to wrong ones.

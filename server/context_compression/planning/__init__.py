@@ -6,7 +6,7 @@ The strategies in `strategies` read a plan and propose edits.
                    must stay
     edits.py       `Edit(start, stop, becomes)`, and `apply`, which makes the view
     cuts.py        texts cut into pieces, each with its evidence
-    pieces.py      Pieces: parts of texts, smaller than a message, among which `extract` chooses by
+    pieces.py      pieces: parts of texts, smaller than a message, among which `extract` chooses by
                    evidence
     selection.py   clips, digests and receipts that strategies share
     measured.py    all numbers that were chosen or measured

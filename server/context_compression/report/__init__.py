@@ -9,7 +9,7 @@
     course.py      the context in each request of a session, its compactions, and what it all cost
     consumers.py   what put tokens into the context: tools, files, what came again and again
 
-    text.py   A report as a short plain text with a chart, for a terminal or a pipe
+    text.py   a report as a short plain text with a chart, for a terminal or a pipe
 
     html.py      the report as a page: one HTML file that needs no network and runs no code but its
                  own

@@ -12,7 +12,7 @@ screen reader or a printer cannot use, and add foreign code to a file full of pr
 plain SVG the page works without its script, prints sharply, follows light and dark by style alone,
 and the same report always gives the same bytes.
 
-No string of the report becomes markup: `page.markup` escapes all of them, and the page's policy
+No string of the report becomes markup: `markup` escapes all of them, and the page's policy
 (CSP) allows nothing but its one style and its one script, each by its hash.
 """
 

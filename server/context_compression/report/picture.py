@@ -1,7 +1,5 @@
 """The head of the page, and the window over time: a picture, requests, compactions.
 
-The picture of the window: areas by kind, lines for threshold and window, compactions.
-
 Areas are drawn in a square that stretches. Lines and words lie over it in percent of its width and
 height, so that strokes and letters keep their size on a phone and on a wide screen.
 """

@@ -1,7 +1,7 @@
 """One conversation on disk: record it, view it, compress it, restore from it, undo.
 
 This package defines what a session does with its log. The package `compression` does one
-compression, `store` keeps the files, and `doors` finds the session that a caller means.
+compression, `store` keeps the files, and `hosts` finds the session that a caller means.
 
     session.py      `Session`
     continuing.py   `compress` with a store: continues what the last call returned

@@ -8,7 +8,7 @@ What the model has asked for, such as a file, stays whole: it would only ask aga
 tells the two apart.
 
 If the model is offered `context_restore`, it gets a preview, and restores what it needs. Otherwise
-nothing may be left out. Then only lines that repeat are written shorter (`patterns.py`).
+nothing may be left out. Then only lines that repeat are written shorter.
 """
 
 import collections

@@ -10,7 +10,7 @@ from typing import Any
 from context_compression.conversation.refs import digest_of, is_proven, is_ref
 from context_compression.errors import StoreDamaged, StoreError, UnknownRef
 from context_compression.plurals import how_many
-from context_compression.store import session_files as originals
+from context_compression.store import session_files
 from context_compression.store.backend import (
     COMPRESSING,
     LOCK_SECONDS,
@@ -157,7 +157,7 @@ class SessionLog:
             StoreError: the name is taken, or a value is not JSON.
             StoreUnwritable: the write was refused; nothing was archived.
         """
-        name = originals.file_name(created_at, n)
+        name = session_files.file_name(created_at, n)
         self._kept.write_originals(name, messages, created_at)
         return name
 
@@ -221,7 +221,7 @@ class SessionLog:
         problem: StoreError = UnknownRef(f"Nothing is archived under {ref!r}.")
         for entry in (*reversed(known), *places):
             try:
-                original = originals.original_of(entry, self.read_original)
+                original = session_files.original_of(entry, self.read_original)
             except StoreError as error:
                 problem = error
                 continue

@@ -32,7 +32,7 @@ from context_compression.errors import (
     StoreUnwritable,
 )
 from context_compression.store import files
-from context_compression.store import refs as ref_list
+from context_compression.store import refs as refs_of_store
 from context_compression.store.backend import COMPRESSING, Events, Kind, Stamp
 from context_compression.store.files import checked_name, collecting
 from context_compression.store.json_lines import JsonLine, LineFile, Mark, digits_in
@@ -264,7 +264,7 @@ class SessionFiles:
             if kind == "events":
                 refs = [ref for event in rows for ref in refs_in(event) if is_ref(ref)]
                 is_new = not os.path.lexists(file.path)
-                noted = ref_list.noting(self.root, self.id, refs, is_new=is_new)
+                noted = refs_of_store.noting(self.root, self.id, refs, is_new=is_new)
             with noted:
                 file.append(rows, {"id": self.id, "created_at": created_at})
 
@@ -349,12 +349,12 @@ class SessionFiles:
             return [found for event in with_refs for found in refs_in(event).items()]
         key = (digits, self.stamp())  # a restore needs the same entries several times
         if self._entries[0] != key:
-            self._entries = (key, [*ref_list.entries(self._events.data(), digits)])
+            self._entries = (key, [*refs_of_store.entries(self._events.data(), digits)])
         return self._entries[1]
 
     def following(self, ref: str) -> str | None:
         """The ref of the message that was archived right after the message `ref`."""
-        return ref_list.following(self._events.data(), ref)
+        return refs_of_store.following(self._events.data(), ref)
 
     def write_text(self, ref: str, text: str) -> str:
         """Write a text in UTF-8; its line ends and lone surrogates are kept."""
@@ -443,7 +443,7 @@ class SessionFiles:
                 before()
                 if gone.exists():  # an earlier deletion was killed
                     shutil.rmtree(gone)
-                ref_list.remove(self.root)  # the refs of what is deleted must not stay in it
+                refs_of_store.remove(self.root)  # the refs of what is deleted must not stay in it
                 if self.folder.exists():
                     self.folder.rename(gone)
                     shutil.rmtree(gone)

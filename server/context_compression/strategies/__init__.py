@@ -4,8 +4,7 @@
     truncate    long tool outputs cut to beginning and end            no model
     window      the last turns, a digest, and important messages      no model
     extract     must-keep set, then pieces chosen by evidence         no model
-    summarize.py   `summarize`: head, a summary of the middle written by a model, and the recent
-                   messages
+    summarize   head, a summary of the middle, recent messages    a model
 
 Read `base` (the protocol of a strategy) first, then `tool_results` (results shortened one by one)
 with `truncate`, the shortest strategy. The modules of `extract`, in the order of their use:

@@ -37,7 +37,7 @@ from context_compression.planning.selection import end_of_output, tokens_of_text
 from context_compression.progress import SELECTING, advance
 from context_compression.strategies import measured
 from context_compression.strategies.forms import Form, Forms, is_instruction, repeated_texts
-from context_compression.strategies.last_lines import NAMES_LABEL as NAMES_LABEL
+from context_compression.strategies.last_lines import NAMES_LABEL
 from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.quoting import QuotedText, Quoting, weight_of
 

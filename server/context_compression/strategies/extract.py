@@ -1,7 +1,5 @@
 """`extract`: a must-keep set, and the remaining room filled with pieces chosen by evidence.
 
-The must-keep set: the messages that `extract` keeps at each level.
-
 The set holds the user's messages, records, summaries, the newest messages, and every tool step as a
 skeleton, which is its call and one line for each result. A set that takes more than its share of
 the room shrinks in these steps: the newest results become previews, long texts are clipped, old

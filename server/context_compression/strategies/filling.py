@@ -18,8 +18,7 @@ from context_compression.conversation.messages import Message, user
 from context_compression.planning.edits import Edit
 from context_compression.planning.pieces import Place, Weights
 from context_compression.planning.plan import Plan
-from context_compression.strategies import last_lines as names
-from context_compression.strategies import measured
+from context_compression.strategies import last_lines, measured
 from context_compression.strategies.assembling import (
     assembled,
     notes_of,
@@ -85,8 +84,8 @@ class FilesAndNames:
         if not base.lacks_much or base.room >= measured.VERY_SMALL_SHARE * base.plan.total:
             return 0.0
         count, texts = base.plan.counter.text, [*texts_in_view(base.shown)]
-        room = measured.NAMES_SHARE * base.room - sum(map(count, names.lines_in(texts)))
-        return count(names.line(base.quoting.names, texts, count, room))
+        room = measured.NAMES_SHARE * base.room - sum(map(count, last_lines.lines_in(texts)))
+        return count(last_lines.line(base.quoting.names, texts, count, room))
 
     def appended(
         self, view: Mapping[int, Message], notes: Mapping[int, Message]
@@ -116,7 +115,7 @@ class FilesAndNames:
             lines.append(self._files.line(texts, count, room))
         if self.for_names:
             room = self.for_names + more
-            lines.append(names.line(quoting.names, texts + lines, count, room))
+            lines.append(last_lines.line(quoting.names, texts + lines, count, room))
         return [*filter(None, lines)]
 
 

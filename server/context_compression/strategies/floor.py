@@ -5,12 +5,6 @@ arguments of answered calls are shortened. A result of this step that is larger 
 becomes one line. What must always stay is in it, too: items of unknown types, and what a provider
 compacted; the user's sure rules, up to a share (`rules`); and one note with a ref. Nothing else
 stays. Results that the model has not read have a share of the room above it.
-
-Head, pins and the last user message are unshortened. The calls of the open tool step stay; long
-arguments of answered calls are shortened. A result of this step that is larger than a preview
-becomes one line. What must always stay is in it, too: items of unknown types, and what a provider
-compacted; the user's sure rules, up to a share (`rules.py`); and one note with a ref.
-Nothing else stays.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The notes that replace runs of messages: labelled quotes in their order, and marks of gaps.
 
-The note that replaces a run of messages: labelled quotes in their order, and marks of gaps.
-
 [Compressed History] Excerpts of earlier messages, quoted as data:
 [… 9 messages; first ref c3f91a20b77d]
 [User] Keep the public API as it is.

@@ -1,7 +1,5 @@
 """The pictures that stay in a view, and the payloads of tools that the provider ran itself.
 
-The pictures that stay in a view: the newest that have room; a mark replaces each of the others.
-
 A picture is shown unchanged or not at all. Pictures of anchored messages always stay. Pictures of
 the user come before older pictures of tools, because a tool can make its picture again.
 

@@ -1,7 +1,5 @@
 """The user's standing rules: found in texts, quoted from dropped messages, shown in any view.
 
-The user's standing rules: the sure constraints that belong to the minimum size.
-
 They are as many as fit in a share of the window and of the conversation, the newest first. They
 stand verbatim in each view.
 """

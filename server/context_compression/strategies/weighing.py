@@ -1,7 +1,5 @@
 """What a finished view shows of its messages, made only when an explanation is asked for.
 
-What a finished view shows of its messages, and the worth of the parts; made only when asked.
-
 The parts are cut and weighed again as `extract` does it, from the plan and the view. So a view
 needs no memory for its explanation.
 """

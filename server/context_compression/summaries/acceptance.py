@@ -1,7 +1,5 @@
 """Whether an answer is a summary, and `SummaryRecord`: what one covers, and its cost.
 
-Whether an answer is a summary: a refusal, an error text, a call or an echo is none.
-
 An answer is measured by what its instructions ask for, and by what it should summarise. Where they
 have sections, it has headings, too, of whatever names and in whatever language: weak models
 translate and rename them. A small record is judged mildly, and so are instructions of the user's

@@ -1,7 +1,5 @@
 """Calls to a model until it has written a summary: retries, one deadline, the price of all.
 
-Calls to a model until it has written a summary: retries, one deadline, the tokens of all calls.
-
 All summarizers that call a model have the same rules. The retries of the providers' clients are
 off: they would multiply the calls, and an MCP client waits only a limited time for an answer.
 """

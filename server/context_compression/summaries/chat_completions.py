@@ -21,7 +21,7 @@ OpenAI's reasoning models refuse `max_tokens`, others know only that; some serve
 refusal that names an option leaves that option out.
 
 The first summary imports the package `openai`, an extra; retries and the deadline are those of
-`attempts.py`, and `chat_options.py` knows how servers differ.
+`attempts.py`.
 """
 
 import json

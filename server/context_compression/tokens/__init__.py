@@ -11,7 +11,7 @@ This package only counts. `compression` and `session` decide what follows from a
                     tokenizer
     counter.py      `Counter`, which counts blocks, messages and conversations in the tokens of one
                     model
-    anchors.py      Anchors: the usage that a provider reported, plus a count of the messages after
+    anchors.py      anchors: the usage that a provider reported, plus a count of the messages after
                     it
     usage.py        how full a context window is, and whether a compression is due
 """

@@ -12,7 +12,10 @@ the places of one host's transcripts are in `hosts`.
     lines.py           files as streams of lines and rows: the complete ones, and those in damaged
                        lines
     sessions.py        the sessions that hosts keep, and the live one of the caller
-    exporter.py        A view in blocks that every host supports, and the interface of what writes
+    exporter.py        a view in blocks that every host supports, and the interface of what writes
                        it
     message_files.py   plain files of messages
+    limits.py          how large a host lets a conversation become
+    compaction_points.py
+                       where each host compacts by itself, and what moves that
 """

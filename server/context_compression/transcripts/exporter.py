@@ -1,7 +1,5 @@
 """A view in blocks that every host supports, and the interface of what writes it.
 
-A view in blocks that every host supports, for a new session.
-
 The blocks are Anthropic's, and every call has a result. Blocks that only one provider can read are
 left out.
 """

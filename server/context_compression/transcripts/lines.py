@@ -1,7 +1,5 @@
 """Files as streams of lines and rows: the complete ones, and those in damaged lines.
 
-Files as streams of lines, and the errors for files that cannot be read.
-
 A transcript is streamed because it may be too large to hold in memory. The host may write to it
 while we read, and a crash may have cut it off.
 

@@ -1,7 +1,5 @@
 """`Transcript` and `History`, and the interface of a host's module that reads them.
 
-`History`: a whole conversation, with all that compactions took out of the context.
-
 A `Transcript` is what the model is sent now. A history is how it came to be: stages, each of which
 only grew, with a compaction between two of them.
 

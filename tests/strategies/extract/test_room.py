@@ -7,7 +7,7 @@ import pytest
 from extract_sessions import Messages, extract, session, step, text_message
 
 from context_compression import compress
-from context_compression.strategies import filling as attempt
+from context_compression.strategies import filling
 from context_compression.strategies.keep import cost
 from context_compression.testing import PIXEL, conversation
 
@@ -47,7 +47,7 @@ def test_a_view_that_came_out_too_large_is_corrected_in_few_rounds(
         rounds += 1
         return cost(*args)
 
-    monkeypatch.setattr(attempt, "cost", counted)
+    monkeypatch.setattr(filling, "cost", counted)
     compress(
         messages,
         target_tokens=200,

@@ -22,7 +22,7 @@ Codex's transcripts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.js
 Each line is a row: `{"timestamp": …, "type": …, "payload": …}`. The payload by type:
 
 session_meta        id (of the thread), cwd, cli_version, base_instructions.text: the system prompt.
-                    A fork also has its parent's row, after its own. history_base: see `lineage`.
+                    A fork also has its parent's row, after its own. history_base: see above.
 turn_context        model, cwd
 response_item       an item sent to the model or received from it, as in the Responses API
 compacted           replacement_history: items that replace everything before

@@ -35,7 +35,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.errors import TranscriptError
 from context_compression.hooks.host_compaction import archive_all, instructions
-from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.hooks.requests import positions_in, preview, session_of, view_to_send
 from context_compression.hosts.host import HookFile, Host, LiveSession, Value, first_of
 from context_compression.hosts.opencode.context import (
     CONFIG_VARIABLE,
@@ -52,7 +52,6 @@ from context_compression.hosts.opencode.context import StoredMessage as Live
 from context_compression.hosts.opencode.database import ALL, SessionReading, looking, sessions_where
 from context_compression.hosts.opencode.transcript import FORMATS
 from context_compression.hosts.setup.machine import PROGRAM, Machine
-from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.exporter import arguments, as_user, url_of
 from context_compression.transcripts.lines import string
@@ -153,10 +152,7 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
     match string(event, "hook_event_name"):
         case "tool.execute.after":
             call = ToolCall(string(event, "callID"), string(event, "tool"), event.get("args"))
-            shown = string(event, "shown") or None
-            answered = AnsweredCall(call, string(event, "text"), shown)
-            text = offload_result(session, answered)
-            return {} if text is None else {"text": text}
+            return preview(session, event, call)
         case "messages.transform":
             history = OpencodeHistory(objects(event.get("messages")))
             view = view_to_send(session, history.messages)

@@ -5,7 +5,7 @@ message   id, session_id, time_created, time_updated, data: {role, parentID, mod
 part      id, message_id, session_id, time_updated, data: {type, …}
 
 An export is `{"info": session, "messages": [{"info": …, "parts": […]}, …]}`; that of opencode 2 has
-messages as `second_messages.py` tells. The path of a session is the path of the database, followed
+messages as `second.py` tells. The path of a session is the path of the database, followed
 by the session's id: `…/opencode.db/ses_1fe1…`.
 
 Parts: text, reasoning, tool {tool, callID, state {status, input, output, time.compacted}}, file

@@ -45,7 +45,7 @@ from context_compression.conversation.messages import (
     as_object,
     objects,
 )
-from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.hooks.requests import positions_in, preview, session_of, view_to_send
 from context_compression.hooks.summary_text import compressed_text
 from context_compression.hosts.host import HookFile, Host, LiveSession, Value, below, plain
 from context_compression.hosts.pi.transcript import (
@@ -61,7 +61,6 @@ from context_compression.hosts.pi.transcript import (
 )
 from context_compression.hosts.setup.machine import PROGRAM, Machine
 from context_compression.session import Session
-from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.threads import in_thread
 from context_compression.transcripts.exporter import (
     Exporter,
@@ -256,10 +255,7 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
         case "tool_result":
             tool = string(event, "toolName")
             call = ToolCall(string(event, "toolCallId"), tool, event.get("input"))
-            shown = string(event, "shown") or None
-            answered = AnsweredCall(call, string(event, "text"), shown)
-            text = offload_result(session, answered)
-            return {} if text is None else {"text": text}
+            return preview(session, event, call)
         case "context":
             history = PiHistory(objects(event.get("messages")))
             view = view_to_send(session, history.messages)

@@ -1,7 +1,5 @@
 """Configuration files of other programs: read, and replaced atomically after a backup.
 
-Configuration files of other programs: replaced atomically, after a backup.
-
 ~/.compression/installed/<name>-<hash of the path>/
   about.json     the path, whether the file existed, the hash of the content that we wrote
   <file name>    the file before our change

@@ -8,7 +8,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 
-from context_compression.hosts import events as hooks
+from context_compression.hosts import events
 from context_compression.mcp_server.calls import text_answer
 from context_compression.workspace import Workspace
 
@@ -36,7 +36,7 @@ def hook_tool(workspace: Workspace, host: str) -> Tool:
             )
         params: Mapping[str, Any] = context.request_context.params or {}
         event: Mapping[str, Any] = params.get("arguments") or {}
-        return text_answer(await hooks.answer(host, workspace, event))
+        return text_answer(await events.answer(host, workspace, event))
 
     annotations = ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False

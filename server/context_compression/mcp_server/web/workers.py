@@ -148,7 +148,7 @@ class _Answering:
     async def _threads_to_end(self) -> None:
         """Waits for the threads of requests whose clients went away: nobody can stop a thread."""
         threads = current_default_thread_limiter()
-        # no event tells that a thread ended, so it is looked for
+        # ASYNC110 wants an event, and none tells that a thread ended
         while not self.bodies and (threads.borrowed_tokens or at_work()):  # noqa: ASYNC110
             await anyio.sleep(LOOKS_SECONDS)
 

@@ -2,7 +2,7 @@
 
 The tables are made and changed by the numbered files in `migrations/`.
 
-A transaction whose connection was lost is run again, and never made twice: see `attempts`.
+A transaction whose connection was lost is run again, and never made twice: see `connections`.
 What is written under a lock goes over the connection that holds it. If that is lost, so is the
 lock, and the rest is not written. A server that is away is told within seconds, and for a moment
 after that at once, because an agent waits for the answer.

@@ -6,8 +6,6 @@ A text is usually one JSON string in a file that this package wrote, and its spa
 that string. If a file was reformatted by hand, the span is the message that contains the text. A
 text that is joined from several strings has a part for each of them.
 
-The documents that a search can find in a session: its archived texts and messages, by event.
-
 Text that this package wrote may be archived later: a summary that went into another summary, or the
 preview of a tool result. A search finds it, too; such documents have `by_us`.
 """

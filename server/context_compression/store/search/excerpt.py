@@ -1,7 +1,5 @@
 """Recorded messages and lines of texts, as a search shows them and as they fit a query.
 
-Recorded messages as a search shows them: the speaker, the beginning, the tool calls.
-
 A search also finds a tool result by its call. So a conversation is read in order, and each call is
 remembered until its result comes.
 

@@ -5,8 +5,6 @@ The file of the search index, `search.sqlite`: opened, rebuilt if damaged, remov
 The index is made from the plain files and may be deleted at any time. The next search creates it
 again, or updates it.
 
-The open search index of a store, and its update from the logs.
-
 The index records how far it has read each log. Later events are read in batches, each in its own
 transaction; a batch is a part of a large log, or many small logs. So several processes can search
 and index at once, and archiving never waits for the index.

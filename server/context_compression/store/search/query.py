@@ -6,8 +6,6 @@ In a conversation a question's "when" or "did" is often rarer than its nouns, so
 texts with a word does not tell that it says little. Hence the table. Words of time and order, such
 as "before" and "during", are not in it: they may stand in the answer.
 
-The query language: words, and limits by path, tool and failure.
-
     the build broke              words
     "connection refused"         consecutive words
     path:src/app                 only texts that name this path; path:app is enough; of

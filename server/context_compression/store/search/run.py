@@ -1,7 +1,5 @@
 """Runs a search over the archive: by words, by a pattern, with or without an index.
 
-Runs a search over the archive: by words, by a pattern, or by both.
-
 Words are looked up in an index (BM25). If there can be no index, the complete archive is read. Then
 the best candidates are ranked.
 """

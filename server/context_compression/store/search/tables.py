@@ -1,7 +1,5 @@
 """The tables of the search index, and one session as stored in them.
 
-The tables of the search index, and the rows in them.
-
 The texts stay in the plain files. The tables hold only the spans of the texts, and their words.
 """
 

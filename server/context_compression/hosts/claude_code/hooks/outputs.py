@@ -1,7 +1,5 @@
 """Outputs of Claude Code's tools as text and back, and a view as the rows of its hooks.
 
-Outputs of Claude Code's tools as text, and texts as outputs in the tool's own format.
-
 The host ignores a replacement in another format, so outputs in unknown formats stay as they are.
 They are also short, or must be read in full (skills, tool definitions, edits). The formats are from
 2.1.329. Those of Grep and Glob are from its type file: its builds for Linux and macOS search with
