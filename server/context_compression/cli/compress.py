@@ -353,7 +353,10 @@ def compress(
         requested = RequestedCompression.of(options, conversation, **compression)
         _refuse_to_overwrite(requested, output)
         if undo:
-            view, facts = undone(requested.opened)
+            session = requested.opened.session
+            before = session.state()
+            view = session.undo()
+            facts = undone(requested.opened, before, view)
             done = Done(view, facts.record, page_of(facts))
         else:
             replaced = replaced_compressions(requested.opened, requested.opened.shown)

@@ -1,8 +1,7 @@
 """Copilot CLI: its names, its sessions, and its transcripts.
 
-Copilot CLI's transcripts: `~/.copilot/session-state/<session>/events.jsonl`.
-
-Each line is an event: `{"type": …, "data": {…}, "id": …, "parentId": …}`. The data by type:
+Copilot CLI's transcripts: `~/.copilot/session-state/<session>/events.jsonl`. Each line is an event:
+`{"type": …, "data": {…}, "id": …, "parentId": …}`. The data by type:
 
 session.start                 sessionId, copilotVersion, context.cwd
 session.model_change          newModel

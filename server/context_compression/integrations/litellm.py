@@ -4,10 +4,9 @@
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 """LiteLLM: a callback that fits each request of its proxy, and answers `context_restore`.
 
-A stream of Chat Completions that goes on after each call of `context_restore`.
-
-LiteLLM's own loop needs whole responses. Here the text reaches the client as it comes, and tool
-calls when they are complete, without those of our tool.
+A stream of Chat Completions that goes on after each call of `context_restore`. LiteLLM's own loop
+needs whole responses. Here the text reaches the client as it comes, and tool calls when they are
+complete, without those of our tool.
 
     litellm_settings:
       callbacks: context_compression.integrations.litellm.proxy_handler_instance

@@ -2,11 +2,10 @@
 
 A host shows its model one of the two. So the text is made from the facts and cannot differ.
 
-The arguments of a tool: their schema, and the answer to wrong ones.
-
-The sentence under an argument is its description for the model. Clients load all descriptions into
-every conversation, so the schemas are compact. They have no titles, no unions with null and no
-bounds; the answer to a value out of bounds states the bounds.
+The arguments of a tool: their schema, and the answer to wrong ones. The sentence under an argument
+is its description for the model. Clients load all descriptions into every conversation, so the
+schemas are compact. They have no titles, no unions with null and no bounds; the answer to a value
+out of bounds states the bounds.
 """
 
 import difflib

@@ -1,15 +1,13 @@
 """Opens the conversation of a call, and runs the compression that the call requests.
 
-Checkpoints: what an agent writes into one, and those that are kept.
+Checkpoints: what an agent writes into one, and those that are kept. A checkpoint is a summary that
+an agent wrote itself. In a client that does not share its conversation, it is the way from one chat
+to the next.
 
-A checkpoint is a summary that an agent wrote itself. In a client that does not share its
-conversation, it is the way from one chat to the next.
-
-The answers of status and compress where the client does not share its conversation.
-
-Claude Desktop and clients on the web keep their conversations to themselves. There a call without
-`messages` is about nothing that can be read. That is no error of the agent: it learns what is
-archived here and which calls help.
+The answers of status and compress where the client does not share its conversation. Claude Desktop
+and clients on the web keep their conversations to themselves. There a call without `messages` is
+about nothing that can be read. That is no error of the agent: it learns what is archived here and
+which calls help.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,14 +1,12 @@
 """What people attach and pick in their client: the archive, the prompts, and the panel.
 
-The panel of `context_status`: an MCP App, for clients that show one.
-
-A client that announces the extension `io.modelcontextprotocol/ui` finds the panel's address beside
-the tool, reads the page, shows it in a frame without network, and hands it the tool's result. All
-other clients get the same list of tools as without it, and every client the same text. The list is
-private to a client (`cacheScope`), so no cache hands it to another.
+The panel of `context_status`: an MCP App, for clients that show one. A client that announces the
+extension `io.modelcontextprotocol/ui` finds the panel's address beside the tool, reads the page,
+shows it in a frame without network, and hands it the tool's result. All other clients get the same
+list of tools as without it, and every client the same text. The list is private to a client
+(`cacheScope`), so no cache hands it to another.
 
 The archive as resources, for people who attach them to a chat in their client.
-
 `context://checkpoint/latest` is the newest checkpoint, and `context://ref/<ref>` an archived text
 or message. They belong to the server's own store; no other folder can be named. What comes back is
 quoted, as from `context_restore`.

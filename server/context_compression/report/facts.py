@@ -21,9 +21,9 @@ from context_compression.hosts.setup.machine import Machine
 from context_compression.plurals import how_many
 from context_compression.session import Status
 from context_compression.session.following import new_events
+from context_compression.session.state import State
 from context_compression.settings import GUARDED, NAMES, Settings
 from context_compression.strings import one_line, with_halves_spelled
-from context_compression.threads import about_to_write
 from context_compression.tokens.usage import count_tokens
 from context_compression.workspace import Opened, Workspace
 
@@ -407,14 +407,13 @@ def details(result: Result) -> Record:
     }
 
 
-def undone(
-    opened: Opened, messages: Sequence[Mapping[str, Any]] | None = None
-) -> tuple[list[dict[str, Any]], Facts]:
-    """Undoes the last compression: the conversation as it is then, and the facts of that.
+def undone(opened: Opened, state: State, view: Sequence[Mapping[str, Any]]) -> Facts:
+    """The facts of an undo.
 
     Args:
-        opened: the conversation.
-        messages: the conversation's messages, if the caller passed them.
+        opened: the conversation, of which a compression was undone.
+        state: its state before.
+        view: what `Session.undo` returned.
     """
     session = opened.session
 
@@ -422,9 +421,6 @@ def undone(
         model, system, tools = session.model, session.system, session.tools
         return int(count_tokens(view, model=model, system=system, tools=tools))
 
-    about_to_write()
-    state = session.state()
-    view = session.undo(messages)
     before = [*state.view, *session.state().recorded[len(state.recorded) :]]
     stated = {
         "messages_before": len(before),
@@ -437,7 +433,7 @@ def undone(
         f"{stated['tokens_before']:,} → {how_many(stated['tokens_after'], 'token')}; refs can "
         "still be restored"
     )
-    return view, Facts(headline, stated, {"note": history_kept(opened), "session": session.id})
+    return Facts(headline, stated, {"note": history_kept(opened), "session": session.id})
 
 
 def status_facts(

@@ -1,9 +1,8 @@
 """The report as a page: one HTML file that needs no network and runs no code but its own.
 
-What left the context, and what came back: a list to search, and the texts side by side.
-
-The list is in the page itself. The texts are data that the script reads when the first one is
-opened: a hundred long texts would otherwise make the page slow.
+What left the context, and what came back: a list to search, and the texts side by side. The list is
+in the page itself. The texts are data that the script reads when the first one is opened: a hundred
+long texts would otherwise make the page slow.
 
 Its pictures are SVG that we write ourselves, in Python. A library that draws (uPlot has 50 KB,
 Observable Plot 200, Vega and Plotly over 1,000) would save little: the page has one picture with

@@ -1,14 +1,12 @@
 """What the page of a report is made of: escaped HTML, headings, tables, bars, kinds, places.
 
 HTML by functions: what is not `Markup` is escaped, so no string of a report becomes markup.
-
 `element("b", "1 < 2", title='"')` -> `<b title="&quot;">1 &lt; 2</b>`
 
-The kinds of content that the page tells apart, in the order in which they are stacked.
-
-Eight colours are as many as everyone can tell apart, so rare kinds share one. `page.css` has the
-colours. They differ by at least 8 (in OKLab, times 100) also for people who do not see red, green
-or blue, and each has a contrast of at least 3 with the page, light or dark.
+The kinds of content that the page tells apart, in the order in which they are stacked. Eight
+colours are as many as everyone can tell apart, so rare kinds share one. `page.css` has the colours.
+They differ by at least 8 (in OKLab, times 100) also for people who do not see red, green or blue,
+and each has a contrast of at least 3 with the page, light or dark.
 """
 
 import json

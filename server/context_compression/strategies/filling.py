@@ -1,11 +1,10 @@
 """`Filling`: a view of kept messages, and the edits that fill its room with other pieces.
 
-`Attempt`: the content of one attempt at a view, in addition to the kept messages.
-
-An attempt that is too large gives back content in this order: the lines of files and names beyond
-their share; pieces, the worst first; pictures; the lines; marks with refs; the newest outcome; and
-last the user's constraints, except those that stand in each view. An attempt with room left takes
-more pieces, then pictures, then more names.
+`Attempt`: the content of one attempt at a view, in addition to the kept messages. An attempt that
+is too large gives back content in this order: the lines of files and names beyond their share;
+pieces, the worst first; pictures; the lines; marks with refs; the newest outcome; and last the
+user's constraints, except those that stand in each view. An attempt with room left takes more
+pieces, then pictures, then more names.
 """
 
 from bisect import bisect

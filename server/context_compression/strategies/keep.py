@@ -1,8 +1,7 @@
 """The edits that leave only the messages that stay, and those that follow from them.
 
-Further edits that follow from a strategy's edits, so that the provider accepts the view.
-
-If a strategy changes messages, bound thinking after them must be dropped, items may no longer name
+Further edits that follow from a strategy's edits, so that the provider accepts the view. If a
+strategy changes messages, bound thinking after them must be dropped, items may no longer name
 reasoning that is missing, and notes may be needed so that roles alternate. These edits are counted
 like any others.
 """

@@ -1,12 +1,10 @@
 """The files and the names that a small view lacks, in two lines at the end of its last note.
 
 A line of the files that were worked on, because a small view of a long session names only few.
-
 `[Other files in /srv/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md; …`
 
-A line of names that a very small view lacks, so that they can be used again and searched.
-
-`[More names used] retryPolicy, MAX_RETRIES, apps/web, --dry-run, owner/name#12`
+A line of names that a very small view lacks, so that they can be used again and searched. `[More
+names used] retryPolicy, MAX_RETRIES, apps/web, --dry-run, owner/name#12`
 """
 
 import re

@@ -3,9 +3,8 @@
 A picture is shown unchanged or not at all. Pictures of anchored messages always stay. Pictures of
 the user come before older pictures of tools, because a tool can make its picture again.
 
-Results of tools that the provider ran itself: the payload is removed, the answer's text stays.
-
-A call and its result in one message are removed together and replaced by one text. If they are in
+Results of tools that the provider ran itself: the payload is removed, the answer's text stays. A
+call and its result in one message are removed together and replaced by one text. If they are in
 several messages, with other calls between them, they are a tool step and stay unchanged.
 """
 

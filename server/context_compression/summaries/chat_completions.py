@@ -1,24 +1,18 @@
 """Summaries by a model behind `/chat/completions`: OpenAI, vLLM, Ollama, LiteLLM and others.
 
-Thoughts that a model writes into its answer, where its server does not separate them.
+Thoughts that a model writes into its answer, where its server does not separate them. Only what
+stands at the beginning, and surely is no summary, is left out: a summary may speak of these marks.
 
-Only what stands at the beginning, and surely is no summary, is left out: a summary may speak of
-these marks.
+The answer of a server that sends no stream although it was asked for one. Some servers do not know
+`stream` and send one JSON object; proxies send web pages, or an error with the status 200.
 
-The answer of a server that sends no stream although it was asked for one.
+The answer of `/chat/completions`, gathered from its chunks or from one object. Servers leave out or
+add parts of it, so each part is read on its own.
 
-Some servers do not know `stream` and send one JSON object; proxies send web pages, or an error with
-the status 200.
-
-The answer of `/chat/completions`, gathered from its chunks or from one object.
-
-Servers leave out or add parts of it, so each part is read on its own.
-
-The options of a request to `/chat/completions`, which not all servers and models know.
-
-OpenAI's reasoning models refuse `max_tokens`, others know only that; some servers refuse
-`stream_options`, streaming, or a system prompt. So the first request asks for all of it, and each
-refusal that names an option leaves that option out.
+The options of a request to `/chat/completions`, which not all servers and models know. OpenAI's
+reasoning models refuse `max_tokens`, others know only that; some servers refuse `stream_options`,
+streaming, or a system prompt. So the first request asks for all of it, and each refusal that names
+an option leaves that option out.
 
 The first summary imports the package `openai`, an extra; retries and the deadline are those of
 `attempts.py`.

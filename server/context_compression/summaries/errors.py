@@ -1,20 +1,17 @@
 """What an error of a provider says: too long, misplaced thinking, and whether to retry.
 
-What an error of a provider says: its texts, the objects of its body, its statuses.
-
-Nothing here raises: a body may be nested without end, hold itself, or be no JSON at all, and an
-exception of a client may fail when it is read.
+What an error of a provider says: its texts, the objects of its body, its statuses. Nothing here
+raises: a body may be nested without end, hold itself, or be no JSON at all, and an exception of a
+client may fail when it is read.
 
 Recognises two errors of providers: a conversation that is too long, and misplaced thinking.
-
 Providers report the first in some thirty wordings; all have a phrase about the input and a limit.
 Errors about rate limits or the length of the answer use the same words, so they are excluded first.
 Many name the limit as well (`window_named`), so that the next request can be as large as it may be.
 
-Why a call to a model gave no summary, and whether a retry may help.
-
-The clients of Anthropic and OpenAI have the same kinds of exceptions. They are recognised by the
-names of their classes: some versions use `httpx`, others `httpx2`, and neither is imported here.
+Why a call to a model gave no summary, and whether a retry may help. The clients of Anthropic and
+OpenAI have the same kinds of exceptions. They are recognised by the names of their classes: some
+versions use `httpx`, others `httpx2`, and neither is imported here.
 """
 
 import json

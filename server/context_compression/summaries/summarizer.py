@@ -1,9 +1,8 @@
 """`Summarizer`, the author of a summary: its request, its reply, and how it is asked.
 
-Asks a summarizer of any kind: an object with the method `summarize` or a function, async or not.
-
-A mistake in one is found when it is passed if it can be, else at its first answer. Such an answer
-is not asked for again, because the next one would be the same.
+Asks a summarizer of any kind: an object with the method `summarize` or a function, async or not. A
+mistake in one is found when it is passed if it can be, else at its first answer. Such an answer is
+not asked for again, because the next one would be the same.
 """
 
 from collections.abc import Awaitable, Callable

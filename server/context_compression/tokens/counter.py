@@ -3,10 +3,9 @@
 A model's family has a known ratio of its tokens to o200k's. Pictures, documents and base64 are not
 counted as text.
 
-Families of models, with the known ratio of each family's tokens to o200k's.
-
-Claude's tokenizers are not public. `benchmarks/calibrate.py` fits a factor on o200k and constants
-to the tokens that Claude Code was charged for 1,157 steps whose full text is known.
+Families of models, with the known ratio of each family's tokens to o200k's. Claude's tokenizers are
+not public. `benchmarks/calibrate.py` fits a factor on o200k and constants to the tokens that Claude
+Code was charged for 1,157 steps whose full text is known.
 
 Each block's count is rounded up to an integer. The count of a conversation is therefore exactly the
 sum of its messages, and an unchanged message keeps its count.

@@ -3,12 +3,10 @@
 A transcript is streamed because it may be too large to hold in memory. The host may write to it
 while we read, and a crash may have cut it off.
 
-The complete rows in damaged lines.
-
-A crash leaves NUL bytes in place of a row, or a row that is cut off and directly followed by the
-next. Two programs that write at once leave rows without a line break between them. (Seen in
-transcripts of Claude Code, Codex and Copilot CLI.) Complete rows are read, incomplete rows are left
-out, and a part of a row is never read as a row.
+The complete rows in damaged lines. A crash leaves NUL bytes in place of a row, or a row that is cut
+off and directly followed by the next. Two programs that write at once leave rows without a line
+break between them. (Seen in transcripts of Claude Code, Codex and Copilot CLI.) Complete rows are
+read, incomplete rows are left out, and a part of a row is never read as a row.
 """
 
 import codecs

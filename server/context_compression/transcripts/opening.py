@@ -1,9 +1,8 @@
 """The one door through which files are read that a caller names: which may be, also packed ones.
 
-Packed files, gzip and Zstandard: the stream of their content, and the limits for them.
-
-Sixteen megabytes of gzip may hold sixteen gigabytes. Unpacking costs a hundredth of reading JSON,
-so a file is unpacked once to measure it, before any of it is parsed, and refused early.
+Packed files, gzip and Zstandard: the stream of their content, and the limits for them. Sixteen
+megabytes of gzip may hold sixteen gigabytes. Unpacking costs a hundredth of reading JSON, so a file
+is unpacked once to measure it, before any of it is parsed, and refused early.
 """
 
 import gzip

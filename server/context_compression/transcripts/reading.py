@@ -1,14 +1,12 @@
 """Reading of a transcript file: complete once, later only the new; by stages; or its ends.
 
-A whole conversation, read by looking at its file as of each compaction.
+A whole conversation, read by looking at its file as of each compaction. A reader gives the live
+conversation as of any row. So the context before a compaction is what the reader gives just before
+the compaction's row.
 
-A reader gives the live conversation as of any row. So the context before a compaction is what the
-reader gives just before the compaction's row.
-
-The first and the last rows of a large file, for a quick look at its size.
-
-A reader that gets only these rows knows the usage of the last request, which covers the whole
-context. Its messages are incomplete.
+The first and the last rows of a large file, for a quick look at its size. A reader that gets only
+these rows knows the usage of the last request, which covers the whole context. Its messages are
+incomplete.
 """
 
 import json

@@ -3,21 +3,18 @@
 A `Transcript` is what the model is sent now. A history is how it came to be: stages, each of which
 only grew, with a compaction between two of them.
 
-The generations of a host's format, and the warning about one that its reader has not seen.
+The generations of a host's format, and the warning about one that its reader has not seen. A host
+names the generation of its files itself, by a number of the format or by its own version. A newer
+one may keep parts of a conversation in a way that a reader takes for nothing.
 
-A host names the generation of its files itself, by a number of the format or by its own version. A
-newer one may keep parts of a conversation in a way that a reader takes for nothing.
+The shapes of what a host's rows hold, as far as its reader takes text from them. A reader passes
+over a value that is not of the type it expects. A newer host may keep parts of a conversation in
+such a value. So each row is compared with the shapes that are known, before it is read, and what
+has another shape is told by its name.
 
-The shapes of what a host's rows hold, as far as its reader takes text from them.
-
-A reader passes over a value that is not of the type it expects. A newer host may keep parts of a
-conversation in such a value. So each row is compared with the shapes that are known, before it is
-read, and what has another shape is told by its name.
-
-A cache of rows up to a size; other rows are read from the file again when needed.
-
-Only the end of a file shows which rows are live, because a rewind may bring back the oldest ones.
-So a reader keeps an outline of each row, and the rows themselves as long as there is room.
+A cache of rows up to a size; other rows are read from the file again when needed. Only the end of a
+file shows which rows are live, because a rewind may bring back the oldest ones. So a reader keeps
+an outline of each row, and the rows themselves as long as there is room.
 """
 
 import json

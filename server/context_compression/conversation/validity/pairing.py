@@ -1,9 +1,8 @@
 """`Pairing`: pairs each tool call with exactly one result, turn by turn; late ones are moved.
 
-Results that came when the assistant had gone on without them: they are moved to their calls.
-
-A note stands for a missing result until the result comes. A program that keeps what it was given
-passes that note again.
+Results that came when the assistant had gone on without them: they are moved to their calls. A note
+stands for a missing result until the result comes. A program that keeps what it was given passes
+that note again.
 
 An assistant turn is a run of assistant messages. Its exchange is the messages after it, up to the
 next assistant turn.

@@ -1,14 +1,11 @@
 """Repairs of messages: empty texts, wrong roles, lone reasoning, item ids, neighbouring roles.
 
-Units: a unit is a call that the provider ran itself (a server tool), with its result.
+Units: a unit is a call that the provider ran itself (a server tool), with its result. Providers
+refuse half of a unit.
 
-Providers refuse half of a unit.
-
-Reasoning that nothing follows: a stream was stopped while the model thought.
-
-DeepSeek and Kimi refuse a message with nothing else, in every later request as well. Claude's API
-refuses a turn that ends with thinking ("The final block in an assistant message cannot be
-`thinking`").
+Reasoning that nothing follows: a stream was stopped while the model thought. DeepSeek and Kimi
+refuse a message with nothing else, in every later request as well. Claude's API refuses a turn that
+ends with thinking ("The final block in an assistant message cannot be `thinking`").
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence

@@ -1,14 +1,12 @@
 """Installation of our plugin through Claude Code's own commands, and of the status line.
 
-Our command as the `statusLine` in Claude Code's settings, unless the user has one of their own.
-
-It goes into the user's settings, because a plugin cannot bring a status line along (seen in version
+Our command as the `statusLine` in Claude Code's settings, unless the user has one of their own. It
+goes into the user's settings, because a plugin cannot bring a status line along (seen in version
 2.1.329, which takes only `agent` and `subagentStatusLine` from a plugin's settings).
 
-Installation of our plugin, the server with its hooks, through Claude Code's own command.
-
-The plugin is a folder of this package. Claude Code registers that folder as a marketplace with one
-plugin, and runs the plugin from there; nothing is copied.
+Installation of our plugin, the server with its hooks, through Claude Code's own command. The plugin
+is a folder of this package. Claude Code registers that folder as a marketplace with one plugin, and
+runs the plugin from there; nothing is copied.
 """
 
 import json

@@ -1,22 +1,18 @@
 """Claude Code's sessions: those on this machine, the live one, and new ones.
 
-Finds the transcript of the Claude Code conversation that calls us.
+Finds the transcript of the Claude Code conversation that calls us. An environment variable names
+the session that the host started with. After `/clear` the host continues under a new id, so the
+variable is stale; `sessions/<pid of the host>.json` is rewritten. The proof is the tool call being
+answered. The host writes it to disk about 100 ms after it began (seen in version 2.1.329).
 
-An environment variable names the session that the host started with. After `/clear` the host
-continues under a new id, so the variable is stale; `sessions/<pid of the host>.json` is rewritten.
-The proof is the tool call being answered. The host writes it to disk about 100 ms after it began
-(seen in version 2.1.329).
+The sessions that Claude Code keeps: `~/.claude/projects/<project>/<session>.jsonl`. The transcripts
+of a session's subagents are in a folder of its name beside it; those of a workflow are in folders
+below that: `subagents/workflows/<workflow>/agent-<id>.jsonl`. A session that moved to another
+folder (`cd`, a worktree) says so in rows that are written again at the end of its file.
 
-The sessions that Claude Code keeps: `~/.claude/projects/<project>/<session>.jsonl`.
-
-The transcripts of a session's subagents are in a folder of its name beside it; those of a workflow
-are in folders below that: `subagents/workflows/<workflow>/agent-<id>.jsonl`. A session that moved
-to another folder (`cd`, a worktree) says so in rows that are written again at the end of its file.
-
-New sessions for Claude Code: `claude --resume <id>` reads them from the project's folder.
-
-Each row needs its parent, its session and a message. The next request then holds exactly these
-messages (seen in version 2.1.329). Usage is zero, because no request was made with this context.
+New sessions for Claude Code: `claude --resume <id>` reads them from the project's folder. Each row
+needs its parent, its session and a message. The next request then holds exactly these messages
+(seen in version 2.1.329). Usage is zero, because no request was made with this context.
 """
 
 import re

@@ -10,16 +10,14 @@ The files of Codex's threads, called rollouts: a thread may have several.
 The last id in a name is the rollout's own; a thread's first rollout has the thread's id. Seen in
 version 0.169.0.
 
-The rows that a rollout goes on from, in other files.
+The rows that a rollout goes on from, in other files. A fork's file holds only its own rows, and so
+does the file in which a thread goes on after an edited prompt. The first row's `history_base
+{thread_id, end_ordinal_exclusive, end_byte_offset}` names the file with the rows before them, and
+where it was left; that file may have a base, too. `thread_id` is the id of a rollout, as in the
+file's name. Seen in version 0.169.0.
 
-A fork's file holds only its own rows, and so does the file in which a thread goes on after an
-edited prompt. The first row's `history_base {thread_id, end_ordinal_exclusive, end_byte_offset}`
-names the file with the rows before them, and where it was left; that file may have a base, too.
-`thread_id` is the id of a rollout, as in the file's name. Seen in version 0.169.0.
-
-Codex's transcripts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
-
-Each line is a row: `{"timestamp": …, "type": …, "payload": …}`. The payload by type:
+Codex's transcripts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`. Each line is a
+row: `{"timestamp": …, "type": …, "payload": …}`. The payload by type:
 
 session_meta        id (of the thread), cwd, cli_version, base_instructions.text: the system prompt.
                     A fork also has its parent's row, after its own. history_base: see above.

@@ -1,8 +1,7 @@
 """Sessions of opencode 2: their rows and messages as those of opencode 1.
 
-Messages of opencode 2 as messages of opencode 1, which the reader knows.
-
-A message of opencode 2 is one JSON object with its `type`:
+Messages of opencode 2 as messages of opencode 1, which the reader knows. A message of opencode 2 is
+one JSON object with its `type`:
 
 user        text, files [{mime, data, source {type, uri}, name}], skills [{text}]
 assistant   model {id}, content [text | reasoning | tool], tokens, error, time {created, completed}

@@ -1,8 +1,7 @@
 """Pi's names and folders, and its transcripts: branches as Anthropic messages.
 
-Pi's transcripts: `~/.pi/agent/sessions/--<folder of the project>--/<time>_<id>.jsonl`.
-
-Each line is an entry:
+Pi's transcripts: `~/.pi/agent/sessions/--<folder of the project>--/<time>_<id>.jsonl`. Each line is
+an entry:
 
 {"type": "session", "version": 3, "id": …, "cwd": …}          the first, not part of the tree
 {"type": …, "id": …, "parentId": …, …}                          the others, by type:

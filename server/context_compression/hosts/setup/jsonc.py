@@ -1,8 +1,7 @@
 """Edits of JSON files as text: values are added and removed, comments and layout stay.
 
-Parser for JSON with comments that keeps the place of each value in the text.
-
-Comments and trailing commas are accepted. Some hosts do not accept them: see `Host.strict`.
+Parser for JSON with comments that keeps the place of each value in the text. Comments and trailing
+commas are accepted. Some hosts do not accept them: see `Host.strict`.
 """
 
 import json

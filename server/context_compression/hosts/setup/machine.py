@@ -1,9 +1,8 @@
 """The user's computer, the package `mcp` on it, and the command that starts our server.
 
-The package `mcp`: frameworks hold it at versions that are too old for the server.
-
-Only the server and what talks to it import it: the library, the hooks and the other commands work
-with any version, and with none.
+The package `mcp`: frameworks hold it at versions that are too old for the server. Only the server
+and what talks to it import it: the library, the hooks and the other commands work with any version,
+and with none.
 """
 
 import os

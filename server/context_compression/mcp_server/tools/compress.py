@@ -210,7 +210,10 @@ def _same_conversation(arguments: CompressArguments, opened: Opened) -> str:
 
 def _undone(opened: Opened, messages: Messages | None) -> CallToolResult:
     """Undoes the last compression and reports the sizes before and after."""
-    view, facts = undone(opened, messages)
+    about_to_write()
+    before = opened.session.state()
+    view = opened.session.undo(messages)
+    facts = undone(opened, before, view)
     for_programs: dict[str, Any] = {} if messages is None else {"messages": view}
     if for_programs and opened.session.state().summary_in_system is not None:
         for_programs["system"] = opened.session.system

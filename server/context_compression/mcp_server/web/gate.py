@@ -1,13 +1,11 @@
 """The gate of `serve --http`: under which names, who may ask, and how much.
 
-The names under which the server may be addressed: the Host and Origin of a request.
+The names under which the server may be addressed: the Host and Origin of a request. A web page of
+another origin, or one that points its own name at this machine, is refused. Headers that a proxy
+adds (`X-Forwarded-…`) decide nothing.
 
-A web page of another origin, or one that points its own name at this machine, is refused. Headers
-that a proxy adds (`X-Forwarded-…`) decide nothing.
-
-How much one tenant, and all together, may ask of this process.
-
-The numbers are of one process: three replicas let three times as much in.
+How much one tenant, and all together, may ask of this process. The numbers are of one process:
+three replicas let three times as much in.
 """
 
 import logging

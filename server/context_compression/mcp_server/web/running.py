@@ -1,24 +1,20 @@
 """How `serve --http` lives and ends: its health, its access log, time limits, and draining.
 
-The access log: one JSON line per request, without anything that a client wrote.
+The access log: one JSON line per request, without anything that a client wrote. Names that a client
+chooses are logged only if they are ours or the protocol's, else as `other`.
 
-Names that a client chooses are logged only if they are ours or the protocol's, else as `other`.
-
-`/healthz`, whether the process lives, and `/readyz`, whether it can answer; without a token.
-
-They tell a proxy where to send requests. So they say nothing about the store but whether it can be
+`/healthz`, whether the process lives, and `/readyz`, whether it can answer; without a token. They
+tell a proxy where to send requests. So they say nothing about the store but whether it can be
 reached; stderr says more, to the operator.
 
-Ends the server after SIGTERM without a failed request.
+Ends the server after SIGTERM without a failed request. First `/readyz` says that the end is near,
+so a proxy sends nothing more. After some seconds no connection is accepted any more; requests that
+are being answered are answered.
 
-First `/readyz` says that the end is near, so a proxy sends nothing more. After some seconds no
-connection is accepted any more; requests that are being answered are answered.
-
-A time limit for requests over HTTP: a connection whose request is too slow is closed.
-
-Uvicorn limits only the time between two requests. A client that sends half a header, or continues
-with a body after it was refused, would keep its connection open for ever. Thousands of such
-connections would keep out every other client.
+A time limit for requests over HTTP: a connection whose request is too slow is closed. Uvicorn
+limits only the time between two requests. A client that sends half a header, or continues with a
+body after it was refused, would keep its connection open for ever. Thousands of such connections
+would keep out every other client.
 """
 
 import asyncio

@@ -1,19 +1,16 @@
 """The tenants of `serve --http`: which bearer token is whose, and the server of each.
 
-Which bearer token is whose: one token for the whole store, or a file of tenants' tokens.
-
-A line of the file is a tenant and a token, or the token's SHA-256, so that the file holds no
-secret:
+Which bearer token is whose: one token for the whole store, or a file of tenants' tokens. A line of
+the file is a tenant and a token, or the token's SHA-256, so that the file holds no secret:
 
     # the build agents
     builds   sha256:<64 hex digits>
     support  <token>
 
-The MCP server of each tenant, made at its first request.
-
-Each has its own store, settings, conversations and caches, so nothing in memory is reachable from
-another. What a server keeps in memory is for speed alone: it may be dropped at any time, and is, so
-that a process that runs for months does not grow.
+The MCP server of each tenant, made at its first request. Each has its own store, settings,
+conversations and caches, so nothing in memory is reachable from another. What a server keeps in
+memory is for speed alone: it may be dropped at any time, and is, so that a process that runs for
+months does not grow.
 """
 
 import gc

@@ -1,7 +1,6 @@
 """Processes that answer requests, so that no request can hold the one that lets them in.
 
 One worker process of `serve --http`: it answers the requests that the process in front lets in.
-
 What comes and goes over the pipe are pairs of a request's number and one of these: `Begin`, an ASGI
 message, `Failed`, the request's entry in the access log; and `None` after the last, once no thread
 works on the request any more.

@@ -1,9 +1,8 @@
 """Connections to a database: its address, pools, time limits, and transactions made once.
 
-A transaction that is made exactly once, also if the connection is lost at its COMMIT.
-
-Each leaves a mark of its own in the table `writes`. One that is run again does nothing if its mark
-is there already: it was committed, and only the answer was lost. The number that PostgreSQL gives a
+A transaction that is made exactly once, also if the connection is lost at its COMMIT. Each leaves a
+mark of its own in the table `writes`. One that is run again does nothing if its mark is there
+already: it was committed, and only the answer was lost. The number that PostgreSQL gives a
 transaction would not tell that, because after a crash another transaction may get the same number.
 """
 

@@ -1,8 +1,7 @@
 """The rows of sessions: events, ledgers, archived contents, and where each ref stands.
 
-Archived messages, each kept once for a tenant: in a table, or large ones as objects beside it.
-
-An object is announced, written before the row that names it is committed, and deleted after the row
+Archived messages, each kept once for a tenant: in a table, or large ones as objects beside it. An
+object is announced, written before the row that names it is committed, and deleted after the row
 is. Who writes and who deletes the same object hold its row meanwhile, so neither undoes the other.
 """
 

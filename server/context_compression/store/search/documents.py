@@ -1,10 +1,9 @@
 """The documents that a search can find in a session, and their places in its files.
 
-The place of a text in the plain files of a session, so that the index need not keep the text.
-
-A text is usually one JSON string in a file that this package wrote, and its span is the bytes of
-that string. If a file was reformatted by hand, the span is the message that contains the text. A
-text that is joined from several strings has a part for each of them.
+The place of a text in the plain files of a session, so that the index need not keep the text. A
+text is usually one JSON string in a file that this package wrote, and its span is the bytes of that
+string. If a file was reformatted by hand, the span is the message that contains the text. A text
+that is joined from several strings has a part for each of them.
 
 Text that this package wrote may be archived later: a summary that went into another summary, or the
 preview of a tool result. A search finds it, too; such documents have `by_us`.

@@ -3,12 +3,11 @@
 A search also finds a tool result by its call. So a conversation is read in order, and each call is
 remembered until its result comes.
 
-How well the documents of the index fit a query: the SQL and the scores.
-
-A query of words and names is answered by what it contains: each document counts by the rare words
-that it contains, in whichever form. A question is answered by what is said about its subject: each
-document counts by BM25 over stems, so that a long text has no advantage, and the messages beside it
-count a little, because an answer often repeats no word of its question.
+How well the documents of the index fit a query: the SQL and the scores. A query of words and names
+is answered by what it contains: each document counts by the rare words that it contains, in
+whichever form. A question is answered by what is said about its subject: each document counts by
+BM25 over stems, so that a long text has no advantage, and the messages beside it count a little,
+because an answer often repeats no word of its question.
 """
 
 import re

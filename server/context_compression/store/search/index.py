@@ -1,9 +1,8 @@
 """The search index of a store: its file, and its update from the logs.
 
-The file of the search index, `search.sqlite`: opened, rebuilt if damaged, removed.
-
-The index is made from the plain files and may be deleted at any time. The next search creates it
-again, or updates it.
+The file of the search index, `search.sqlite`: opened, rebuilt if damaged, removed. The index is
+made from the plain files and may be deleted at any time. The next search creates it again, or
+updates it.
 
 The index records how far it has read each log. Later events are read in batches, each in its own
 transaction; a batch is a part of a large log, or many small logs. So several processes can search

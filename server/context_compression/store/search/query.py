@@ -1,10 +1,9 @@
 """The query language: words, limits by path, tool and failure, and regular expressions.
 
-Function words: "what", "the", "did". They say how a question is asked, not what it is about.
-
-In a conversation a question's "when" or "did" is often rarer than its nouns, so that the number of
-texts with a word does not tell that it says little. Hence the table. Words of time and order, such
-as "before" and "during", are not in it: they may stand in the answer.
+Function words: "what", "the", "did". They say how a question is asked, not what it is about. In a
+conversation a question's "when" or "did" is often rarer than its nouns, so that the number of texts
+with a word does not tell that it says little. Hence the table. Words of time and order, such as
+"before" and "during", are not in it: they may stand in the answer.
 
     the build broke              words
     "connection refused"         consecutive words

@@ -1,12 +1,11 @@
 """Messages from live rows: what the model was sent, with compactions and what the user said.
 
-What the user said in a tool result of Claude Code, by what no tool can write into its row.
-
-Newer versions (seen in 2.1.217 to 2.1.332) record that the user rejected a call
-(`toolDenialKind`), and the comment (`userFeedback`), beside the message. Older ones only write a
-sentence into the result. The results of MCP servers are their own text, also when they fail; those
-of the host's own tools, if they fail, begin with words of the host (`Exit code 1`,
-`<tool_use_error>`, `ENOENT: …`). So its sentence is believed in these alone.
+What the user said in a tool result of Claude Code, by what no tool can write into its row. Newer
+versions (seen in 2.1.217 to 2.1.332) record that the user rejected a call (`toolDenialKind`), and
+the comment (`userFeedback`), beside the message. Older ones only write a sentence into the result.
+The results of MCP servers are their own text, also when they fail; those of the host's own tools,
+if they fail, begin with words of the host (`Exit code 1`, `<tool_use_error>`, `ENOENT: …`). So its
+sentence is believed in these alone.
 
 The compactions that led to a context of Claude Code.
 
@@ -14,10 +13,9 @@ compact_boundary        compactMetadata {trigger, preTokens, postTokens}
 microcompact_boundary   microcompactMetadata {trigger, preTokens, tokensSaved}: only the content of
                         old tool results is removed
 
-The outline of a transcript: a short form of every row, enough to find the live branch.
-
-Rows may be large and many, but few are live: the rows after the last compaction, and the rows it
-kept. The branch is searched among these first, and among all rows only if it leads out of them.
+The outline of a transcript: a short form of every row, enough to find the live branch. Rows may be
+large and many, but few are live: the rows after the last compaction, and the rows it kept. The
+branch is searched among these first, and among all rows only if it leads out of them.
 """
 
 from collections import Counter

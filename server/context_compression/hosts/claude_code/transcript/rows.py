@@ -1,8 +1,7 @@
 """Rows of a Claude Code transcript: their kinds, what each follows, the live branch, the course.
 
-The row that each row of a Claude Code transcript follows.
-
-Usually a row follows the parent it names (`parentUuid`). There are four exceptions:
+The row that each row of a Claude Code transcript follows. Usually a row follows the parent it names
+(`parentUuid`). There are four exceptions:
 
 kept       rows that a compaction kept stay where they were written, but now follow the summary
 results    results follow the new row of their call if a compaction wrote the call again
@@ -10,11 +9,10 @@ misplaced  rows after the second compaction of a process name a parent from befo
            (2.1.237 to 2.1.260); they follow the rows written since the last compaction
 rewound    a prompt may go back to before the last compaction, which is then left out
 
-The live branch of a Claude Code transcript: the rows that are in the context now.
-
-Every row names its parent, so the rows form a tree. The file also keeps rows that are no longer in
-the context: branches that a rewind left, subagents (`isSidechain`), and rows from before a
-compaction. The live branch is walked from the newest row up to the root:
+The live branch of a Claude Code transcript: the rows that are in the context now. Every row names
+its parent, so the rows form a tree. The file also keeps rows that are no longer in the context:
+branches that a rewind left, subagents (`isSidechain`), and rows from before a compaction. The live
+branch is walked from the newest row up to the root:
 
     … ─ old ─┬─ kept ─ kept     compact_boundary ─ summary ─ kept ─ kept ─ new … ─ newest
              └ parallel call                                 (where the compaction moved them)
