@@ -20,7 +20,7 @@ from context_compression.hosts.claude_code.about import project_folder_name
 from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.listing import list_sessions
 from context_compression.hosts.pi.transcript import sessions_folder
-from context_compression.hosts.table import BY_NAME
+from context_compression.hosts.table import KEEPING
 from context_compression.transcripts.sessions import is_same_folder
 from context_compression.workspace import Workspace
 
@@ -153,6 +153,7 @@ def keep(fixture: str, file: Path, project: str | None = None) -> None:
         )
 
 
+STORED = {host.name: host.stored for host in KEEPING}
 KEPT: dict[str, tuple[str, Callable[[Path, str], None]]] = {
     "claude-code": ("claude-code", of_claude_code),
     "codex": ("codex", of_codex),
@@ -171,16 +172,16 @@ def test_sessions_of_a_windows_folder_are_found_here_and_not_elsewhere(
     host: str, kept: Callable[[Path, str], None], project: str, tmp_path: Path
 ) -> None:
     kept(tmp_path, project)
-    [found] = BY_NAME[host].stored.sessions({}, tmp_path)
+    [found] = STORED[host].sessions({}, tmp_path)
 
-    assert BY_NAME[host].stored.is_of(found, Path(project))
-    assert not BY_NAME[host].stored.is_of(found, Path(project + "2"))
-    assert not BY_NAME[host].stored.is_of(found, Path("/work/app"))
+    assert STORED[host].is_of(found, Path(project))
+    assert not STORED[host].is_of(found, Path(project + "2"))
+    assert not STORED[host].is_of(found, Path("/work/app"))
     for again in AGAIN.get(project, []):
         by_hash = found.path.suffix == ".json"
         by_name = host == "claude-code" and ("localhost" in again or "?" in again)
         if not (by_hash or by_name):
-            assert BY_NAME[host].stored.is_of(found, Path(again)), again
+            assert STORED[host].is_of(found, Path(again)), again
 
 
 @pytest.mark.parametrize("project", PATHS)

@@ -15,7 +15,7 @@ HOSTS = (
 INSTALLABLE = tuple(host for host in HOSTS if host.user)
 """The hosts that our server can be installed in."""
 BY_NAME = {host.name: host for host in INSTALLABLE}
-"""These, by the name that the user types."""
+"""These by the names that users type."""
 KEEPING = tuple(host for host in HOSTS if host.formats)
 """The hosts whose sessions we find and read."""
 TITLES = {host.name: host.title for host in KEEPING}
