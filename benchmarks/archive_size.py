@@ -29,7 +29,7 @@ from estimate import message_tokens
 from recordings import Messages
 
 from context_compression import BudgetTooSmall, ContextCompressionError, Session, Store, compress
-from context_compression.store.files import to_json
+from context_compression.store import to_json
 
 SHARE = 0.3  # of its tokens, to which a conversation is compressed
 BAR = 2.5

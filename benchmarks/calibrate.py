@@ -21,13 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import (
-    Message,
-    Text,
-    ToolCall,
-    ToolResult,
-    strings_in,
-)
+from context_compression.conversation import Message, Text, ToolCall, ToolResult, strings_in
 from context_compression.tokens import Counter, base_count, family_of
 from context_compression.tokens.o200k import KINDS, estimate, kinds_in
 

@@ -32,8 +32,8 @@ import psycopg
 from lengths import conversation
 
 from context_compression import Session, Store
-from context_compression.conversation.refs import digest_of, ref_of
-from context_compression.store.session_files import file_name
+from context_compression.conversation import digest_of, ref_of
+from context_compression.store import file_name
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "support"))

@@ -37,7 +37,7 @@ from estimate import block_text, message_tokens
 from recordings import STEPS_AHEAD, Cut, Message, Messages, Recording
 from texts import Reader, lines_in, long_lines
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 
 FAR_TOKENS = 6_000
 LEAST_TOKENS, LEAST_NEEDED = 12_000, 5  # of a history that is worth a measurement

@@ -44,7 +44,7 @@ from recordings import Cut, Message, Messages, Recording
 from texts import Reader
 
 from context_compression import BudgetTooSmall, Result, compress
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import ref_of
 
 
 @dataclass(frozen=True)

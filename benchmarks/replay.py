@@ -41,8 +41,7 @@ from recordings import Message, Messages
 from texts import Reader
 
 from context_compression.compression.forecast import READ, WRITE
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import strings_in
+from context_compression.conversation import parse, strings_in
 from context_compression.tokens import Counter
 
 

@@ -40,8 +40,7 @@ from recordings import Messages
 from texts import Reader, identifiers_in
 
 from context_compression import BudgetTooSmall, ContextCompressionError, Session, Store
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import texts_of
+from context_compression.conversation import parse, texts_of
 from context_compression.store import Hit
 
 TOP = 5

@@ -196,7 +196,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def deep_size(value: Any) -> int:
     """Bytes of parsed JSON in memory."""
-    from context_compression.conversation.messages import is_array, is_object
+    from context_compression.conversation import is_array, is_object
 
     size = sys.getsizeof(value)
     if is_object(value):

@@ -43,7 +43,7 @@ from comparison import Figure, Table, block
 from replay import Tally, shared
 
 from context_compression import Session, restore_tool
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.session.restoring import RESTORE
 from context_compression.tokens import Counter as TokenCounter
 

@@ -18,7 +18,7 @@ from mcp import Client
 from mcp_door import agrees, all_in, ask, connected, workspace_in, write_messages, write_transcript
 
 from context_compression.cli import main
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 from context_compression.testing import conversation
 
 REF = re.compile(r"[0-9a-f]{12}")

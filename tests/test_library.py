@@ -11,8 +11,8 @@ import pytest
 
 import context_compression
 from context_compression import Result, Session, Store, acompress, compress
-from context_compression.hooks.requests import session_of
-from context_compression.hosts.conversations import Conversations
+from context_compression.hooks import session_of
+from context_compression.hosts import Conversations
 from context_compression.testing import conversation, summary_about
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from pytest_examples import CodeExample, EvalExample, find_examples
 
 from context_compression.cli import main
-from context_compression.hosts.table import INSTALLABLE
+from context_compression.hosts import INSTALLABLE
 from context_compression.settings import Settings
 
 LONGEST = 1_200  # words, with all code and tables

@@ -1,6 +1,6 @@
 """What is imported only when it is used, and what to install where it is missing."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -8,21 +8,22 @@ from typing import Any
 from context_compression.errors import MissingExtra
 
 
-def on_demand(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+def on_demand(package: str, places: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
     """`__getattr__` of a package whose names and modules are imported when they are used.
 
     So a small module of it, such as `store.location`, can be had without the others.
 
     Args:
         package: its name.
-        places: for each name, the module that has it, as `store.log`.
+        places: the names that each module has: `{"store.log": ("SessionLog",)}`.
     """
+    modules = {name: module for module, names in places.items() for name in names}
 
     def attribute(name: str) -> Any:
         from importlib.util import find_spec
 
-        if name in places:
-            value = getattr(import_module(f"context_compression.{places[name]}"), name)
+        if name in modules:
+            value = getattr(import_module(f"context_compression.{modules[name]}"), name)
             setattr(import_module(package), name, value)
             return value
         if name[0] != "_" and find_spec(f"{package}.{name}"):

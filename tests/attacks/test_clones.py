@@ -11,8 +11,7 @@ import pytest
 
 from context_compression import Session
 from context_compression.errors import StoreError
-from context_compression.store import Store
-from context_compression.store.location import store_folder_for
+from context_compression.store import Store, store_folder_for
 from context_compression.workspace import Workspace
 
 HOUR = 3_600

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from context_compression import Session, compress
-from context_compression.conversation.messages import ToolCall
-from context_compression.conversation.refs import Refs, ref_of
+from context_compression.conversation import Refs, ToolCall, ref_of
 from context_compression.errors import StoreDamaged, UnknownRef
-from context_compression.session.arrivals import AnsweredCall, offload_result
+from context_compression.session import AnsweredCall, offload_result
 from context_compression.store import Store
 from context_compression.testing import Run, tool_step
 

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from mcp_door import connected, refusal, workspace_in
 
 from context_compression import hosts
-from context_compression.conversation.formats import ROLES, foreign, parse
+from context_compression.conversation import parse
+from context_compression.conversation.formats import ROLES, foreign
 from context_compression.errors import TranscriptError
 from context_compression.session import Session
 from context_compression.transcripts import opening

@@ -16,7 +16,7 @@ from pattern_search import hard_text
 
 from context_compression import Session, compress, count_tokens
 from context_compression.cli import main
-from context_compression.evidence.redaction import redact
+from context_compression.evidence import redact
 from context_compression.hosts.claude_code.hooks.outputs import output_of
 from context_compression.testing import Run, tool_step
 

@@ -13,10 +13,11 @@ from secret_forms import BLOCKS, CARRIERS, KEYS, PLACES, PUTTY, found_of
 from still_more_secret_forms import FURTHER_KEYS, KEY_PLACES, PASSWORD_PLACES
 
 from context_compression import compress, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.evidence.redaction import MARK, beginning, redact
+from context_compression.conversation import parse
+from context_compression.evidence import redact
+from context_compression.evidence.redaction import MARK, beginning
 from context_compression.planning.selection import clip_redacted
-from context_compression.summaries.serialization import serialize
+from context_compression.summaries import serialize
 from context_compression.testing import Run, tool_step
 from context_compression.testing.messages_api import MessagesAPI
 
@@ -209,7 +210,7 @@ def test_no_secret_of_a_transcript_reaches_the_model(
 ) -> None:
     from anthropic import AsyncAnthropic
 
-    from context_compression.summaries.anthropic import AnthropicSummarizer
+    from context_compression.summaries import AnthropicSummarizer
 
     messages, secrets = seeded(Random(seed))
     steps = " ".join(

@@ -12,13 +12,17 @@ import pytest
 from generated import Messages
 
 from context_compression import BudgetTooSmall, Session
-from context_compression.conversation import validity
-from context_compression.conversation.authors import user_words
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED, is_object
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import (
+    COMPRESSED,
+    is_object,
+    parse,
+    problems,
+    ref_of,
+    user_words,
+)
+from context_compression.session import Event
 from context_compression.session.events import decode_message
-from context_compression.session.pacing import GROWTH, Event
+from context_compression.session.pacing import GROWTH
 from context_compression.testing import ScriptedSummarizer
 
 pytestmark = pytest.mark.slow
@@ -77,7 +81,7 @@ class Replay:
 
     def check(self, view: Messages) -> None:
         parsed = parse(view)
-        assert validity.problems(parsed.messages, parsed.format.rules) == ()
+        assert problems(parsed.messages, parsed.format.rules) == ()
         used = self.session.usage()
         if used.over_threshold:  # only because nothing more can go, or hardly anything came
             assert used.used_tokens <= GROWTH * max(self.floor, used.threshold_tokens)

@@ -14,8 +14,7 @@ from click.testing import CliRunner
 
 from context_compression.cli import main
 from context_compression.cli.last_listing import listing_file
-from context_compression.hosts.exporting import EXPORTERS
-from context_compression.hosts.table import INSTALLABLE
+from context_compression.hosts import EXPORTERS, INSTALLABLE
 
 from .conftest import conversation
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_compression import Session, count_tokens, hosts
-from context_compression.hosts.exporting import EXPORTERS
+from context_compression.hosts import EXPORTERS
 from context_compression.testing import ScriptedSummarizer
 
 from .conftest import Desk

@@ -16,8 +16,8 @@ from generated import Messages
 from provider import refused
 
 from context_compression import Result, Session, acompress, compress, count_tokens
-from context_compression.session.pacing import Event
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.session import Event
+from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import Run, tool_step
 from context_compression.threads import before_writing, in_thread
 

@@ -24,13 +24,12 @@ from context_compression import (
     count_tokens,
     usage,
 )
-from context_compression.compression.prepared import SURELY_LONG, CompressionRequest
+from context_compression.compression import CompressionRequest
+from context_compression.compression.prepared import SURELY_LONG
 from context_compression.compression.run import compress as compress_only
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED, Message, strings_in
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import COMPRESSED, Message, parse, ref_of, strings_in
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
-from context_compression.planning.plan import Archive
+from context_compression.planning import Archive
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 from context_compression.tokens.o200k import Counting

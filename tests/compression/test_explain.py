@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from context_compression import ContextCompressionError, Result, Session, compress, count_tokens
 from context_compression.compression.result import Explanation
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import texts_of
+from context_compression.conversation import parse, texts_of
 from context_compression.errors import BudgetTooSmall, NoSuchMessage
 from context_compression.strategies import weighing
 from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step

@@ -11,15 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_compression import Session, acompress, compress, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import Message, assistant, parse, problems, user
 from context_compression.conversation.formats.anthropic import FORMAT
-from context_compression.conversation.messages import Message, assistant, user
-from context_compression.conversation.validity import problems
 from context_compression.errors import IllegalEdit, InvalidSettings
-from context_compression.planning.edits import Edit
-from context_compression.planning.plan import Plan
+from context_compression.planning import Edit, Plan
 from context_compression.strategies.base import Proposal
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, conversation
 
 TALK: list[dict[str, Any]] = [

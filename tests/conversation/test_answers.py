@@ -7,9 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from context_compression import compress
-from context_compression.conversation.authors import BY_USER, asks_user
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import BY_USER, is_array, is_object, parse
+from context_compression.conversation.authors import asks_user
 from context_compression.testing import Run, tool_step
 from context_compression.testing.dialects import WRITERS, Dialect
 

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from context_compression.conversation.authors import user_words
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Message
+from context_compression.conversation import Message, parse, user_words
+from context_compression.evidence import Lexicon
 from context_compression.evidence.facts import facts
-from context_compression.evidence.words import Lexicon
 
 
 def read(*messages: dict[str, Any]) -> tuple[Message, ...]:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation.labels import marked_as, said, without_marks
+from context_compression.conversation import said, without_marks
+from context_compression.conversation.labels import marked_as
 
 MARK = {"type": "ephemeral"}
 PLAIN: list[Any] = [

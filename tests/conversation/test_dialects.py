@@ -8,7 +8,7 @@ import pytest
 from provider import alternates, refused, separated, signatures, unbound, undeclared
 
 from context_compression import Result, Session, compress, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.testing import Dialect, conversation
 
 LOG = "\n".join(f"src/part_{n % 7}.c:{n}: warning: unused variable v{n}" for n in range(400))

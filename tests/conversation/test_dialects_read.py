@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from context_compression import Session, compress, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.validity import problems
+from context_compression.conversation import parse, problems
 from context_compression.errors import InvalidConversation
 from context_compression.testing import ScriptedSummarizer
 

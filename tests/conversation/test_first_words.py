@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from opencode_database import Host
 from transcripts import FIXTURES
 
+from context_compression.conversation import parse
 from context_compression.conversation.authors import first_words
-from context_compression.conversation.formats import parse
-from context_compression.hosts.conversations import Conversations
-from context_compression.hosts.listing import list_sessions
+from context_compression.hosts import Conversations, list_sessions
 from context_compression.workspace import Workspace
 
 NOTES = {

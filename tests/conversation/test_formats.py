@@ -8,8 +8,7 @@ from generated import Messages, conversations
 from hypothesis import given
 
 from context_compression import compress
-from context_compression.conversation.formats import anthropic, openai_chat, parse
-from context_compression.conversation.messages import (
+from context_compression.conversation import (
     Document,
     Image,
     Message,
@@ -19,9 +18,11 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
     assistant,
+    parse,
     system,
     user,
 )
+from context_compression.conversation.formats import anthropic, openai_chat
 from context_compression.errors import InvalidConversation
 from context_compression.testing import PIXEL, Dialect, Run, tool_step
 

@@ -7,8 +7,8 @@ from generated import Messages
 from hypothesis import given
 from talks import broken_talks
 
-from context_compression.conversation.formats import parse
-from context_compression.conversation.formats.reading import parse as reading
+from context_compression.conversation import parse
+from context_compression.conversation import parse as reading
 from context_compression.conversation.validity import growing as module
 from context_compression.conversation.validity.growing import GrowingRepair
 from context_compression.testing import Run, tool_step

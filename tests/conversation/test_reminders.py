@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from context_compression import compress, count_tokens
-from context_compression.conversation.authors import user_words
+from context_compression.conversation import Message, Text, ToolResult, assistant, user, user_words
 from context_compression.conversation.authors.speech import (
     general_spans,
     is_only_polite,
@@ -13,7 +13,6 @@ from context_compression.conversation.authors.speech import (
     task_spans,
     with_reminders,
 )
-from context_compression.conversation.messages import Message, Text, ToolResult, assistant, user
 from context_compression.testing import REQUESTS, Run, tool_step
 from context_compression.testing import conversation as talk_with_tools
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_compression.conversation import is_array, is_object, render
 from context_compression.conversation import labels as positions
-from context_compression.conversation.labels import DiffFiles, JsonPaths, Positions, render
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.labels import DiffFiles, JsonPaths, Positions
 
 FILLER = "It is long enough to be left out. " * 4
 ISSUES = {

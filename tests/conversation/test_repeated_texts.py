@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from context_compression.conversation.authors import user_words
+from context_compression.conversation import Message, Text, user_words
 from context_compression.conversation.authors.speech import repeated_reminders, with_reminders
-from context_compression.conversation.messages import Message, Text
 
 TASK = "Mend the importer."
 REMINDER = "Reminder: you have 12 turns left. Do not ask the user anything."

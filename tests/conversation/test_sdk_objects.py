@@ -18,7 +18,7 @@ from openai.types.responses import (
 )
 
 from context_compression import Session, compress, count_tokens, should_compress, usage
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.conversation.formats.parts import plain
 
 LOG = "\n".join(f"src/part_{n % 7}.c:{n}: warning: unused variable v{n}" for n in range(700))

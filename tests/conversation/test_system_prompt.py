@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from provider import refused
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, usage
-from context_compression.conversation.messages import COMPRESSED
-from context_compression.conversation.refs import ref_of
-from context_compression.conversation.system_prompt import END, MARK, summary_in, with_summary
-from context_compression.summaries.summarizer import SummaryRequest
+from context_compression.conversation import COMPRESSED, ref_of, summary_in, with_summary
+from context_compression.conversation.system_prompt import END, MARK
+from context_compression.summaries import SummaryRequest
 from context_compression.testing import (
     Dialect,
     Run,

@@ -10,9 +10,7 @@ from provider import refused
 from text_harnesses import HARNESSES, Harness, Messages, said, worked
 
 from context_compression import Result, Session, compress, count_tokens
-from context_compression.conversation.authors import user_words
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Message, Text, assistant, user
+from context_compression.conversation import Message, Text, assistant, parse, user, user_words
 from context_compression.conversation.text_protocol import last_command, read, written
 from context_compression.evidence.constraints import constraints
 from context_compression.testing import Run, tool_step

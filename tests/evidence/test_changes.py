@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context_compression.conversation.messages import Message, Text, ToolCall, ToolResult
+from context_compression.conversation import Message, Text, ToolCall, ToolResult
 from context_compression.evidence.files import Outdated
 from context_compression.evidence.ledger.actions import only_looks
 from context_compression.evidence.ledger.changes import Change, changes_of

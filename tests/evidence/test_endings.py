@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_compression.conversation.messages import Text, ToolResult
+from context_compression.conversation import Text, ToolResult
 from context_compression.evidence.facts import exit_status, last_line, outcome_lines
 from context_compression.planning.selection import ending
 from context_compression.strategies.quoting import CallOutcome, end_of, outcome

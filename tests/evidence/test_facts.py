@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Message, assistant, user
+from context_compression.conversation import Message, assistant, parse, user
+from context_compression.evidence import Lexicon
 from context_compression.evidence.constraints import LONGEST_LINE, constraints
 from context_compression.evidence.facts import (
     ERROR_WORDS,
@@ -21,7 +21,6 @@ from context_compression.evidence.facts import (
     is_talk,
     lines_with,
 )
-from context_compression.evidence.words import Lexicon
 from context_compression.testing import Run, tool_step
 
 

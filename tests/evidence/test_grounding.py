@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import texts_of
+from context_compression.conversation import parse, texts_of
 from context_compression.evidence.grounding import struck, ungrounded
 
 SOURCE = [

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from context_compression import compress
-from context_compression.conversation.messages import ToolCall
+from context_compression.conversation import ToolCall
 from context_compression.evidence.files import cut_by_host
-from context_compression.session import Session
-from context_compression.session.arrivals import AnsweredCall, offload_result
+from context_compression.session import AnsweredCall, Session, offload_result
 from context_compression.store import Store
 from context_compression.testing import Run, tool_step
 

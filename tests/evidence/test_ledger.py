@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import (
+from context_compression.conversation import (
     COMPRESSED,
     Message,
     Text,
     ToolCall,
     ToolResult,
     assistant,
+    parse,
     user,
 )
 from context_compression.errors import StoreDamaged
@@ -33,7 +33,7 @@ from context_compression.evidence.ledger import (
 )
 from context_compression.evidence.ledger.actions import clean, of_command, only_looks
 from context_compression.evidence.ledger.entries import Kind
-from context_compression.planning.plan import Archive
+from context_compression.planning import Archive
 from context_compression.planning.selection import clip, receipt
 
 

@@ -6,18 +6,12 @@ from typing import Any
 import pytest
 
 from context_compression import compress, count_tokens
-from context_compression.conversation.messages import (
-    Message,
-    Text,
-    ToolCall,
-    ToolResult,
-    strings_in,
-)
+from context_compression.conversation import Message, Text, ToolCall, ToolResult, strings_in
 from context_compression.evidence.files import Outdated
 from context_compression.evidence.ledger.tasks import MOST_OPEN
 from context_compression.evidence.open_tasks import MOST_HEADINGS, OpenTasks
-from context_compression.planning.cuts import Cutter
-from context_compression.planning.pieces import DUE, Pool, Source
+from context_compression.planning import Cutter, Pool, Source
+from context_compression.planning.pieces import DUE
 from context_compression.strategies.quoting import call_texts
 from context_compression.testing import Run, tool_step
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import compress, count_tokens
-from context_compression.conversation.messages import Message, Text, ToolCall, ToolResult
+from context_compression.conversation import Message, Text, ToolCall, ToolResult
 from context_compression.evidence.files import MOST_CHANGES, Outdated, unnumbered
 from context_compression.testing import Run, tool_step
 

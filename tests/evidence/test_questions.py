@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context_compression.conversation.messages import ToolCall
+from context_compression.conversation import ToolCall
 from context_compression.evidence.open_tasks import kind_of, question_of
 
 CASES: list[tuple[str, str, Any]] = [

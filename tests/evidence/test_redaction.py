@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.evidence.redaction import redact
+from context_compression.evidence import redact
 
 LETTERS = "aZ3kQ9xW7bR2mT5vY8cL1nP4sD6fG0hJ"
 PEM = "\n".join(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from context_compression import compress, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.evidence.ledger import actions_in, entries
 from context_compression.evidence.ledger.changes import covers, is_same, undone_by
 from context_compression.testing import Run, tool_step

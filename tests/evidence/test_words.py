@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_compression.evidence import Lexicon
 from context_compression.evidence.words import (
     KINDS,
     PROSE_KINDS,
-    Lexicon,
     Numbering,
     is_prose,
     kind_of,

@@ -12,11 +12,10 @@ from examples import example
 from provider import refused
 
 from context_compression import Session, count_tokens
-from context_compression.conversation.formats import anthropic, parse
-from context_compression.conversation.refs import ref_of
-from context_compression.conversation.system_prompt import MARK, summary_in, with_summary
-from context_compression.conversation.validity import problems
-from context_compression.session.pacing import Event
+from context_compression.conversation import parse, problems, ref_of, summary_in, with_summary
+from context_compression.conversation.formats import anthropic
+from context_compression.conversation.system_prompt import MARK
+from context_compression.session import Event
 from context_compression.testing import ScriptedSummarizer, log
 from context_compression.testing.messages_api import (
     Answer,

@@ -17,8 +17,8 @@ from examples import example
 from provider import blocks, refused
 
 from context_compression import Session, count_tokens
-from context_compression.conversation.refs import ref_of
-from context_compression.session.pacing import Event
+from context_compression.conversation import ref_of
+from context_compression.session import Event
 from context_compression.testing.messages_api import (
     Answer,
     Entry,

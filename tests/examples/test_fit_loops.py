@@ -9,7 +9,7 @@ from examples import example
 from scripted_model import ScriptedModel
 
 from context_compression import Session, count_tokens
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import ref_of
 from context_compression.testing.messages_api import Answer, MessagesAPI
 
 BUDGET = 30_000

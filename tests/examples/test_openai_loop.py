@@ -12,10 +12,9 @@ from examples import example
 from provider import refused
 
 from context_compression import Session, count_tokens
-from context_compression.conversation.formats import openai_chat, parse
-from context_compression.conversation.refs import ref_of
-from context_compression.conversation.validity import problems
-from context_compression.session.pacing import Event
+from context_compression.conversation import parse, problems, ref_of
+from context_compression.conversation.formats import openai_chat
+from context_compression.session import Event
 from context_compression.testing import log
 from context_compression.testing.chat_api import ChatAPI, Completion, rate_limited, slow, too_long
 

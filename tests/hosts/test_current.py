@@ -18,7 +18,7 @@ from transcripts import FIXTURES, Row, rows_of, written
 from context_compression.errors import ConversationNotFound
 from context_compression.hosts import Readings
 from context_compression.hosts.conversations import find_current, is_of_this_project
-from context_compression.transcripts.sessions import Caller, ToolRequest
+from context_compression.transcripts import Caller, ToolRequest
 
 CWD = Path("/work/app")
 TOOL, ARGUMENTS = "context_status", {"response_format": "detailed"}

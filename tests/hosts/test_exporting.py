@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from transcripts import recordings, rows_of
 
 from context_compression import compress, hosts
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Image, Message, Opaque, Text, ToolResult
+from context_compression.conversation import Image, Message, Opaque, Text, ToolResult, parse
 from context_compression.errors import ExportError
-from context_compression.hosts.exporting import EXPORTERS, Exported, NewSession, export
+from context_compression.hosts import EXPORTERS
+from context_compression.hosts.exporting import Exported, NewSession, export
 from context_compression.transcripts.exporter import as_user, portable
 
 Messages = list[dict[str, Any]]

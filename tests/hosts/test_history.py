@@ -12,8 +12,8 @@ from transcripts import FIXTURES, Row, fixtures, line, recordings, rows_of, writ
 from transcripts import data_folder as folder
 
 from context_compression import hosts
-from context_compression.conversation import formats
-from context_compression.transcripts.transcript import AnsweredRequest, Compaction, History, Stage
+from context_compression.conversation import parse
+from context_compression.transcripts import AnsweredRequest, Compaction, History, Stage
 
 ABSENT = [pytest.param(None, id="none")]  # the fixture `data_folder` then says why it skips
 RECORDED = [pytest.param(path, id=path.name.split(".")[0]) for path in recordings()] or ABSENT
@@ -30,7 +30,7 @@ NO_PROMPT = {
 
 
 def shown(stage: Stage) -> list[str]:
-    return [line(message) for message in formats.parse(stage.messages).messages]
+    return [line(message) for message in parse(stage.messages).messages]
 
 
 def sizes(history: History) -> list[tuple[int | None, int | None]]:

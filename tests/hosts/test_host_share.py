@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from transcripts import FIXTURES
 
-from context_compression.hosts.conversations import Conversations
+from context_compression.hosts import Conversations
 from context_compression.workspace import Opened, Workspace
 
 

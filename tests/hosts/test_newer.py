@@ -13,7 +13,7 @@ from any_shape import TALK, parts, places, replaced
 from opencode_database import SecondHost
 from transcripts import fixtures, rows_of, written
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 from context_compression.transcripts.transcript import Each, KnownText, Shape, looking_for
 
 pytestmark = pytest.mark.slow

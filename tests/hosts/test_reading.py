@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from transcripts import FIXTURES, Row, fixtures, rows_of, shown, written
 
 from context_compression import hosts
-from context_compression.conversation import formats
+from context_compression.conversation import parse
 from context_compression.errors import TranscriptError
-from context_compression.hosts.reading import FORMATS, REMEMBERED, Readings
-from context_compression.transcripts.reading import FileReading
+from context_compression.hosts import Readings
+from context_compression.hosts.reading import FORMATS, REMEMBERED
+from context_compression.transcripts import FileReading
 
 ROWS = fixtures("*.jsonl")
 
@@ -161,7 +162,7 @@ def check_what_is_left(path: Path) -> None:
         transcript = hosts.read(path)
     except TranscriptError:
         return  # nothing in it was recognisable
-    messages = formats.parse(transcript.messages).messages
+    messages = parse(transcript.messages).messages
     assert transcript.usage is None or 0 <= transcript.usage[1] <= len(messages)
     assert all(message.blocks for message in messages)
 

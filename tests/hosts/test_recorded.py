@@ -15,12 +15,11 @@ from transcripts import data_folder as folder
 from transcripts import recordings, rows_of
 
 from context_compression import compress, hosts
-from context_compression.conversation import formats
-from context_compression.conversation.validity import problems
+from context_compression.conversation import parse, problems
 from context_compression.hosts.claude_code.transcript.context import CLEARED, Outline
 from context_compression.hosts.claude_code.transcript.rows import live_branch
 from context_compression.hosts.codex.transcript import CodexReader
-from context_compression.transcripts.lines import At
+from context_compression.transcripts import At
 
 RECORDED = [pytest.param(path, id=path.name.split(".")[0]) for path in recordings()]
 ABSENT = [pytest.param(None, id="none")]  # the fixture `data_folder` then says why it skips
@@ -87,7 +86,7 @@ def _found_in_codex(path: Path, expected: dict[str, Any]) -> dict[str, Any]:
 
 
 def _found_elsewhere(path: Path, expected: dict[str, Any]) -> dict[str, Any]:
-    messages = formats.parse(hosts.read(path).messages).messages
+    messages = parse(hosts.read(path).messages).messages
     return {
         # EXPECTED.json joins messages of one role that follow each other.
         "messages": 1 + sum(a.role != b.role for a, b in pairwise(messages)),
@@ -129,7 +128,7 @@ def test_the_live_branch_is_the_same_looked_for_behind_the_last_compaction_or_ev
 
 @pytest.mark.parametrize("path", RECORDED or ABSENT)
 def test_calls_and_results_of_a_recorded_transcript_stand_together(path: Path, data_folder: Path):
-    messages = formats.parse(hosts.read(path).messages).messages
+    messages = parse(hosts.read(path).messages).messages
 
     for message, following in pairwise(messages):
         if message.calls:
@@ -147,7 +146,7 @@ def test_a_recorded_transcript_compresses_to_a_valid_view(path: Path, data_folde
         transcript.messages, system=transcript.system, model=transcript.model, force=True
     )
 
-    view = formats.parse(result.messages)
+    view = parse(result.messages)
     assert problems(view.messages, view.format.rules) == ()
     assert result.tokens_after <= result.tokens_before
     assert json.dumps(transcript.messages) == before

@@ -10,9 +10,8 @@ from real_hosts import ClaudeCode, Desk
 from scripted_model import ScriptedModel
 
 from context_compression import hosts
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Message, ToolCall, ToolResult
-from context_compression.store.files import to_json
+from context_compression.conversation import Message, ToolCall, ToolResult, parse
+from context_compression.store import to_json
 from context_compression.testing.messages_api import MessagesAPI
 
 TARGET = "4000"

@@ -10,10 +10,8 @@ from transcripts import FIXTURES, rows_of, written
 
 from context_compression import Settings, hosts
 from context_compression.cli import main
-from context_compression.compression.prepared import CompressionRequest, PreparedConversation
-from context_compression.conversation.authors import BY_USER, words_of_user
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import ToolResult
+from context_compression.compression import CompressionRequest, PreparedConversation
+from context_compression.conversation import BY_USER, ToolResult, parse, words_of_user
 from context_compression.strategies.rules import standing_rules
 
 RULE = "Never touch the shared MySQL."

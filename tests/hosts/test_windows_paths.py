@@ -15,10 +15,9 @@ from opencode_database import Host
 from transcripts import FIXTURES, rows_of, written
 
 from context_compression import hosts
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
+from context_compression.hosts import Conversations, list_sessions
 from context_compression.hosts.claude_code.about import project_folder_name
-from context_compression.hosts.conversations import Conversations
-from context_compression.hosts.listing import list_sessions
 from context_compression.hosts.pi.transcript import sessions_folder
 from context_compression.hosts.table import KEEPING
 from context_compression.transcripts.sessions import is_same_folder

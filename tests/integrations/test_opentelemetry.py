@@ -30,10 +30,8 @@ from context_compression import Session, acompress, compress, listening
 from context_compression.errors import BudgetTooSmall
 from context_compression.integrations import opentelemetry as module
 from context_compression.integrations.opentelemetry import instrument, usage_attributes
-from context_compression.session.compressing import SummaryAssignment
-from context_compression.session.pacing import Event
-from context_compression.summaries.chat_completions import OpenAISummarizer
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.session import Event, SummaryAssignment
+from context_compression.summaries import OpenAISummarizer, SummaryReply, SummaryRequest
 from context_compression.testing import (
     ScriptedSummarizer,
     chat_api,

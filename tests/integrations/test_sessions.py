@@ -17,8 +17,7 @@ from context_compression.integrations.sessions import (
     Sessions,
     session_name,
 )
-from context_compression.store.files import FILE_NAME
-from context_compression.store.location import FOLDER, PLACE, TENANT
+from context_compression.store import FILE_NAME, FOLDER, PLACE, TENANT
 from context_compression.testing import said_by_user
 
 pytestmark = pytest.mark.slow

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from talks import SMALL, Talk, shares
 
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import is_array, is_object
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical, is_array, is_object, parse
 from context_compression.testing import Dialect, Run, said_by_model, said_by_user, tool_step
 
 AS_TEXT: Sequence[Dialect] = ("openai", "openai-legacy", "responses")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from talks import SMALL, shares
 from tasks import FORGED, Task, tasks
 
-from context_compression.conversation.refs import REF
+from context_compression.conversation import REF
 
 FENCES = re.compile(r"^(`{3,})text quoted.*?\n(.*?)\n\1$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(rf"\bref ({REF})\b")

@@ -11,9 +11,7 @@ from generated import Messages
 from hypothesis import strategies as st
 from talks import SMALL, Talk, shares, talks
 
-from context_compression.conversation.labels import without_marks
-from context_compression.conversation.messages import is_array
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical, is_array, without_marks
 from context_compression.testing import Dialect
 
 ADAPTERS = tuple(name for name in DOORS if name.startswith("adapter of "))

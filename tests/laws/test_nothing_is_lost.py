@@ -10,7 +10,7 @@ from generated import Messages
 from hypothesis import strategies as st
 from talks import SMALL, Talk, broken_talks, shares, talks
 
-from context_compression.conversation.refs import canonical, ref_of
+from context_compression.conversation import canonical, ref_of
 from context_compression.errors import ContextCompressionError
 
 

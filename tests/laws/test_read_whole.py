@@ -11,9 +11,8 @@ from spoken_texts import text_of
 from tasks import QUESTIONS, Reading, Task, readings, tasks
 
 from context_compression import Session, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import ToolCall
-from context_compression.session.arrivals import AnsweredCall, offload_result
+from context_compression.conversation import ToolCall, parse
+from context_compression.session import AnsweredCall, offload_result
 from context_compression.testing import Run, tool_step
 
 ROOM = {"token_budget": 40_000}

@@ -7,7 +7,7 @@ from every_door import Ask, Door, every_door, holds
 from hypothesis import strategies as st
 from talks import SMALL, Talk, broken_talks, shares, talks
 
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical
 
 
 def same_bytes(door: Door, talk: Talk, asked: Ask, *, is_damaged: bool = False) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_compression import BudgetTooSmall, Result, compress, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.testing import Dialect, Run, ScriptedSummarizer, conversation, tool_step
 
 STRATEGIES = ("auto", "extract", "window", "summarize")

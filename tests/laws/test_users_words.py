@@ -10,11 +10,8 @@ from talks import SMALL, Talk, shares, talks
 from tasks import FORGED, Task, tasks
 
 from context_compression import count_tokens
-from context_compression.compression.prepared import as_a_harness_wrote
-from context_compression.conversation.authors import user_words
-from context_compression.conversation.formats import parse
-from context_compression.conversation.labels import quotes_of
-from context_compression.conversation.refs import canonical
+from context_compression.compression import as_a_harness_wrote
+from context_compression.conversation import canonical, parse, quotes_of, user_words
 from context_compression.testing import said_by_user
 
 OF_RULES = 0.05

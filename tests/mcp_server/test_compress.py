@@ -18,7 +18,7 @@ from mcp_door import (
 )
 
 from context_compression import Session, count_tokens
-from context_compression.hosts.conversations import Conversations
+from context_compression.hosts import Conversations
 from context_compression.testing import conversation, summary_about
 from context_compression.workspace import Workspace
 

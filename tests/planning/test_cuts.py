@@ -2,8 +2,8 @@
 
 import pytest
 
-from context_compression.planning import cuts, measured
-from context_compression.planning.cuts import Cutter, cutter_for, keep, spans
+from context_compression.planning import Cutter, cuts, measured
+from context_compression.planning.cuts import cutter_for, keep, spans
 
 TEXTS = ("Read src/app.py.", "def main():\n    return 1\n", "build 4711 failed: no such file")
 

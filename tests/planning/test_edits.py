@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from context_compression.conversation.formats import anthropic, openai_chat, parse
-from context_compression.conversation.messages import Message, Text, Thinking, assistant, user
+from context_compression.conversation import Message, Text, Thinking, assistant, parse, user
+from context_compression.conversation.formats import anthropic, openai_chat
 from context_compression.errors import IllegalEdit
-from context_compression.planning.edits import Edit, View, apply
+from context_compression.planning import Edit, apply
+from context_compression.planning.edits import View
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
 

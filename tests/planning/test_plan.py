@@ -9,10 +9,10 @@ from hypothesis import given
 from provider import call_ids, refused, result_ids
 
 from context_compression import Settings, compress
-from context_compression.conversation.formats import anthropic, parse
-from context_compression.conversation.refs import ref_of
-from context_compression.conversation.validity import repair
-from context_compression.planning.plan import Plan, pinned
+from context_compression.conversation import parse, ref_of, repair
+from context_compression.conversation.formats import anthropic
+from context_compression.planning import Plan
+from context_compression.planning.plan import pinned
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 

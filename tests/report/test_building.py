@@ -14,13 +14,14 @@ from transcripts import fixtures, recordings
 
 from context_compression import Session, hosts
 from context_compression.errors import ContextCompressionError
-from context_compression.report.building import build_report, report_of
+from context_compression.report import report_of
+from context_compression.report.building import build_report
 from context_compression.report.course import MOST_POINTS
 from context_compression.report.model import Report
 from context_compression.report.text import text
 from context_compression.session.archive import ArchivedTexts
 from context_compression.strings import cells
-from context_compression.transcripts.transcript import AnsweredRequest, Compaction, History, Stage
+from context_compression.transcripts import AnsweredRequest, Compaction, History, Stage
 from context_compression.workspace import Opened, Workspace
 
 MADE = fixtures()

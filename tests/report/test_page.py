@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_reports import empty_report, long_report, points, sample_report
 
-from context_compression.conversation.messages import is_array
+from context_compression.conversation import is_array
 from context_compression.report.html import page
 from context_compression.report.markup import Layout, by_class, layout_of
 from context_compression.report.model import CompactionMark, Point, Report
-from context_compression.transcripts.transcript import Compaction
+from context_compression.transcripts import Compaction
 
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>",

@@ -10,15 +10,15 @@ import pytest
 from transcripts import Row, recordings, written
 
 from context_compression import hosts
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.report import building as sampling
-from context_compression.report.building import report_of
+from context_compression.report import report_of
 from context_compression.report.course import measured, measured_roughly, summed
 from context_compression.report.model import Report
 from context_compression.report.rough import RESULTS, roughly
 from context_compression.report.text import text
 from context_compression.tokens import Counter
-from context_compression.transcripts.transcript import Stage
+from context_compression.transcripts import Stage
 from context_compression.workspace import Workspace
 
 WORDS = [

@@ -7,7 +7,7 @@ from sample_reports import sample_report
 
 from context_compression.report.model import CompactionMark, Point
 from context_compression.report.text import chart, duration, text, times
-from context_compression.transcripts.transcript import Compaction
+from context_compression.transcripts import Compaction
 
 
 def points(*sizes: int) -> list[Point]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_compression import Session, plurals, restore_tool
-from context_compression.conversation.authors import BY_USER
+from context_compression.conversation import BY_USER
 from context_compression.testing import Run, said_by_user, tool_step
 
 SOURCE = Path(plurals.__file__).read_text("utf-8") * 2

@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 from provider import refused
 
 from context_compression import Session
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical
 from context_compression.errors import StoreUnwritable, SummaryError
+from context_compression.session import Event
 from context_compression.session.background import EARLY, latest
-from context_compression.session.pacing import Event
 from context_compression.store import SessionLog
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
 Door: TypeAlias = Literal["prepare", "aprepare", "fit", "afit"]

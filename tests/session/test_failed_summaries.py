@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from context_compression import Session
-from context_compression.session.pacing import Event
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.session import Event
+from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, conversation
 
 ERROR = "Error: 429 Too Many Requests"

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from context_compression import BudgetTooSmall, Result, Session
-from context_compression.conversation.messages import assistant
-from context_compression.planning.edits import Edit
-from context_compression.planning.plan import Plan
+from context_compression.conversation import assistant
+from context_compression.planning import Edit, Plan
 from context_compression.testing import conversation
 from context_compression.threads import before_writing
 

@@ -19,8 +19,7 @@ from provider import blocks, refused
 from written_out import written_out
 
 from context_compression import Session, count_tokens, restore_tool
-from context_compression.conversation.messages import strings_in
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical, strings_in
 from context_compression.errors import InvalidConversation
 from context_compression.settings import Settings
 from context_compression.testing import (

@@ -13,7 +13,7 @@ from full_disk import a_disk_that_takes
 from provider import refused
 
 from context_compression import Session, count_tokens, restore_tool
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import ref_of
 from context_compression.session.fit import Fitting
 from context_compression.settings import Settings
 from context_compression.testing import Run, ScriptedSummarizer, said_by_user, tool_step

@@ -13,8 +13,7 @@ from provider import blocks
 from talks import talks
 
 from context_compression import Session
-from context_compression.conversation.labels import without_marks
-from context_compression.conversation.messages import is_array
+from context_compression.conversation import is_array, without_marks
 from context_compression.session.following import shared_messages
 from context_compression.testing import Run, tool_step
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from written import squeeze
 
 from context_compression import Session, Store, compress
-from context_compression.conversation.messages import is_object
+from context_compression.conversation import is_object
 from context_compression.session.events import decode_message, encode_layout, is_valid_message
 from context_compression.store import SessionLog
 from context_compression.testing import conversation

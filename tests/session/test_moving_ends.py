@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from context_compression import Session
-from context_compression.conversation.labels import said
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical, said
 from context_compression.testing import Dialect, Run, said_by_user, tool_step
 
 pytestmark = pytest.mark.slow

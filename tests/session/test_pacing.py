@@ -17,8 +17,9 @@ from written import ASK, MORE, TELL, talk
 from context_compression import Session, compress, count_tokens
 from context_compression.compression.steps import SETTLED
 from context_compression.errors import StoreError
-from context_compression.session.pacing import GROWTH, Event
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.session import Event
+from context_compression.session.pacing import GROWTH
+from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 from context_compression.threads import before_writing
 

@@ -11,7 +11,7 @@ from context_compression.mcp_server import create_server
 from context_compression.mcp_server.server import INSTRUCTIONS
 from context_compression.session import SummaryAssignment
 from context_compression.session.state import SCHEMAS
-from context_compression.summaries.summarizer import SummaryReply
+from context_compression.summaries import SummaryReply
 from context_compression.testing import ScriptedSummarizer, conversation
 from context_compression.tokens import base_count
 from context_compression.tokens.o200k import BASE

@@ -22,9 +22,7 @@ from context_compression import (
     compress,
     count_tokens,
 )
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED
-from context_compression.conversation.refs import canonical, digest_of, ref_of
+from context_compression.conversation import COMPRESSED, canonical, digest_of, parse, ref_of
 from context_compression.errors import (
     InvalidConversation,
     NothingToUndo,

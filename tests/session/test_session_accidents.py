@@ -13,7 +13,7 @@ from provider import refused
 from written import LOG, MORE, reopened, talk
 
 from context_compression import Session
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import ref_of
 from context_compression.errors import StoreDamaged, StoreUnwritable
 from context_compression.testing import Run, tool_step
 

@@ -20,8 +20,7 @@ from hypothesis.stateful import (
 )
 
 from context_compression import BudgetTooSmall, Result, Session
-from context_compression.conversation.formats import parse
-from context_compression.conversation.refs import canonical, ref_of
+from context_compression.conversation import canonical, parse, ref_of
 from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.testing import Dialect, Run, said_by_user, tool_step

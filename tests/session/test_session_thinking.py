@@ -10,9 +10,9 @@ from provider import blocks, refused
 from written import ASK, MORE, TELL, reopened
 
 from context_compression import Session
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import ref_of
 from context_compression.errors import InvalidSettings
-from context_compression.session.pacing import Event
+from context_compression.session import Event
 from context_compression.testing import Run, tool_step
 from context_compression.testing.messages_api import foreign_thinking, too_long
 

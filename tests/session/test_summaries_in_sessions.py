@@ -15,13 +15,11 @@ from generated import Messages
 from provider import refused
 
 from context_compression import Result, Session, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import COMPRESSED, parse, ref_of
 from context_compression.errors import StoreDamaged
 from context_compression.evidence.ledger import entries, from_json, merge
-from context_compression.session.pacing import Event
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.session import Event
+from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
 TARGET = 5_000

@@ -7,9 +7,9 @@ import pytest
 from written import talk
 
 from context_compression import Session
-from context_compression.conversation.messages import COMPRESSED
-from context_compression.hooks.requests import view_to_send
-from context_compression.session.pacing import Event
+from context_compression.conversation import COMPRESSED
+from context_compression.hooks import view_to_send
+from context_compression.session import Event
 
 pytestmark = pytest.mark.anyio
 SETTINGS: dict[str, Any] = {"strategy": "window"}

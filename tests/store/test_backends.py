@@ -14,7 +14,7 @@ from postgres import Server
 from pytest import MonkeyPatch
 
 from context_compression import Session, Store, compress, restore_tool
-from context_compression.conversation.messages import strings_in
+from context_compression.conversation import strings_in
 from context_compression.store import Backend
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.objects import objects_at

@@ -14,9 +14,9 @@ from postgres import Server
 
 from context_compression import Store
 from context_compression.errors import ObjectsLeft, StoreUnwritable
+from context_compression.store import file_name
 from context_compression.store.objects import objects_at
 from context_compression.store.postgres.backend import PostgresBackend
-from context_compression.store.session_files import file_name
 
 pytestmark = pytest.mark.slow
 

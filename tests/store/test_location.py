@@ -11,8 +11,8 @@ import pytest
 
 from context_compression import Session, compress
 from context_compression.errors import StoreError
-from context_compression.store import Store
-from context_compression.store.location import main_worktree, store_folder_for
+from context_compression.store import Store, store_folder_for
+from context_compression.store.location import main_worktree
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pytest import MonkeyPatch
 
 from context_compression import Session, Store, compress, restore_tool
 from context_compression.cli import main
-from context_compression.conversation.refs import digest_of
+from context_compression.conversation import digest_of
 from context_compression.errors import (
     InvalidSettings,
     ObjectsLeft,
@@ -24,12 +24,12 @@ from context_compression.errors import (
     StoreUnwritable,
     UnknownRef,
 )
+from context_compression.store import file_name
 from context_compression.store.objects import objects_at
 from context_compression.store.postgres import rows as contents
 from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.rows import TenantRows
 from context_compression.store.sealing import Seal
-from context_compression.store.session_files import file_name
 from context_compression.testing import conversation
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from mcp import Client
 from mcp_door import refusal
 
-from context_compression.cli.app import main
+from context_compression.cli import main
 from context_compression.mcp_server import create_server
 from context_compression.mcp_server.web.running import UNREACHABLE, Health
 from context_compression.store.postgres import database

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import Session, Store
-from context_compression.store.files import to_json
-from context_compression.store.log import SessionLog
+from context_compression.store import SessionLog, to_json
 from context_compression.store.refs import entries, following
 from context_compression.store.session_files import message_at
 from context_compression.testing import conversation

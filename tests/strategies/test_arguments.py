@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from provider import refused
 
 from context_compression import Session, Store, compress, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import ToolCall, is_array, is_object
+from context_compression.conversation import ToolCall, is_array, is_object, parse
 from context_compression.testing import Run, said_by_model, said_by_user, tool_step
 
 FILE = "\n".join(

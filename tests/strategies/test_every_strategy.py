@@ -18,14 +18,10 @@ from provider.reading import blocks
 from talks import SMALL, UNKNOWN, Talk, broken_talks, shares, talks
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, hosts
-from context_compression.compression.prepared import as_a_harness_wrote
-from context_compression.conversation import validity
-from context_compression.conversation.authors import user_words
+from context_compression.compression import as_a_harness_wrote
+from context_compression.conversation import Thinking, parse, problems, ref_of, repair, user_words
 from context_compression.conversation.authors.speech import is_only_polite
-from context_compression.conversation.formats import parse
 from context_compression.conversation.formats.parts import without_halves
-from context_compression.conversation.messages import Thinking
-from context_compression.conversation.refs import ref_of
 from context_compression.evidence.constraints import constraints
 from context_compression.planning import cuts
 
@@ -65,7 +61,7 @@ def check(messages: Messages, result: Result) -> None:
     """Everything the laws say of one result without a store."""
     parsed = parse(messages)
     view = parse(result.messages).messages
-    assert validity.problems(view, parsed.format.rules) == ()
+    assert problems(view, parsed.format.rules) == ()
     assert result.tokens_after == count_tokens(result.messages)
     assert result.tokens_after <= result.tokens_before
     assert result.messages_in == len(messages)
@@ -168,7 +164,7 @@ def test_broken_input_gives_a_valid_view_and_a_report(
 ) -> None:
     dialect, messages = talk
     parsed = parse(messages)
-    mended = validity.repair(parsed.messages, parsed.format.rules, parsed.without_halves)
+    mended = repair(parsed.messages, parsed.format.rules, parsed.without_halves)
 
     result = run(messages, strategy, share)
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from context_compression import Session, compress
-from context_compression.conversation.formats import parse
-from context_compression.conversation.labels import without_labels
-from context_compression.planning.plan import Plan
+from context_compression.conversation import parse, without_labels
+from context_compression.planning import Plan
 from context_compression.settings import Settings
 from context_compression.strategies.last_lines import files_of, folder_of_most, named_in
 from context_compression.testing import Run, tool_step

@@ -3,9 +3,8 @@
 from typing import Any
 
 from context_compression import Settings
-from context_compression.conversation.formats import parse
-from context_compression.planning.edits import apply
-from context_compression.planning.plan import Plan
+from context_compression.conversation import parse
+from context_compression.planning import Plan, apply
 from context_compression.strategies.keep import keep_only
 from context_compression.tokens import Counter
 

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from context_compression import Session, compress, count_tokens
-from context_compression.conversation.authors import EXCERPTS
-from context_compression.conversation.formats import parse
-from context_compression.conversation.labels import without_labels
-from context_compression.planning.plan import Plan
+from context_compression.conversation import EXCERPTS, parse, without_labels
+from context_compression.planning import Plan
 from context_compression.settings import Settings
 from context_compression.strategies.competing import end_of_note
 from context_compression.strategies.last_lines import NAMES_LABEL, line, names_of

@@ -10,9 +10,8 @@ from generated import Messages
 from provider import result_ids
 
 from context_compression import Session, Settings, compress, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.refs import digest_of, ref_of
-from context_compression.planning.plan import Archive
+from context_compression.conversation import digest_of, parse, ref_of
+from context_compression.planning import Archive
 from context_compression.planning.selection import receipt_of
 from context_compression.testing import PIXEL, Run, tool_step
 

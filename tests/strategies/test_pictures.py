@@ -16,10 +16,7 @@ from hypothesis import strategies as st
 from provider import refused
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens
-from context_compression.conversation import authors
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Image
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import Image, authors, parse, ref_of
 from context_compression.strategies import measured
 from context_compression.strategies.pictures import images_in
 from context_compression.testing import Dialect

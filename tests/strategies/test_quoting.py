@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from context_compression import Settings
-from context_compression.conversation.authors import EXCERPTS
-from context_compression.conversation.formats import parse
-from context_compression.conversation.labels import label_quotes, render
-from context_compression.conversation.refs import ref_of
-from context_compression.planning.plan import Plan
+from context_compression.conversation import EXCERPTS, parse, ref_of, render
+from context_compression.conversation.labels import label_quotes
+from context_compression.planning import Plan
 from context_compression.strategies.notes import note
 from context_compression.strategies.quoting import Quoting
 from context_compression.strategies.tool_results import Slots

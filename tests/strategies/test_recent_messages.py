@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from context_compression import compress, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.testing import ScriptedSummarizer, conversation
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from provider import refused
 from provider.reading import Messages, blocks
 
 from context_compression import BudgetTooSmall, compress
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries import SummaryReply, SummaryRequest
 
 HOLOGRAM = {"type": "hologram", "id": "hg_1", "waves": [1, 2, 3]}
 COMPACTED = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2VhbGVk"}

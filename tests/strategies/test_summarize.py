@@ -5,12 +5,9 @@ from typing import Any
 import pytest
 
 from context_compression import Result, acompress, compress, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import COMPRESSED, parse, ref_of
 from context_compression.errors import InvalidSettings, SummaryError
-from context_compression.summaries.serialization import serialize
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries import SummaryReply, SummaryRequest, serialize
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
 Messages = list[dict[str, Any]]

@@ -8,9 +8,12 @@ import pytest
 
 from context_compression import Result, compress
 from context_compression.errors import SummaryError
-from context_compression.summaries.anthropic import AnthropicSummarizer
-from context_compression.summaries.chat_completions import OpenAISummarizer
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries import (
+    AnthropicSummarizer,
+    OpenAISummarizer,
+    SummaryReply,
+    SummaryRequest,
+)
 from context_compression.testing import chat_api, conversation, messages_api
 from context_compression.tokens import Counter
 

@@ -8,8 +8,7 @@ import pytest
 from generated import Messages
 
 from context_compression import Session, Settings, compress, count_tokens, truncate_tool_output
-from context_compression.conversation.formats import parse
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import parse, ref_of
 from context_compression.errors import InvalidSettings
 from context_compression.testing import Run, tool_step
 

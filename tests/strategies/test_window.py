@@ -10,8 +10,7 @@ import pytest
 from generated import Messages
 
 from context_compression import BudgetTooSmall, Session, Settings, compress, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED, Message, system, user
+from context_compression.conversation import COMPRESSED, Message, parse, system, user
 from context_compression.planning.selection import digest
 from context_compression.strategies.window import importance
 from context_compression.testing import PIXEL, Run, conversation, tool_step

@@ -11,7 +11,7 @@ import pytest
 
 from context_compression import Result, Session, acompress, compress
 from context_compression.errors import InvalidSettings
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, conversation
 
 MESSAGES = conversation(10)

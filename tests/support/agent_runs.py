@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from context_compression import Session
-from context_compression.conversation.messages import strings_in
+from context_compression.conversation import strings_in
 
 STEPS = 100
 WINDOW = 60_000

@@ -8,7 +8,7 @@ from typing import Any
 from opencode_database import answer, checkpoint, tool, user
 
 from context_compression import hosts
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 from context_compression.errors import ContextCompressionError
 
 PICTURE = {"mime": "image/png", "data": "cG5n", "name": "a.png"}

@@ -32,10 +32,9 @@ from shared_backends import (
     tenants_see_nothing_of_each_other,
 )
 
-from context_compression.conversation.refs import digest_of
+from context_compression.conversation import digest_of
 from context_compression.errors import StoreDamaged, StoreError, UnknownRef
-from context_compression.store import SessionLog
-from context_compression.store.session_files import file_name
+from context_compression.store import SessionLog, file_name
 
 __all__ = ["CONTRACT", "Check", "Make", "name_of"]
 

@@ -4,10 +4,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from context_compression.conversation.refs import digest_of, ref_of
+from context_compression.conversation import digest_of, ref_of
 from context_compression.errors import ContextCompressionError
-from context_compression.store import Backend
-from context_compression.store.session_files import file_name
+from context_compression.store import Backend, file_name
 
 Make: TypeAlias = Callable[[], Backend]
 Check: TypeAlias = Callable[[Make], None]

@@ -11,8 +11,7 @@ from generated import DIALECTS, Messages
 from talks import Talk
 
 from context_compression import Session, count_tokens, restore_tool
-from context_compression.conversation.messages import is_by_model
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical, is_by_model
 from context_compression.errors import ContextCompressionError, UnknownRef
 from context_compression.session.outgoing import Outgoing
 from context_compression.store import Store

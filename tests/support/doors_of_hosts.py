@@ -17,8 +17,7 @@ from mcp_door import Answer, ask, connected, workspace_in, write_transcript
 
 from context_compression import Session, hosts
 from context_compression.cli import main
-from context_compression.hooks.requests import view_to_send
-from context_compression.hooks.summary_text import compressed_text
+from context_compression.hooks import compressed_text, view_to_send
 from context_compression.hosts.events import NOTHING, answer, never_failing
 from context_compression.testing import Dialect
 from context_compression.workspace import Workspace

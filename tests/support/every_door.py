@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from context_compression import BudgetTooSmall, Result, compress
-from context_compression.conversation.refs import canonical
+from context_compression.conversation import canonical
 from context_compression.testing import Dialect
 
 __all__ = ["DOORS", "Ask", "Door", "Request", "every_door", "holds"]

@@ -14,10 +14,9 @@ from typing import Any, TypeAlias
 from mcp_door import workspace_in
 
 from context_compression import Session
-from context_compression.conversation.messages import is_array, is_object
-from context_compression.conversation.refs import digest_of
+from context_compression.conversation import digest_of, is_array, is_object
 from context_compression.errors import ContextCompressionError
-from context_compression.hooks.host_compaction import answer_after_compaction
+from context_compression.hooks import answer_after_compaction
 from context_compression.session import SummaryAssignment
 from context_compression.session.events import timestamp
 from context_compression.store import Store

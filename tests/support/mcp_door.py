@@ -10,7 +10,7 @@ from typing import Any
 from mcp import Client
 from mcp.types import CallToolResult, Implementation, TextContent
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 from context_compression.mcp_server import create_server
 from context_compression.workspace import Workspace
 

@@ -18,7 +18,7 @@ import pytest
 from real_hosts import Desk, Ended, Environment, Package
 from scripted_model import ScriptedModel
 
-from context_compression.conversation.messages import is_object
+from context_compression.conversation import is_object
 
 CODEX = Package("codex", "@openai/codex", "0.169.0")
 GEMINI = Package("gemini", "@google/gemini-cli", "0.61.0")

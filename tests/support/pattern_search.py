@@ -232,7 +232,7 @@ def alternatives(value: ast.expr | None) -> list[ast.Name]:
 def work() -> None:
     """Use what puts patterns together from tables: rules of the user, secrets, labels."""
     from context_compression import compress
-    from context_compression.evidence.redaction import redact
+    from context_compression.evidence import redact
     from context_compression.testing import conversation
 
     talk = conversation(12, 3)

@@ -23,7 +23,7 @@ import pytest
 from environments import environment
 from filelock import FileLock
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 from context_compression.testing.messages_api import Answer, Body, MessagesAPI, Request
 
 HOSTS = "CONTEXT_COMPRESSION_HOSTS"

@@ -15,7 +15,7 @@ from context_compression.report.model import (
     Report,
     StoreHealth,
 )
-from context_compression.transcripts.transcript import Compaction
+from context_compression.transcripts import Compaction
 
 BEGAN = 1_773_300_000.0
 FIRST_REF, SECOND_REF = "a1b2c3", "d4e5f6"

@@ -20,7 +20,7 @@ from socketserver import ThreadingTCPServer
 from threading import Condition, Thread
 from typing import Any, Self
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 from context_compression.testing.messages_api import Answer
 
 Body = dict[str, Any]

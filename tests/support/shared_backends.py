@@ -13,7 +13,7 @@ from backend_samples import (
     said,
 )
 
-from context_compression.conversation.refs import ref_of
+from context_compression.conversation import ref_of
 from context_compression.errors import StoreError
 from context_compression.store import Store
 

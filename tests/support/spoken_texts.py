@@ -5,8 +5,7 @@ from typing import Any
 
 from generated import Messages
 
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import strings_in
+from context_compression.conversation import parse, strings_in
 
 
 def text_of(messages: Messages) -> str:

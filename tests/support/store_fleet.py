@@ -16,7 +16,7 @@ from postgres import Server
 from store_workers import text_of
 
 from context_compression import Session, Store
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 
 
 @dataclass

@@ -7,7 +7,7 @@ from generated import DIALECTS, Messages, broken, conversations, rarely, text_pr
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.testing import Dialect, Run, said_by_model, said_by_user, tool_step
 
 SMALL = {

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression import hosts
-from context_compression.conversation import formats
-from context_compression.conversation.messages import Message, Opaque, Thinking
+from context_compression.conversation import Message, Opaque, Thinking, parse
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 Row = dict[str, Any]
@@ -36,7 +35,7 @@ def written(path: Path, rows: Iterable[Row]) -> Path:
 
 def shown(transcript: hosts.Transcript) -> list[str]:
     """Each message as one line: role, then its texts, calls, results and other blocks."""
-    return [line(message) for message in formats.parse(transcript.messages).messages]
+    return [line(message) for message in parse(transcript.messages).messages]
 
 
 def line(message: Message) -> str:

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 
 from context_compression import count_tokens
-from context_compression.conversation.messages import (
+from context_compression.conversation import (
     Document,
     Image,
     Message,

@@ -7,7 +7,7 @@ import pytest
 from provider.reading import Messages
 
 from context_compression import Session, compress, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.testing import PIXEL
 from context_compression.tokens import UNDERSTATED, Anchor, anchor_in, is_understated
 from context_compression.tokens.usage import usage

@@ -8,7 +8,7 @@ from hypothesis import given
 from written import talk
 
 from context_compression import Settings, compress, count_tokens, should_compress, usage
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.errors import InvalidConversation, InvalidSettings
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter

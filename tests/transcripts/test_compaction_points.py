@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.hooks.requests import session_of
-from context_compression.hosts.conversations import Conversations
-from context_compression.hosts.listing import list_sessions
-from context_compression.report.building import report_of
+from context_compression.hooks import session_of
+from context_compression.hosts import Conversations, list_sessions
+from context_compression.report import report_of
 from context_compression.transcripts.compaction_points import limits_of
 from context_compression.transcripts.limits import of_claude_code
 from context_compression.workspace import Workspace

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_compression.hosts import Conversations, list_sessions
 from context_compression.hosts.claude_code.status_line import status_line
-from context_compression.hosts.conversations import Conversations
-from context_compression.hosts.listing import list_sessions
-from context_compression.report.building import report_of
+from context_compression.report import report_of
 from context_compression.transcripts.limits import (
     LargestUse,
     holding,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_compression import hosts
-from context_compression.conversation import formats
+from context_compression.conversation import parse
 from context_compression.errors import TranscriptError
 
 HELLO: list[dict[str, Any]] = [
@@ -239,5 +239,5 @@ def test_recorded_conversations_in_the_uniform_shape_are_read(data_folder: Path)
     for path in paths[:20]:
         transcript = hosts.read(path)
 
-        assert formats.parse(transcript.messages).messages
+        assert parse(transcript.messages).messages
         assert transcript.warnings == []

@@ -27,3 +27,34 @@ The modules of this package:
     loss.py       the loss report: which evidence is still in the view
     forecast.py   the cost of a summary, and whether it pays
 """
+
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.compression.prepared import (
+        CompressionRequest,
+        PreparedConversation,
+        as_a_harness_wrote,
+    )
+    from context_compression.compression.result import Result
+
+__all__ = [
+    "CompressionRequest",
+    "PreparedConversation",
+    "Result",
+    "as_a_harness_wrote",
+]
+
+__getattr__ = on_demand(  # whoever wants a `Result` needs no strategies
+    __name__,
+    {
+        "compression.prepared": (
+            "CompressionRequest",
+            "PreparedConversation",
+            "as_a_harness_wrote",
+        ),
+        "compression.result": ("Result",),
+    },
+)

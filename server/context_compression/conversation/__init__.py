@@ -25,3 +25,76 @@ only the wording of their notes.
     system_prompt.py      summaries in the system prompt
     refs.py               refs: short names of archived originals, from their SHA-256
 """
+
+from context_compression.conversation.authors import BY_USER, EXCERPTS, user_words, words_of_user
+from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import (
+    quotes_of,
+    render,
+    said,
+    without_labels,
+    without_marks,
+)
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    as_object,
+    assistant,
+    is_array,
+    is_by_model,
+    is_object,
+    strings_in,
+    system,
+    texts_of,
+    user,
+)
+from context_compression.conversation.refs import REF, Refs, canonical, digest_of, ref_of
+from context_compression.conversation.system_prompt import summary_in, with_summary
+from context_compression.conversation.validity import problems, repair
+
+__all__ = [
+    "BY_USER",
+    "COMPRESSED",
+    "EXCERPTS",
+    "REF",
+    "Document",
+    "Image",
+    "Message",
+    "Opaque",
+    "Refs",
+    "Text",
+    "Thinking",
+    "ToolCall",
+    "ToolResult",
+    "as_object",
+    "assistant",
+    "canonical",
+    "digest_of",
+    "is_array",
+    "is_by_model",
+    "is_object",
+    "parse",
+    "problems",
+    "quotes_of",
+    "ref_of",
+    "render",
+    "repair",
+    "said",
+    "strings_in",
+    "summary_in",
+    "system",
+    "texts_of",
+    "user",
+    "user_words",
+    "with_summary",
+    "without_labels",
+    "without_marks",
+    "words_of_user",
+]

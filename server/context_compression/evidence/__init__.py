@@ -25,3 +25,24 @@ This package only finds evidence. `planning` and `strategies` choose which evide
     redaction/               secrets, replaced before a text is sent to a model
     grounding.py             items of a summary that do not occur in its source
 """
+
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.evidence.redaction import redact
+    from context_compression.evidence.words import Lexicon
+
+__all__ = [
+    "Lexicon",
+    "redact",
+]
+
+__getattr__ = on_demand(  # a door that redacts needs no rules
+    __name__,
+    {
+        "evidence.redaction": ("redact",),
+        "evidence.words": ("Lexicon",),
+    },
+)

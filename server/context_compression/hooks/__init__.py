@@ -7,3 +7,34 @@ A host's own events and answers are in its file in `hosts`.
                          size that a user names after the host's command to compact
     summary_text.py      a history as one text, for hosts that only accept a summary
 """
+
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.hooks.host_compaction import (
+        answer_after_compaction,
+        archive_all,
+        instructions,
+    )
+    from context_compression.hooks.requests import session_of, view_to_send
+    from context_compression.hooks.summary_text import compressed_text
+
+__all__ = [
+    "answer_after_compaction",
+    "archive_all",
+    "compressed_text",
+    "instructions",
+    "session_of",
+    "view_to_send",
+]
+
+__getattr__ = on_demand(  # a hook needs one of them
+    __name__,
+    {
+        "hooks.host_compaction": ("answer_after_compaction", "archive_all", "instructions"),
+        "hooks.requests": ("session_of", "view_to_send"),
+        "hooks.summary_text": ("compressed_text",),
+    },
+)

@@ -31,20 +31,36 @@ from typing import TYPE_CHECKING
 from context_compression.extras import on_demand
 
 if TYPE_CHECKING:
+    from context_compression.hosts.conversations import Conversations
+    from context_compression.hosts.exporting import EXPORTERS
+    from context_compression.hosts.listing import list_sessions
     from context_compression.hosts.reading import MAX_BYTES, Readings, history, read
+    from context_compression.hosts.table import INSTALLABLE
     from context_compression.transcripts.opening import Access
     from context_compression.transcripts.transcript import Transcript
 
-__all__ = ["MAX_BYTES", "Access", "Readings", "Transcript", "history", "read"]
+__all__ = [
+    "EXPORTERS",
+    "INSTALLABLE",
+    "MAX_BYTES",
+    "Access",
+    "Conversations",
+    "Readings",
+    "Transcript",
+    "history",
+    "list_sessions",
+    "read",
+]
 
 __getattr__ = on_demand(  # a hook needs `events` and its own host alone
     __name__,
     {
-        "MAX_BYTES": "hosts.reading",
-        "Access": "transcripts.opening",
-        "Readings": "hosts.reading",
-        "Transcript": "transcripts.transcript",
-        "history": "hosts.reading",
-        "read": "hosts.reading",
+        "hosts.table": ("INSTALLABLE",),
+        "hosts.exporting": ("EXPORTERS",),
+        "hosts.listing": ("list_sessions",),
+        "hosts.conversations": ("Conversations",),
+        "hosts.reading": ("MAX_BYTES", "Readings", "history", "read"),
+        "transcripts.opening": ("Access",),
+        "transcripts.transcript": ("Transcript",),
     },
 )

@@ -11,3 +11,18 @@ The strategies in `strategies` read a plan and propose edits.
     selection.py   clips, digests and receipts that strategies share
     measured.py    all numbers that were chosen or measured
 """
+
+from context_compression.planning.cuts import Cutter
+from context_compression.planning.edits import Edit, apply
+from context_compression.planning.pieces import Pool, Source
+from context_compression.planning.plan import Archive, Plan
+
+__all__ = [
+    "Archive",
+    "Cutter",
+    "Edit",
+    "Plan",
+    "Pool",
+    "Source",
+    "apply",
+]

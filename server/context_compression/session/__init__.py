@@ -23,12 +23,14 @@ The log, its events, and the archive:
     archive.py      writes originals to disk before a view changes; what notes may promise
 """
 
+from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.session.compressing import (
     PLAN_SECONDS,
     SummaryAssignment,
     no_plan,
     planned_view,
 )
+from context_compression.session.pacing import Event
 from context_compression.session.restoring import NO_LINE, as_text, select
 from context_compression.session.session import Session
 from context_compression.session.status import Status, session_id_for
@@ -36,11 +38,14 @@ from context_compression.session.status import Status, session_id_for
 __all__ = [
     "NO_LINE",
     "PLAN_SECONDS",
+    "AnsweredCall",
+    "Event",
     "Session",
     "Status",
     "SummaryAssignment",
     "as_text",
     "no_plan",
+    "offload_result",
     "planned_view",
     "select",
     "session_id_for",

@@ -28,12 +28,19 @@ from context_compression.extras import on_demand
 
 if TYPE_CHECKING:
     from context_compression.store.backend import Backend, Events, SessionStore
+    from context_compression.store.files import FILE_NAME, to_json
     from context_compression.store.hits import Hit, Neighbour, SearchResult
+    from context_compression.store.location import FOLDER, PLACE, TENANT, store_folder_for
     from context_compression.store.log import SessionLog
     from context_compression.store.search.query import Pattern
+    from context_compression.store.session_files import file_name
     from context_compression.store.store import Store
 
 __all__ = [
+    "FILE_NAME",
+    "FOLDER",
+    "PLACE",
+    "TENANT",
     "Backend",
     "Events",
     "Hit",
@@ -43,19 +50,21 @@ __all__ = [
     "SessionLog",
     "SessionStore",
     "Store",
+    "file_name",
+    "store_folder_for",
+    "to_json",
 ]
 
 __getattr__ = on_demand(  # the status line needs `location` alone
     __name__,
     {
-        "Backend": "store.backend",
-        "Events": "store.backend",
-        "Hit": "store.hits",
-        "Neighbour": "store.hits",
-        "Pattern": "store.search.query",
-        "SearchResult": "store.hits",
-        "SessionLog": "store.log",
-        "SessionStore": "store.backend",
-        "Store": "store.store",
+        "store.session_files": ("file_name",),
+        "store.files": ("FILE_NAME", "to_json"),
+        "store.location": ("FOLDER", "PLACE", "TENANT", "store_folder_for"),
+        "store.backend": ("Backend", "Events", "SessionStore"),
+        "store.hits": ("Hit", "Neighbour", "SearchResult"),
+        "store.search.query": ("Pattern",),
+        "store.log": ("SessionLog",),
+        "store.store": ("Store",),
     },
 )

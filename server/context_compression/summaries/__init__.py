@@ -17,3 +17,31 @@ The strategy `summarize` decides when a summary is made, and what else a view ke
                           LiteLLM and others
     anthropic.py          summaries by a Claude model over the Anthropic Messages API
 """
+
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.summaries.anthropic import AnthropicSummarizer
+    from context_compression.summaries.chat_completions import OpenAISummarizer
+    from context_compression.summaries.serialization import serialize
+    from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+
+__all__ = [
+    "AnthropicSummarizer",
+    "OpenAISummarizer",
+    "SummaryReply",
+    "SummaryRequest",
+    "serialize",
+]
+
+__getattr__ = on_demand(  # the package imports `choice` at its start
+    __name__,
+    {
+        "summaries.anthropic": ("AnthropicSummarizer",),
+        "summaries.chat_completions": ("OpenAISummarizer",),
+        "summaries.serialization": ("serialize",),
+        "summaries.summarizer": ("SummaryReply", "SummaryRequest"),
+    },
+)

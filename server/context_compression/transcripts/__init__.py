@@ -19,3 +19,50 @@ the places of one host's transcripts are in `hosts`.
     compaction_points.py
                        where each host compacts by itself, and what moves that
 """
+
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.transcripts.lines import At
+    from context_compression.transcripts.opening import Access
+    from context_compression.transcripts.reading import FileReading
+    from context_compression.transcripts.sessions import Caller, ToolRequest
+    from context_compression.transcripts.transcript import (
+        AnsweredRequest,
+        Compaction,
+        History,
+        Stage,
+        Transcript,
+    )
+
+__all__ = [
+    "Access",
+    "AnsweredRequest",
+    "At",
+    "Caller",
+    "Compaction",
+    "FileReading",
+    "History",
+    "Stage",
+    "ToolRequest",
+    "Transcript",
+]
+
+__getattr__ = on_demand(  # a status line needs `limits` alone
+    __name__,
+    {
+        "transcripts.opening": ("Access",),
+        "transcripts.lines": ("At",),
+        "transcripts.reading": ("FileReading",),
+        "transcripts.sessions": ("Caller", "ToolRequest"),
+        "transcripts.transcript": (
+            "AnsweredRequest",
+            "Compaction",
+            "History",
+            "Stage",
+            "Transcript",
+        ),
+    },
+)

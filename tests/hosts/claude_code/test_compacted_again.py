@@ -8,8 +8,9 @@ import pytest
 from transcripts import Row, shown, written
 
 from context_compression import hosts
-from context_compression.hosts.reading import FORMATS, Readings
-from context_compression.transcripts.reading import FileReading
+from context_compression.hosts import Readings
+from context_compression.hosts.reading import FORMATS
+from context_compression.transcripts import FileReading
 
 MISPLACED = (
     "Rows that name a parent from before the last compaction were put behind it: 1 (rows 1)."

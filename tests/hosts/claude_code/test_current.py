@@ -10,7 +10,7 @@ import pytest
 from context_compression import hosts
 from context_compression.errors import ConversationNotFound
 from context_compression.hosts.conversations import find_current
-from context_compression.transcripts.sessions import Caller, ToolRequest
+from context_compression.transcripts import Caller, ToolRequest
 
 ABOVE = os.getppid() or os.getpid()  # 0: tests that are a container's first process have no parent
 FIRST = {1} if Path("/proc/1/stat").exists() else set[int]()  # elsewhere its start is not known

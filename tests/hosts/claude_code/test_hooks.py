@@ -12,11 +12,8 @@ from mcp import Client, MCPError
 from mcp_door import answer_of, everything_in, workspace_in, write_transcript
 
 from context_compression import Session
-from context_compression.conversation.authors import user_words
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import is_object
-from context_compression.conversation.refs import ref_of
-from context_compression.hooks.host_compaction import instructions
+from context_compression.conversation import is_object, parse, ref_of, user_words
+from context_compression.hooks import instructions
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
 from context_compression.testing import conversation, log, summary_about

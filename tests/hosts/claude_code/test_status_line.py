@@ -15,7 +15,7 @@ from context_compression import Session
 from context_compression.hosts.claude_code.install_plugin import STATUS_SCRIPT
 from context_compression.hosts.claude_code.status_line import status_line
 from context_compression.hosts.events import answer
-from context_compression.store.location import store_folder_for
+from context_compression.store import store_folder_for
 from context_compression.transcripts.limits import of_claude_code
 from context_compression.workspace import Workspace
 

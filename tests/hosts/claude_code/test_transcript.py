@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 from transcripts import FIXTURES, Row, shown, written
 
 from context_compression import hosts
-from context_compression.conversation import formats
+from context_compression.conversation import parse
 from context_compression.hosts.claude_code.sessions import STORED, subagent
 from context_compression.hosts.claude_code.transcript.context import CLEARED
 from context_compression.transcripts.sessions import CandidateConversation
@@ -400,7 +400,7 @@ def test_a_result_that_the_host_replaced_is_what_the_model_saw(tmp_path: Path):
     rows = rows_of("session")
     first = next(
         result
-        for message in formats.parse(
+        for message in parse(
             hosts.read(FIXTURES / "claude_code" / "session.jsonl").messages
         ).messages
         for result in message.results
@@ -414,7 +414,7 @@ def test_a_result_that_the_host_replaced_is_what_the_model_saw(tmp_path: Path):
 
     transcript = hosts.read(written(tmp_path / "s.jsonl", [*rows, told]))
 
-    seen = [result for message in formats.parse(transcript.messages).messages
+    seen = [result for message in parse(transcript.messages).messages
             for result in message.results if result.call_id == call]  # fmt: skip
     assert [result.text for result in seen] == ["<persisted-output>\nThe start."] != [first.text]
     assert (

@@ -5,8 +5,7 @@ from inline_snapshot import snapshot
 from transcripts import FIXTURES, Row, rows_of, shown, written
 
 from context_compression import hosts
-from context_compression.conversation import formats
-from context_compression.conversation.authors import user_words
+from context_compression.conversation import parse, user_words
 
 
 def read(name: str) -> hosts.Transcript:
@@ -218,7 +217,7 @@ def test_what_another_agent_wrote_is_text_that_no_user_said(tmp_path: Path):
     transcript = hosts.read(written(tmp_path / "s.jsonl", [*rows("session"), *added]))
 
     *_, readable, opaque = transcript.messages
-    [message] = formats.parse([readable]).messages
+    [message] = parse([readable]).messages
     assert "7441" in message.text and "/root/a" in message.text
     assert not user_words(message)
     assert opaque["content"] == [added[1]["payload"]]

@@ -4,7 +4,7 @@ from postgres import Server
 
 from context_compression import Store
 from context_compression.hosts.doctor.checks import check_database, check_variables
-from context_compression.store.location import PLACE
+from context_compression.store import PLACE
 
 
 def test_a_database_is_found_and_a_role_that_the_policies_do_not_bind_is_told(

@@ -24,9 +24,7 @@ from opencode_database import (
 from transcripts import Row, line, shown
 
 from context_compression import hosts
-from context_compression.conversation import formats
-from context_compression.conversation.authors import user_words
-from context_compression.conversation.messages import as_object
+from context_compression.conversation import as_object, parse, user_words
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts import Readings
 from context_compression.hosts.opencode import OPENCODE, sessions
@@ -128,7 +126,7 @@ def test_only_what_the_user_wrote_is_the_users(host: SecondHost):
         ],
     )
 
-    conversation = formats.parse(hosts.read(path).messages)
+    conversation = parse(hosts.read(path).messages)
 
     said = [words for message in conversation.messages if (words := user_words(message))]
     assert said == ["Always answer in French."]
@@ -538,4 +536,4 @@ def test_each_session_is_listed_once_as_the_newer_tables_tell_it(tmp_path: Path)
 
 
 def shown_stage(messages: Sequence[Row]) -> list[str]:
-    return [line(message) for message in formats.parse(messages).messages]
+    return [line(message) for message in parse(messages).messages]

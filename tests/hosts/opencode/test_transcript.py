@@ -16,7 +16,7 @@ from transcripts import FIXTURES, shown
 from context_compression import Session, Store, hosts
 from context_compression.cli import main
 from context_compression.errors import ConversationNotFound, TranscriptError
-from context_compression.hooks.host_compaction import archive_all
+from context_compression.hooks import archive_all
 from context_compression.hosts import Readings
 
 FOLDER = FIXTURES / "opencode"

@@ -10,7 +10,7 @@ import yaml as pyyaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation import is_array, is_object
 from context_compression.hosts.setup import jsonc, toml, yaml
 
 NAME = "context-compression"

@@ -6,7 +6,7 @@ import pytest
 from extract_sessions import LONG, Messages, extract, session, step, text_message, texts
 
 from context_compression import compress
-from context_compression.conversation.messages import Image, Text, ToolResult
+from context_compression.conversation import Image, Text, ToolResult
 from context_compression.strategies import competing
 from context_compression.strategies.quoting import outcome
 from context_compression.testing import Run, tool_step

@@ -13,8 +13,7 @@ from transcripts import recordings
 
 import context_compression
 from context_compression import compress, count_tokens
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import ToolCall, strings_in
+from context_compression.conversation import ToolCall, parse, strings_in
 from context_compression.hosts import Readings
 
 pytestmark = pytest.mark.slow

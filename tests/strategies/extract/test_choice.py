@@ -3,8 +3,7 @@
 from extract_sessions import FILLER, LONG, Messages, extract, session, step, text_message, texts
 
 from context_compression import compress
-from context_compression.planning.cuts import Cutter
-from context_compression.planning.pieces import Pool, Source
+from context_compression.planning import Cutter, Pool, Source
 from context_compression.testing import Run, tool_step
 
 

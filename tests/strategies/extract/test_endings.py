@@ -7,7 +7,7 @@ from extract_sessions import Messages, session, step, text_message, texts
 from text_harnesses import HARNESSES, worked
 
 from context_compression import BudgetTooSmall, compress, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 
 pytestmark = pytest.mark.slow
 

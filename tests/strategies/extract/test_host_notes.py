@@ -7,10 +7,8 @@ import pytest
 from extract_sessions import LONG, Messages, extract, session, step, text_message, texts
 
 from context_compression import Settings, compress
-from context_compression.conversation import authors
-from context_compression.conversation.formats import parse
-from context_compression.conversation.refs import ref_of
-from context_compression.planning.plan import Plan
+from context_compression.conversation import parse, ref_of, user_words
+from context_compression.planning import Plan
 from context_compression.strategies.forms import Form, Forms
 from context_compression.testing import PIXEL, conversation
 from context_compression.tokens import Counter
@@ -51,7 +49,7 @@ def test_what_marks_a_note_that_stands_again_is_no_word_of_the_users(strategy: A
     shown = compress(messages, target_tokens=1_000, strategy=strategy).messages
 
     parsed = parse(shown).messages
-    said = [words for message in parsed if (words := authors.user_words(message))]
+    said = [words for message in parsed if (words := user_words(message))]
     assert [text for words in said for text in words.split("\n")] == [
         "Fix the header.", "And the footer.", "Go on.",
     ]  # fmt: skip

@@ -4,8 +4,8 @@ import pytest
 from extract_sessions import FILLER, Messages, extract, session, step, text_message, texts
 
 from context_compression import Settings, compress
-from context_compression.conversation.formats import parse
-from context_compression.planning.plan import Plan
+from context_compression.conversation import parse
+from context_compression.planning import Plan
 from context_compression.strategies import measured
 from context_compression.tokens import Counter
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation.labels import render
-from context_compression.planning.cuts import Cutter, spans
-from context_compression.planning.pieces import Pool, Source
+from context_compression.conversation import render
+from context_compression.planning import Cutter, Pool, Source
+from context_compression.planning.cuts import spans
 
 
 def pieces_of(text: str) -> list[str]:

@@ -7,9 +7,7 @@ import pytest
 from extract_sessions import LONG, extract, session, step, text_message, texts
 
 from context_compression import BudgetTooSmall, compress
-from context_compression.conversation import authors
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Text
+from context_compression.conversation import Text, authors, parse
 from context_compression.testing import Run, tool_step
 
 REFUSED = (

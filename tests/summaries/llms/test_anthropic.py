@@ -6,8 +6,9 @@ import anthropic
 import pytest
 
 from context_compression.errors import SummaryError
-from context_compression.summaries.anthropic import AnthropicSummarizer, Price
-from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
+from context_compression.summaries import AnthropicSummarizer, SummaryReply, SummaryRequest
+from context_compression.summaries.anthropic import Price
+from context_compression.summaries.summarizer import Summarizer
 from context_compression.testing.messages_api import (
     Answer,
     Entry,

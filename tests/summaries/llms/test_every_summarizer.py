@@ -15,10 +15,13 @@ import openai
 import pytest
 
 from context_compression.errors import SummaryError
-from context_compression.summaries.anthropic import AnthropicSummarizer
+from context_compression.summaries import (
+    AnthropicSummarizer,
+    OpenAISummarizer,
+    SummaryReply,
+    SummaryRequest,
+)
 from context_compression.summaries.attempts import Price
-from context_compression.summaries.chat_completions import OpenAISummarizer
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import chat_api, messages_api
 from context_compression.testing.chat_api import ChatAPI
 from context_compression.testing.messages_api import MessagesAPI

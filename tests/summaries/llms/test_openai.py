@@ -15,9 +15,9 @@ import pytest
 
 from context_compression import Session, acompress, count_tokens
 from context_compression.errors import SummaryError
+from context_compression.summaries import OpenAISummarizer, SummaryReply, SummaryRequest
 from context_compression.summaries.attempts import Price
-from context_compression.summaries.chat_completions import ChatOptions, OpenAISummarizer
-from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries.chat_completions import ChatOptions
 from context_compression.testing import conversation
 from context_compression.testing.chat_api import (
     ChatAPI,
