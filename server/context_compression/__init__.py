@@ -25,21 +25,10 @@ if TYPE_CHECKING:
     from context_compression.tokens.usage import Usage, count_tokens, usage
 
 __all__ = [
-    "BudgetTooSmall",
-    "ContextCompressionError",
-    "Result",
-    "Session",
-    "Settings",
-    "Store",
-    "Usage",
-    "acompress",
-    "compress",
-    "count_tokens",
-    "restore_tool",
-    "should_compress",
-    "truncate_tool_output",
-    "usage",
-]
+    "BudgetTooSmall", "ContextCompressionError", "Result", "Session", "Settings", "Store", "Usage",
+    "acompress", "compress", "count_tokens", "restore_tool", "should_compress",
+    "truncate_tool_output", "usage",
+]  # fmt: skip
 
 __getattr__ = on_demand(  # a shell waits for each completion, and a host for each hook
     __name__,

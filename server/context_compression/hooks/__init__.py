@@ -22,13 +22,9 @@ if TYPE_CHECKING:
     from context_compression.hooks.summary_text import compressed_text
 
 __all__ = [
-    "answer_after_compaction",
-    "archive_all",
-    "compressed_text",
-    "instructions",
-    "session_of",
+    "answer_after_compaction", "archive_all", "compressed_text", "instructions", "session_of",
     "view_to_send",
-]
+]  # fmt: skip
 
 __getattr__ = on_demand(  # a hook needs one of them
     __name__,

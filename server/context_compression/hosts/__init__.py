@@ -40,17 +40,9 @@ if TYPE_CHECKING:
     from context_compression.transcripts.transcript import Transcript
 
 __all__ = [
-    "EXPORTERS",
-    "INSTALLABLE",
-    "MAX_BYTES",
-    "Access",
-    "Conversations",
-    "Readings",
-    "Transcript",
-    "history",
-    "list_sessions",
-    "read",
-]
+    "EXPORTERS", "INSTALLABLE", "MAX_BYTES", "Access", "Conversations", "Readings", "Transcript",
+    "history", "list_sessions", "read",
+]  # fmt: skip
 
 __getattr__ = on_demand(  # a hook needs `events` and its own host alone
     __name__,

@@ -18,11 +18,5 @@ from context_compression.planning.pieces import Pool, Source
 from context_compression.planning.plan import Archive, Plan
 
 __all__ = [
-    "Archive",
-    "Cutter",
-    "Edit",
-    "Plan",
-    "Pool",
-    "Source",
-    "apply",
-]
+    "Archive", "Cutter", "Edit", "Plan", "Pool", "Source", "apply",
+]  # fmt: skip

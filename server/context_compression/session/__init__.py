@@ -36,17 +36,6 @@ from context_compression.session.session import Session
 from context_compression.session.status import Status, session_id_for
 
 __all__ = [
-    "NO_LINE",
-    "PLAN_SECONDS",
-    "AnsweredCall",
-    "Event",
-    "Session",
-    "Status",
-    "SummaryAssignment",
-    "as_text",
-    "no_plan",
-    "offload_result",
-    "planned_view",
-    "select",
-    "session_id_for",
-]
+    "NO_LINE", "PLAN_SECONDS", "AnsweredCall", "Event", "Session", "Status", "SummaryAssignment",
+    "as_text", "no_plan", "offload_result", "planned_view", "select", "session_id_for",
+]  # fmt: skip

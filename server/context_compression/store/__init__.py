@@ -37,23 +37,10 @@ if TYPE_CHECKING:
     from context_compression.store.store import Store
 
 __all__ = [
-    "FILE_NAME",
-    "FOLDER",
-    "PLACE",
-    "TENANT",
-    "Backend",
-    "Events",
-    "Hit",
-    "Neighbour",
-    "Pattern",
-    "SearchResult",
-    "SessionLog",
-    "SessionStore",
-    "Store",
-    "file_name",
-    "store_folder_for",
+    "FILE_NAME", "FOLDER", "PLACE", "TENANT", "Backend", "Events", "Hit", "Neighbour", "Pattern",
+    "SearchResult", "SessionLog", "SessionStore", "Store", "file_name", "store_folder_for",
     "to_json",
-]
+]  # fmt: skip
 
 __getattr__ = on_demand(  # the status line needs `location` alone
     __name__,

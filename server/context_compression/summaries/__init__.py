@@ -29,12 +29,8 @@ if TYPE_CHECKING:
     from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 __all__ = [
-    "AnthropicSummarizer",
-    "OpenAISummarizer",
-    "SummaryReply",
-    "SummaryRequest",
-    "serialize",
-]
+    "AnthropicSummarizer", "OpenAISummarizer", "SummaryReply", "SummaryRequest", "serialize",
+]  # fmt: skip
 
 __getattr__ = on_demand(  # the package imports `choice` at its start
     __name__,

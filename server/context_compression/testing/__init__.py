@@ -17,19 +17,9 @@ from context_compression.summaries.summarizer import SummaryReply, SummaryReques
 from context_compression.testing.dialects import PIXEL, WRITERS, Dialect, ModelStep, Run
 
 __all__ = [
-    "PIXEL",
-    "Dialect",
-    "Ending",
-    "Run",
-    "ScriptedSummarizer",
-    "conversation",
-    "log",
-    "run",
-    "said_by_model",
-    "said_by_user",
-    "summary_about",
-    "tool_step",
-]
+    "PIXEL", "Dialect", "Ending", "Run", "ScriptedSummarizer", "conversation", "log", "run",
+    "said_by_model", "said_by_user", "summary_about", "tool_step",
+]  # fmt: skip
 
 Ending: TypeAlias = Literal["closed", "unseen", "partial", "open"]
 """How a conversation ends: with an answer of the model; with results that the model has not seen;

@@ -37,21 +37,7 @@ from context_compression.tokens.counter import (
 from context_compression.tokens.o200k import TextCounter, base_count, fingerprint
 
 __all__ = [
-    "CHARACTERS_A_TOKEN",
-    "UNDERSTATED",
-    "Anchor",
-    "Count",
-    "Counter",
-    "Family",
-    "TextCounter",
-    "anchor_in",
-    "anchored",
-    "base_count",
-    "binds_thinking",
-    "family_of",
-    "fingerprint",
-    "is_understated",
-    "sure_characters",
-    "takes_thinking_anywhere",
-    "window_of",
-]
+    "CHARACTERS_A_TOKEN", "UNDERSTATED", "Anchor", "Count", "Counter", "Family", "TextCounter",
+    "anchor_in", "anchored", "base_count", "binds_thinking", "family_of", "fingerprint",
+    "is_understated", "sure_characters", "takes_thinking_anywhere", "window_of",
+]  # fmt: skip

@@ -38,17 +38,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Access",
-    "AnsweredRequest",
-    "At",
-    "Caller",
-    "Compaction",
-    "FileReading",
-    "History",
-    "Stage",
-    "ToolRequest",
-    "Transcript",
-]
+    "Access", "AnsweredRequest", "At", "Caller", "Compaction", "FileReading", "History", "Stage",
+    "ToolRequest", "Transcript",
+]  # fmt: skip
 
 __getattr__ = on_demand(  # a status line needs `limits` alone
     __name__,

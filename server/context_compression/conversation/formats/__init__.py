@@ -31,13 +31,6 @@ from context_compression.conversation.formats.reading import (
 )
 
 __all__ = [
-    "DIALECTS",
-    "ROLES",
-    "Conversation",
-    "Format",
-    "check",
-    "detect",
-    "may_be_message",
-    "parse",
+    "DIALECTS", "ROLES", "Conversation", "Format", "check", "detect", "may_be_message", "parse",
     "plain",
-]
+]  # fmt: skip

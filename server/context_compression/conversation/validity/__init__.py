@@ -38,14 +38,8 @@ from context_compression.conversation.validity.repairs import (
 )
 
 __all__ = [
-    "NO_RESULT",
-    "NO_START",
-    "ORPHAN",
-    "Repaired",
-    "one_of",
-    "problems",
-    "repair",
-]
+    "NO_RESULT", "NO_START", "ORPHAN", "Repaired", "one_of", "problems", "repair",
+]  # fmt: skip
 
 NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
 PASSES = 3

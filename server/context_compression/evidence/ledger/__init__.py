@@ -22,14 +22,6 @@ from context_compression.evidence.ledger.entries import (
 )
 
 __all__ = [
-    "Entry",
-    "Kind",
-    "actions_in",
-    "entries",
-    "file_lists",
-    "file_tags",
-    "from_json",
-    "merge",
-    "render",
-    "to_json",
-]
+    "Entry", "Kind", "actions_in", "entries", "file_lists", "file_tags", "from_json", "merge",
+    "render", "to_json",
+]  # fmt: skip
