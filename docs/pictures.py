@@ -26,7 +26,7 @@ from context_compression.conversation.formats import parse
 from context_compression.hosts import history
 from context_compression.report.building import build_report
 from context_compression.report.html import page
-from context_compression.report.markup import KINDS, by_class
+from context_compression.report.layout import KINDS, by_class
 from context_compression.report.model import Report
 from context_compression.session import Session
 from context_compression.session.status import history_of

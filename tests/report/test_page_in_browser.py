@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from sample_reports import FIRST_REF, SECOND_REF, empty_report, long_report, points, sample_report
 
 from context_compression.report.html import page
-from context_compression.report.markup import KINDS
+from context_compression.report.layout import KINDS
 from context_compression.report.model import Report
 
 pytestmark = pytest.mark.slow

@@ -11,11 +11,9 @@
 
     text.py   a report as a short plain text with a chart, for a terminal or a pipe
 
+    layout.py    the picture of the window over time: where requests, compactions and levels are
     html.py      the report as a page: one HTML file that needs no network and runs no code but its
-                 own
-    markup.py    what the page of a report is made of: escaped HTML, headings, tables, bars, kinds,
-                 places
-    picture.py   the head of the page, and the window over time: a picture, requests, compactions
+                 own; `page/` has its template, style and script
 
 It only reads. A report is for people: as a page that needs no network, or as a short text.
 """

@@ -4,7 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import Message, as_object, is_by_model
@@ -311,17 +311,31 @@ def _answered(stage: MeasuredStage, place: int) -> int:
     return end
 
 
-def thinned(sent: Sequence[Sent], numbers: set[int], most: int = MOST_POINTS) -> list[Sent]:
+class HasNumber(Protocol):
+    """A request with its number and its size."""
+
+    @property
+    def number(self) -> int: ...  # noqa: D102
+    @property
+    def tokens(self) -> int: ...  # noqa: D102
+
+
+Numbered = TypeVar("Numbered", bound=HasNumber)
+
+
+def thinned(
+    requests: Sequence[Numbered], numbers: set[int], most: int = MOST_POINTS
+) -> list[Numbered]:
     """At most about `most` requests: the largest of each span, the first, the last, `numbers`."""
-    if len(sent) <= most:
-        return [*sent]
-    kept = {each.number for each in (sent[0], sent[-1])}
-    kept |= numbers & {each.number for each in sent}
+    if len(requests) <= most:
+        return [*requests]
+    kept = {each.number for each in (requests[0], requests[-1])}
+    kept |= numbers & {each.number for each in requests}
     spans = max(1, most - len(kept))
     for span in range(spans):
-        start, stop = span * len(sent) // spans, (span + 1) * len(sent) // spans
-        kept.add(max(sent[start:stop], key=lambda each: each.tokens).number)
-    return [each for each in sent if each.number in kept]
+        start, stop = span * len(requests) // spans, (span + 1) * len(requests) // spans
+        kept.add(max(requests[start:stop], key=lambda each: each.tokens).number)
+    return [each for each in requests if each.number in kept]
 
 
 READ, WRITE = 0.1, 1.25

@@ -1,344 +1,178 @@
 """The report as a page: one HTML file that needs no network and runs no code but its own.
 
+`page/page.html` is its template. It is filled from the report, whose facts `--json` has, too.
+
 What left the context, and what came back: a list to search, and the texts side by side. The list is
 in the page itself. The texts are data that the script reads when the first one is opened: a hundred
 long texts would otherwise make the page slow.
 
-Its pictures are SVG that we write ourselves, in Python. A library that draws (uPlot has 50 KB,
-Observable Plot 200, Vega and Plotly over 1,000) would save little: the page has one picture with
-areas, and bars. A library would also need JavaScript to show anything, draw on a canvas that a
-screen reader or a printer cannot use, and add foreign code to a file full of private texts. With
-plain SVG the page works without its script, prints sharply, follows light and dark by style alone,
-and the same report always gives the same bytes.
+Its pictures are SVG of the template. A library that draws (uPlot has 50 KB, Observable Plot 200,
+Vega and Plotly over 1,000) would need JavaScript to show anything, draw on a canvas that a screen
+reader or a printer cannot use, and add foreign code to a file full of private texts. With plain SVG
+the page works without its script, prints sharply, follows light and dark by style alone, and the
+same report always gives the same bytes.
 
-No string of the report becomes markup: `markup` escapes all of them, and the page's policy
-(CSP) allows nothing but its one style and its one script, each by its hash.
+No string of the report becomes markup: the template escapes all of them.
 """
 
+import re
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from typing import Any
 
-from context_compression.plurals import how_many
-from context_compression.report.markup import (
-    Markup,
-    Piece,
-    bar,
-    data,
-    element,
-    facts,
-    joined,
-    moment,
-    name,
-    number,
-    path,
-    percent,
-    section,
-    swatch,
-    table,
-)
-from context_compression.report.model import (
-    LONGEST_TEXT,
-    Archived,
-    Consumer,
-    Cost,
-    Repeated,
-    Report,
-)
-from context_compression.report.picture import heading, key_numbers, title_of, window
-from context_compression.strings import harmless
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
-EVIDENCE_IS = {"kept": "in the context", "archived": "can be restored", "lost": "in neither"}
+from context_compression.hosts.table import TITLES
+from context_compression.plurals import how_many, short_number
+from context_compression.report.layout import KINDS, Drawn, Layout, by_class, layout_of
+from context_compression.report.model import LONGEST_TEXT, Archived, Cost, Report
+from context_compression.strings import harmless, in_words
+from context_compression.transcripts.transcript import OURS, Compaction
+
+HOSTS = {**TITLES, "messages": "a file of messages"}
+MOST = 10**15
+"""Larger numbers are damaged ones; they are shown as this one."""
+SHOWN = 12
+"""How many rows a list has."""
+MOST_MARKS = 200
+"""How many compactions are drawn and listed."""
+UNFOLDED = 12
+"""How many are listed without being asked for."""
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 MILLION = 1_000_000
 
 
-def money(report: Report) -> Markup:
-    """The section of costs, with and without compaction."""
-    cost = report.cost
-    if not cost.requests:
-        nothing = element("p", "No request is recorded.", class_="nothing")
-        return section("money", "Money, with and without", nothing)
-    source = "what the provider charged" if cost.measured else "estimated token counts"
-    note = (
-        f"All input of {how_many(cost.requests, 'request')}, in tokens at the price of plain "
-        f"input: a cache write counts 1.25, a cache read 0.1. From {source}. “Without” is the "
-        "same session if nothing had left the context, each request counted up to the window."
-    )
-    most = max(cost.with_us, cost.without)
-    priced = cost.input_price is not None
-    rows = [
-        [joined(label, bar([(kind, tokens)], most)), number(tokens), *_dollars(cost, tokens)]
-        for label, kind, tokens in (
-            ("with compaction, as it was", "kept", cost.with_us),
-            ("without any compaction", "again", cost.without),
-        )
-    ]
-    columns = ["input", "weighted tokens", *(["US dollars"] if priced else [])]
-    shown = table("Cost of the input", columns, rows, class_="bars")
-    pieces = [shown, element("p", _verdict(cost), class_="verdict")]
-    return section("money", "Money, with and without", *pieces, note=note)
-
-
-def _dollars(cost: Cost, tokens: int) -> list[str]:
-    if cost.input_price is None:
-        return []
-    answers = cost.output * (cost.output_price or 0) / MILLION
-    return [f"{tokens * cost.input_price / MILLION + answers:,.2f}"]
-
-
-def _verdict(cost: Cost) -> str:
-    saved = cost.without - cost.with_us
-    if saved > 0:
-        first = f"The input cost {percent(saved, cost.without)} less than without compaction."
-    elif saved < 0:
-        first = f"The input cost {percent(-saved, cost.without)} more than without compaction."
-        first += " A request after a compaction writes its context into the cache anew."
-    else:
-        first = "Compaction changed nothing in the cost."
-    if not cost.impossible:
-        return first
-    would = how_many(cost.impossible, "request")
-    return f"{first} Without it, {would} would not have fitted the window."
-
-
-def evidence(report: Report) -> Markup:
-    """The section of evidence by class."""
-    note = (
-        "Pieces that later work may need, found by code: is each still in the context, only in the "
-        "archive, or in neither? What is in neither may still be in the host's own file."
-    )
-    title = "Evidence"
-    if not any(row.total for row in report.evidence):
-        return section("evidence", title, element("p", "None was found.", class_="nothing"))
-    legend = element(
-        "ul",
-        (
-            element("li", swatch(kind), element("span", label))
-            for kind, label in EVIDENCE_IS.items()
-        ),
-        class_="legend",
-    )
-    rows = [
-        [
-            joined(
-                name(row.name),
-                bar(
-                    [("kept", row.in_context), ("archived", row.restorable), ("lost", row.lost)],
-                    max(row.total, row.in_context + row.restorable + row.lost),
-                ),
-            ),
-            number(row.total), number(row.in_context), number(row.restorable), number(row.lost),
-        ]
-        for row in report.evidence
-        if row.total
-    ]  # fmt: skip
-    columns = ["class", "all", *EVIDENCE_IS.values()]
-    shown = table("Evidence by class", columns, rows, class_="bars")
-    return section("evidence", title, legend, shown, note=note)
-
-
-def store(report: Report) -> Markup:
-    """The section of the store's health."""
-    health = report.store
-    title = "The store"
-    folder = [("Folder", name(health.folder))] if health.folder else []
-    if not health.refs and not health.problems:
-        nothing = element("p", "It keeps nothing of this session.", class_="nothing")
-        return section("store", title, nothing, facts(folder))
-    proven = health.proven >= health.refs
-    fine = f"All {how_many(health.refs, 'original')} were read back and match their SHA-256."
-    some = f"{number(health.proven)} of {how_many(health.refs, 'original')} match their SHA-256."
-    well = proven and not health.problems
-    state = element("p", fine if proven else some, class_="state good" if well else "state bad")
-    problems = element("ul", (element("li", name(text)) for text in health.problems))
-    return section(
-        "store",
-        title,
-        state,
-        problems if health.problems else "",
-        facts([*folder, ("Size", _size(health.bytes))]),
+def page(report: Report) -> str:
+    """The report as one HTML file, in UTF-8."""
+    layout = layout_of(report)
+    peak = max((sum(by_class(point.by_kind)) for point in report.points), default=report.used)
+    return _template().render(
+        report=report,
+        layout=layout,
+        rows=[_values(request, layout) for request in layout.requests] if layout else [],
+        peak=peak,
+        by_whom=_by_whom([mark.compaction for mark in report.compactions]),
+        saving=_saving(report.cost),
     )
 
 
-def warnings(report: Report) -> Markup:
-    """The section of what could not be read; nothing if all could."""
-    if not report.warnings:
-        return Markup("")
-    texts = element("ul", (element("li", name(text)) for text in report.warnings))
-    return section("warnings", "Warnings", texts)
+@cache
+def _template() -> Any:
+    """The template with its words.
 
-
-def _size(size: int) -> str:
-    for unit, step in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
-        if size >= step:
-            return f"{size / step:,.1f} {unit}"
-    return f"{number(size)} bytes"
-
-
-SHOWN = 12
-"""How many rows a list has."""
-
-
-def consumers(report: Report) -> Markup:
-    """The section of tools and files."""
-    note = "Calls and results over the whole session, each counted once, in tokens."
-    within = _inside(report.project)
-    tools = _list("By tool", "tool", report.by_tool, str, "No tool was called.")
-    files = _list("By file", "file", report.by_file, within, "No file was read or written.")
-    return section(
-        "consumers", "Largest consumers", element("div", tools, files, class_="two"), note=note
-    )
-
-
-def again(report: Report) -> Markup:
-    """The section of what was read again and again."""
-    note = (
-        "Files, commands and searches whose result came more than once, by the tokens of lines "
-        "that had come before."
-    )
-    if not report.repeated:
-        nothing = element("p", "Nothing came twice.", class_="nothing")
-        return section("again", "Read again and again", nothing)
-    rows = report.repeated[:SHOWN]
-    most = max(row.again for row in rows)
-    within = _inside(report.project)
-    shown = table(
-        "What came more than once",
-        ["file, command or search", "times", "tokens of all", "came again"],
-        [[_repeated(row, most, within), number(row.times), number(row.tokens), number(row.again)]
-         for row in rows],
-        class_="bars",
+    Names are on one line, and invisible characters are spelled out, so that what is read is what is
+    there.
+    """
+    made: Any = Environment(
+        autoescape=True, finalize=_shown, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    return section("again", "Read again and again", shown, _left_out(report.repeated), note=note)
+    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    filters = (exact, line, moment, number, of, pieces, place, policy, share, short, size, texts)
+    functions = (dollars, freed, how_many, percent)
+    made.filters |= {word.__name__: word for word in filters}
+    made.globals |= {word.__name__: word for word in functions} | {
+        "style": _file("page.css"), "script": _file("page.js"), "hosts": HOSTS, "shown": SHOWN,
+        "most_marks": MOST_MARKS, "unfolded": UNFOLDED, "kinds": [*KINDS],
+        "labels": [*KINDS.values()],
+    }  # fmt: skip
+    return made.from_string(_file("page.html"))
 
 
-def _list(
-    title: str, column: str, items: Sequence[Consumer], within: Callable[[str], str], nothing: str
-) -> Markup:
-    heading = element("h3", title)
-    if not items:
-        return element("div", heading, element("p", nothing, class_="nothing"))
-    rows = items[:SHOWN]
-    most = max(item.tokens for item in rows)
-    shown = table(
-        f"Largest consumers: {title.lower()}",
-        [column, "tokens", "calls", "largest"],
-        [
-            [
-                joined(path(within(item.name)), bar([("results", item.tokens)], most)),
-                number(item.tokens), number(item.calls), number(item.largest),
-            ]
-            for item in rows
-        ],
-        class_="bars",
-    )  # fmt: skip
-    return element("div", heading, shown, _left_out(items))
+def _file(name: str) -> Markup:
+    return Markup((files("context_compression.report") / "page" / name).read_text("utf-8"))
 
 
-def _repeated(row: Repeated, most: int, within: Callable[[str], str]) -> Markup:
-    return joined(path(within(row.name)), bar([("again", row.again)], most))
+def policy(text: str) -> Markup:
+    """What allows just this style or script."""
+    return Markup(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'")
 
 
-def _left_out(items: Sequence[object]) -> list[Markup]:
-    more = len(items) - SHOWN
-    text = f"{how_many(more, 'smaller one')} {'is' if more == 1 else 'are'} not shown."
-    return [element("p", text, class_="note")] if more > 0 else []
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, Markup) else harmless(str(value))
 
 
-def _inside(project: str) -> Callable[[str], str]:
-    """A path without the project's folder in front of it."""
+def line(text: str, most: int = 300) -> str:
+    """A string of a conversation on one line."""
+    return in_words(text[: 4 * most], most)  # a name may be a megabyte
+
+
+def pieces(text: str, project: str) -> list[str]:
+    """A path without its project, or a name, divided after each slash and each `__` of a tool."""
     folder = project.rstrip("/\\")
-
-    def shown(path: str) -> str:
-        inside = path.removeprefix(folder)
-        return inside[1:] if folder and inside != path and inside[:1] in ("/", "\\") else path
-
-    return shown
+    inside = text.removeprefix(folder)
+    within = folder and inside != text and inside[:1] in ("/", "\\")
+    return re.split(r"(?<=[/\\])|(?<=__)", line(inside[1:] if within else text))
 
 
-SORTS = {"tokens": "largest first", "time": "newest first", "restored": "most restored first"}
+def moment(time: float | None) -> str | None:
+    """`"12 Mar 2026, 14:03"` of this machine; `None` if the time is unknown or no time."""
+    try:
+        at = datetime.fromtimestamp(time if time is not None else float("nan"), UTC).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return f"{at.day} {MONTHS[at.month - 1]} {at.year}, {at:%H:%M}"
 
 
-def originals(report: Report) -> Markup:
-    """The section of archived originals."""
-    if not report.archived:
-        nothing = element("p", "Nothing left the context for the archive.", class_="nothing")
-        return section("originals", "What left, and what came back", nothing)
-    listed, total = len(report.archived), report.archived_total
-    which = "" if listed >= total else f" These are the largest {listed} of {number(total)}."
-    note = (
-        "Each original is in the archive, word for word. Open one to see it beside what the model "
-        f"sees in its place.{which}"
-    )
-    without = (
-        "The texts are shown by the page's script. `context-compression restore REF` prints one."
-    )
-    items = [_item(index, original) for index, original in enumerate(report.archived)]
-    return section(
-        "originals",
-        "What left, and what came back",
-        _controls(listed),
-        element("noscript", element("p", without, class_="note")),
-        element("ul", items, id="refs", class_="refs"),
-        element("button", "", type="button", id="more", hidden=True),
-        element("p", "No original has these words.", class_="nothing", id="none", hidden=True),
-        data([_texts(original) for original in report.archived], "texts"),
-        note=note,
-    )
+def exact(time: float) -> str:
+    """The same time as HTML writes it."""
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _controls(listed: int) -> Markup:
-    """The search; the script shows it."""
-    search = element("input", type="search", id="words", autocomplete="off", spellcheck="false")
-    came_back = element("input", type="checkbox", id="restored")
-    order = element(
-        "select", (element("option", text, value=key) for key, text in SORTS.items()), id="order"
-    )
-    found = element("p", f"{listed} of {listed}", id="found", role="status")
-    return element(
-        "form",
-        element("label", element("span", "Search refs and texts"), search, class_="search"),
-        element("label", element("span", "Order"), order),
-        element("label", came_back, " restored only", class_="tick"),
-        found,
-        id="controls",
-        hidden=True,
-        role="search",
-        aria_label="Archived originals",
-    )
+def number(value: int | str | None) -> str:
+    """`12345` -> `"12,345"`; a text stays as it is."""
+    if value is None:
+        return "unknown"
+    return value if isinstance(value, str) else f"{max(-MOST, min(MOST, value)):,}"
 
 
-def _item(index: int, original: Archived) -> Markup:
-    restored = original.restored
-    times = "restored once" if restored == 1 else f"restored {number(restored)} times"
-    badge = [element("span", times, class_="badge")] if restored else []
-    parts: list[Piece] = [f"{number(original.tokens)} tokens"]
-    at = moment(original.time)
-    parts += [" · ", at] if at else []
-    button = element(
-        "button",
-        element("code", name(original.ref)),
-        element("span", name(original.what), class_="what"),
-        badge,
-        element("span", joined(*parts), class_="size"),
-        type="button",
-        aria_expanded="false",
-        aria_controls=f"text-{index}",
-    )
-    return element(
-        "li",
-        element("h3", button),
-        element("div", id=f"text-{index}", class_="texts", hidden=True),
-        data_index=index,
-        data_tokens=original.tokens,
-        data_time=original.time or 0,
-        data_restored=restored,
-    )
+def short(tokens: int) -> str:
+    """`156203` -> `"156K"`."""
+    return short_number(max(0, min(MOST, tokens)))
 
 
-def _texts(original: Archived) -> dict[str, object]:
-    """Both texts, with invisible characters spelled out, so that what is read is what is there."""
+def size(of_bytes: int) -> str:
+    """`2345678` -> `"2.3 MB"`."""
+    for unit, step in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if of_bytes >= step:
+            return f"{of_bytes / step:,.1f} {unit}"
+    return f"{number(of_bytes)} bytes"
+
+
+def place(percent: float) -> str:
+    """A place or a length in a picture."""
+    return f"{percent:.2f}%"
+
+
+def share(part: float, whole: float) -> float:
+    """In percent."""
+    return 100 * max(0.0, part) / whole if whole > 0 else 0.0
+
+
+def percent(part: float, whole: float) -> str:
+    """`(1, 3)` -> `"33 %"`, `(1, 300)` -> `"under 1 %"`; `"0 %"` of nothing."""
+    of_whole = 100 * part / whole if whole > 0 else 0
+    return "under 1 %" if 0 < of_whole < 0.5 else f"{of_whole:.0f} %"
+
+
+def of(at: int, values: Sequence[Any]) -> Any:
+    """The value at a place."""
+    return values[at]
+
+
+def freed(by: Compaction) -> int | None:
+    """How many tokens a compaction freed; `None` if that is unknown."""
+    before, after = by.tokens_before, by.tokens_after
+    return None if before is None or after is None else before - after
+
+
+def texts(original: Archived) -> dict[str, str]:
+    """What the script shows and searches of an original."""
     cut = original.cut + max(0, len(original.original) - LONGEST_TEXT)
     return {
         "original": harmless(original.original[:LONGEST_TEXT]),
@@ -348,65 +182,49 @@ def _texts(original: Archived) -> dict[str, object]:
     }
 
 
-PARTS = {
-    "window": "Window", "consumers": "Consumers", "again": "Again and again",
-    "originals": "What left", "money": "Money", "evidence": "Evidence", "store": "Store",
-}  # fmt: skip
+def _values(request: Drawn, layout: Layout) -> dict[str, Any]:
+    """What the script shows of a request."""
+    charged = request.point.charged
+    last, tokens = number(layout.last), number(request.tokens)
+    note = [f"after compaction {index}" for index in request.follows[:3]]
+    if charged is not None and charged != request.tokens:
+        note.append(f"charged as {number(charged)}")
+    if at := moment(request.point.time):
+        note.append(at)
+    return {
+        "x": round(request.x, 2),
+        "title": f"Request {number(request.number)} of {last}: {tokens} tokens",
+        "note": ", ".join(note),
+        "sizes": [number(each) for each in request.sizes],
+    }
 
 
-def page(report: Report) -> str:
-    """The report as one HTML file, in UTF-8."""
-    parts = PARTS | ({"warnings": "Warnings"} if report.warnings else {})
-    links = [element("li", element("a", label, href=f"#{key}")) for key, label in parts.items()]
-    main = element(
-        "main",
-        key_numbers(report),
-        window(report),
-        consumers(report),
-        again(report),
-        originals(report),
-        money(report),
-        element("div", evidence(report), store(report), class_="two"),
-        warnings(report),
-        id="main",
-    )
-    footer = (
-        "Made by context-compression on this machine. The page loads nothing from the network. It "
-        "holds texts of the conversation, so think before you pass it on."
-    )
-    body = element(
-        "body",
-        element("a", "Skip to the report", href="#main", class_="skip"),
-        heading(report),
-        element("nav", element("ul", links), aria_label="Parts of the report"),
-        main,
-        element("footer", element("p", footer)),
-        element("script", _file("page.js")),
-    )
-    return f"<!doctype html>\n{element('html', _head(report), body, lang='en')}\n"
+def _by_whom(compactions: Sequence[Compaction]) -> str:
+    ours = sum(each.by == OURS for each in compactions)
+    by_host = len(compactions) - ours
+    if not compactions:
+        return "nothing was compacted"
+    if not ours:
+        return "by the host"
+    return f"{number(ours)} by us, {number(by_host)} by the host" if by_host else f"by {OURS}"
 
 
-def _head(report: Report) -> Markup:
-    style, script = _file("page.css"), _file("page.js")
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", f"{title_of(report)[:120]} · context-compression"),
-        element("style", style),
-    )
+def _saving(cost: Cost) -> tuple[str, str]:
+    """What compaction saved of the cost of input, and compared with what."""
+    if cost.without <= 0:
+        return "unknown", "no request is recorded"
+    change = 100 * (cost.without - cost.with_us) / cost.without
+    too_large = f", where {how_many(cost.impossible, 'request')} would not have fitted"
+    beyond = too_large if cost.impossible and change < 0.5 else ""
+    if abs(change) < 0.5:
+        return "the same", f"as without compaction{beyond}"
+    word = "less" if change > 0 else "more"
+    return f"{abs(change):.0f} % {word}", f"than without compaction{beyond}"
 
 
-def _file(name: str) -> Markup:
-    return Markup((files("context_compression.report") / "page" / name).read_text("utf-8"))
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+def dollars(cost: Cost, tokens: int) -> list[str]:
+    """The price of this input and all answers, if the user named one."""
+    if cost.input_price is None:
+        return []
+    answers = cost.output * (cost.output_price or 0) / MILLION
+    return [f"{tokens * cost.input_price / MILLION + answers:,.2f}"]
