@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from context_compression.session.session import Session
 
 
-def shortened(conversation: "Session", state: State, new: Conversation) -> list[dict[str, Any]]:
+def shortened(
+    conversation: "Session", state: State, new: Conversation, before: Sequence[Message] | None = None
+) -> list[dict[str, Any]]:
     """Events that shorten results among new messages; their originals are on disk.
 
     Only results after the last message of the model are shortened. Before the first compression,
@@ -59,12 +61,13 @@ def shortened(conversation: "Session", state: State, new: Conversation) -> list[
         conversation: the conversation.
         state: its state, with the new messages.
         new: the new messages.
+        before: the last messages before them, if they are read already.
     """
-    settings, by_setting = conversation.settings, not state.compressions
-    if not settings.auto_compress or (by_setting and not settings.offload_at_source):
+    if not _may_shorten(conversation, state):
         return []
+    by_setting = not state.compressions
     said = [at for at, message in enumerate(new.messages) if message.role == "assistant"]
-    recent = [*_before(state, len(new)), *new.messages]
+    recent = [*(_before(state, len(new)) if before is None else before), *new.messages]
     calls = {call.id: call for message in recent for call in message.calls}
     talk = recent_talk(recent)
     complete = not offers_restore(conversation.tools)
@@ -94,6 +97,8 @@ def shortened(conversation: "Session", state: State, new: Conversation) -> list[
 
 def arrived(conversation: "Session", state: State) -> list[dict[str, Any]]:
     """`shortened` for the results at the end of the record that the model has not answered yet."""
+    if not _may_shorten(conversation, state):
+        return []
     start = len(state.recorded)
     while start and not is_by_model(state.recorded[start - 1]):
         start -= 1
@@ -107,9 +112,13 @@ def arrived(conversation: "Session", state: State) -> list[dict[str, Any]]:
     except InvalidConversation:
         return []
     new = slice(len(before), None)
-    return shortened(
-        conversation, state, Conversation(read.raw[new], read.messages[new], read.format)
-    )
+    of_tail = Conversation(read.raw[new], read.messages[new], read.format)
+    return shortened(conversation, state, of_tail, read.messages[: len(before)])
+
+
+def _may_shorten(conversation: "Session", state: State) -> bool:
+    settings = conversation.settings
+    return settings.auto_compress and bool(state.compressions or settings.offload_at_source)
 
 
 def _before(state: State, new: int) -> tuple[Message, ...]:

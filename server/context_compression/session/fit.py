@@ -144,7 +144,7 @@ class Fitting:
         self._state = State()
         self._result: Result | None = None
         self._unread: dict[int, Any] = {}
-        self._read_last: Conversation | None = None
+        self._last_read: Conversation | None = None
 
     def read(self, view: Sequence[Mapping[str, Any]]) -> Conversation:
         """A view, parsed once as long as it has the same messages.
@@ -152,10 +152,18 @@ class Fitting:
         Raises:
             InvalidConversation: the messages are not in a format we know.
         """
-        last = self._read_last
-        if last is None or len(last) != len(view) or not all(map(is_, last, view)):
-            last = self._read_last = parse(view)
-        return last
+        known = self._last_read = self.known(view) or parse(view)
+        return known
+
+    def known(self, view: Sequence[Mapping[str, Any]]) -> Conversation | None:
+        """A view that was read before, perhaps as the very messages that a program passed."""
+        last = self._last_read
+        if last is None or [*last] != [*view]:
+            return None
+        if all(map(is_, last, view)):
+            return last
+        values = (replace(value, source=raw) for value, raw in zip(last.messages, view, strict=True))
+        return Conversation(view, (*values,), last.format)
 
     @property
     def warnings(self) -> list[str]:
@@ -242,6 +250,7 @@ class Fitting:
 
     def recorded(self, read: Conversation) -> None:
         """Note messages that the program records itself."""
+        self._last_read = read
         self.passed_on.unknown_items(read.unknown_types)
         tell_usage(self._session, read.raw)
         if any(message.role == "assistant" for message in read.messages):
@@ -424,6 +433,7 @@ class Fitting:
     def _read(self, history: Sequence[Any]) -> tuple[list[int], Conversation]:
         """The messages that we can read, with their indices; the others are noted and told."""
         places, read, errors = readable(history)
+        self._last_read = read
         # the messages are kept, so that their ids stay their own
         self._unread = {id(history[place]): history[place] for place in errors}
         for place, error in sorted(errors.items()):
@@ -480,6 +490,8 @@ class Fitting:
         view = self._state.view
         if start == stop:
             return 0
+        if read is None and (known := self.known(view)):
+            read = known.messages[start:stop]
         try:
             read = read or parse(view[start:stop]).messages
         except InvalidConversation:  # they do not show their format alone

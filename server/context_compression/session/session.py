@@ -241,7 +241,8 @@ class Session:
             outgoing: repairs it, if it is not the view of the session's next request.
         """
         drops = drops_thinking(self.settings, self.model)
-        return (outgoing or self._outgoing).of(view, drops_thinking=drops, name=self.id)
+        read = self.fitting.known(view) or view
+        return (outgoing or self._outgoing).of(read, drops_thinking=drops, name=self.id)
 
     def usage(
         self, messages: Sequence[Mapping[str, Any]] | None = None, state: State | None = None
