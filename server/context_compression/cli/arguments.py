@@ -54,10 +54,10 @@ class FiniteRange(click.FloatRange):
 
 def line_range(text: str | None) -> tuple[int, int] | None:
     """`"10-40"` -> `(10, 40)`; `"7"` -> `(7, 7)`: what `context_restore` takes."""
-    from context_compression.session.restoring import Asked
+    from context_compression.session import restoring
 
     try:
-        return Asked(lines=text).span
+        return restoring.line_range(text)
     except StoreError:
         told = f"{text!r} is not a range of lines. Write 10-40, or 7 for one line."
         raise click.BadParameter(told, param_hint="--lines") from None

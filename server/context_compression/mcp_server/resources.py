@@ -267,7 +267,7 @@ class ArchiveResources:
             )
         kind, ref = match.groups()
         if kind == "ref":
-            return from_any(self.store, Asked(ref), most=LONGEST)
+            return from_any(self.store, Asked(ref=ref), most=LONGEST)
         long_enough = len(ref) >= SHORTEST
         for each in checkpoints(self.store):
             if ref == LATEST or (long_enough and each.ref.startswith(ref.lower())):

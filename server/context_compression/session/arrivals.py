@@ -50,7 +50,10 @@ if TYPE_CHECKING:
 
 
 def shortened(
-    conversation: "Session", state: State, new: Conversation, before: Sequence[Message] | None = None
+    conversation: "Session",
+    state: State,
+    new: Conversation,
+    before: Sequence[Message] | None = None,
 ) -> list[dict[str, Any]]:
     """Events that shorten results among new messages; their originals are on disk.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Event as Flag
 from threading import RLock, Thread, current_thread
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress
@@ -28,9 +28,6 @@ from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer, SummaryRequest, asked
 from context_compression.threads import OwnLoop, check_cancelled, working_for
 
-if TYPE_CHECKING:
-    from context_compression.session.session import Session
-
 logger = logging.getLogger(__name__)
 Options: TypeAlias = Callable[[], dict[str, Any]]
 ENDING_SECONDS = 5.0
@@ -46,51 +43,32 @@ class Preparation:
         problem: why it has no summary, or no result; `None` if all went well.
         is_elsewhere: whether it did not begin, because the conversation is being compressed by
             another session, or beside one.
+        thread: runs it; the interpreter does not wait for it at its exit.
     """
+
+    result: Result | None = None
+    problem: str | None = None
+    is_elsewhere = False
 
     def __init__(
         self, compressor: Compressor, state: State, options: Mapping[str, Any], tokens: int
     ) -> None:
-        """Prepare nothing yet.
-
-        Args:
-            compressor: of the conversation.
-            state: of its log.
-            options: those of `Session.compress`.
-            tokens: in use.
-        """
+        """Prepare nothing yet; `tokens` are in use."""
         conversation = compressor.conversation
         self.covered = state.view
-        self.result: Result | None = None
-        self.problem: str | None = None
-        self.is_elsewhere = False
         self._conversation = weakref.ref(conversation)
         self._model, self._beginner = conversation.model, variables_here()
         self._log, self._summarizer = conversation.log, compressor.summarizer
         self._request = request_beside(conversation, state, **options)
         self._on_event = compressor.on_event
         self._started = Event("start", "background", tokens, session=conversation.id)
-        self._ended, self._is_cancelled = Flag(), False
-        self._loop = OwnLoop()
-        self._thread = Thread(target=self._run_in_thread, name="context-compression", daemon=True)
+        self._ended, self._is_cancelled, self._loop = Flag(), False, OwnLoop()
+        self.thread = Thread(target=self._run, name="context-compression", daemon=True)
 
     @property
     def is_awaited(self) -> bool:
         """Whether it has a result, or may still have one."""
-        return self.result is not None or (self.is_running and not self._is_cancelled)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it has not ended."""
-        return not self._ended.is_set()
-
-    def fits(self, state: State) -> bool:
-        """Whether the view still begins with the messages that it covers."""
-        return state.view[: len(self.covered)] == self.covered
-
-    def start(self) -> None:
-        """Run it in a thread that the interpreter does not wait for at its exit."""
-        self._thread.start()
+        return self.result is not None or not (self._ended.is_set() or self._is_cancelled)
 
     def cancel(self) -> None:
         """Cancel it and throw its result away, without waiting; may be called from any thread."""
@@ -99,31 +77,29 @@ class Preparation:
 
     def wait(self) -> None:
         """Wait for the end after a cancellation, but not in the thread that must bring it about."""
-        if self._thread is not current_thread():
+        if self.thread is not current_thread():
             self._ended.wait(ENDING_SECONDS)
 
-    def _run_in_thread(self) -> None:
+    def _run(self) -> None:
         try:
             with self._loop, working_for(self._loop):
-                self._run()
+                if end := self._prepared_alone():
+                    self._ended.set()
+                    self._on_event(end)
         except BaseException as error:  # of the store, or of a task of the summarizer
             if not self._is_cancelled:
                 self._fail(error)
         finally:
             self._ended.set()
 
-    def _run(self) -> None:
+    def _prepared_alone(self) -> Event | None:
+        """The event of the end; `None` if it must not begin."""
         with free(self._log.preparing) as alone:
             with free(self._log.locked) as free_to_compress:
                 self.is_elsewhere = not (alone and free_to_compress)
-            if self.is_elsewhere or self._is_cancelled:
-                return
-            end = self._prepare()
-        self._ended.set()
-        self._on_event(end)
+            return None if self.is_elsewhere or self._is_cancelled else self._prepared()
 
-    def _prepare(self) -> Event:
-        """Compress; the event of the end."""
+    def _prepared(self) -> Event:
         tokens = self._started.tokens_before
         aborted = replace(self._started, kind="end", tokens_after=tokens, aborted=True)
         self._on_event(self._started)
@@ -225,7 +201,9 @@ class Background:
             used: the upper bound of the tokens in use.
             options: makes those of `Session.compress` when a compression starts.
         """
-        if now := self._step(compressor, due, used, options):
+        with self._lock:
+            now = self._step(compressor, due, used, options)
+        if now:
             compressor.without_waiting().run(now)
 
     def discard(self) -> None:
@@ -247,30 +225,27 @@ class Background:
         self, compressor: Compressor, due: PlannedCompression | None, used: int, options: Options
     ) -> PlannedCompression | None:
         """The compression that the request itself must make, without a model: it has no room."""
-        conversation, settings = compressor.conversation, compressor.conversation.settings
+        conversation, last = compressor.conversation, self._last
+        settings = conversation.settings
         if not settings.auto_compress:
             return None
-        with self._lock:
-            self._discard_outdated(conversation)
-            if due and self._is_written(compressor):
-                used = conversation.usage().used_tokens.upper
-                due = replace(due, usage=None) if used > latest(settings) else None
-            needs_summary = compressor.summarizer and settings.on_summary_failure == "skip"
-            if due and used > latest(settings) and not needs_summary:
-                self.discard()
-                return due
-            if self._last and self._last.is_elsewhere:
-                self._starts.tried(0)
-            has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
-            if has_grown and (due or used >= early(settings)):
-                self._start_if_worth_it(compressor, used, options, is_due=due is not None)
+        if last and last.is_awaited:
+            view = conversation.state().view
+            if view[: len(last.covered)] != last.covered:  # they were edited, or are gone
+                last.cancel()
+        if due and self._is_written(compressor):
+            used = conversation.usage().used_tokens.upper
+            due = replace(due, usage=None) if used > latest(settings) else None
+        needs_summary = compressor.summarizer and settings.on_summary_failure == "skip"
+        if due and used > latest(settings) and not needs_summary:
+            self.discard()
+            return due
+        if last and last.is_elsewhere:
+            self._starts.tried(0)
+        has_grown = self._starts.worth_trying(used)  # asked each time: it notes a smaller view
+        if has_grown and (due or used >= early(settings)) and not (last and last.is_awaited):
+            self._start_if_worth_it(compressor, used, options, is_due=due is not None)
         return None
-
-    def _discard_outdated(self, conversation: "Session") -> None:
-        """Cancel the preparation if the messages that it covers were edited, or are gone."""
-        last = self._last
-        if last and last.is_awaited and not last.fits(conversation.state()):
-            last.cancel()
 
     def _is_written(self, compressor: Compressor) -> bool:
         """Whether a compression was ready, and was written."""
@@ -287,11 +262,7 @@ class Background:
     def _start_if_worth_it(
         self, compressor: Compressor, used: int, options: Options, *, is_due: bool
     ) -> None:
-        """Start a preparation, if none runs or is ready."""
-        conversation = compressor.conversation
-        if self._last and self._last.is_awaited:
-            return
-        usage = conversation.usage()
+        conversation, usage = compressor.conversation, compressor.conversation.usage()
         is_early = not is_due and usage.used_tokens.upper < early(conversation.settings)
         if is_early or not compressor.pace.worth_trying(usage.used_tokens):
             return
@@ -303,4 +274,4 @@ class Background:
         aim = {} if is_set else {"aim": settings.target_tokens}
         given |= {**aim, **given, "settings": settings}
         self._last = Preparation(compressor, conversation.state(), given, int(usage.used_tokens))
-        self._last.start()
+        self._last.thread.start()

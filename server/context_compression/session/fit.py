@@ -162,8 +162,9 @@ class Fitting:
             return None
         if all(map(is_, last, view)):
             return last
-        values = (replace(value, source=raw) for value, raw in zip(last.messages, view, strict=True))
-        return Conversation(view, (*values,), last.format)
+        both = zip(last.messages, view, strict=True)
+        values = tuple(replace(value, source=raw) for value, raw in both)
+        return Conversation(view, values, last.format)
 
     @property
     def warnings(self) -> list[str]:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -21,6 +21,7 @@ from context_compression.plurals import (
     whole_number,
 )
 from context_compression.session.events import timestamp
+from context_compression.settings import Value
 from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store
 from context_compression.store.refs import bare_ref
 from context_compression.store.search.query import Query
@@ -127,25 +128,23 @@ _CURSOR = re.compile(r"(\d{1,12})-([0-9a-f]{8})")
 _LINES = re.compile(r"\s*(\d{1,9})(?:\s*[-–:]\s*(\d{1,9}))?\s*")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a model asks for.
-
-    Attributes:
-        ref: of an original, as the caller wrote it; without it, the archive is searched.
-        lines: a range: "10-40", "10:40", "7".
-        pattern: a regular expression for lines.
-        query: words; with a ref, its lines with any of them.
-        start: the characters that the pages before had.
-        cursor: names a page, from the header of the page before.
-    """
+class Asked(Value):
+    """What a model asks for: the arguments of `context_restore`, as the model reads them."""
 
     ref: str = ""
+    """or its first 4 digits"""
     lines: str | None = None
+    """such as 10-40"""
     pattern: str | None = None
+    """regular expression for lines"""
     query: str = ""
-    start: int = 0
+    """words, "a phrase", path:src, tool:bash, error:; with ref: its lines"""
+    conversation: str | None = None
+    """a session to search"""
     cursor: str | None = None
+    """from the page before"""
+    start: int = 0
+    """characters to skip"""
 
     def checked(self, how_to_list: str = "") -> Self:
         """The same, with the words of a query as the pattern of the lines of a ref.
@@ -162,7 +161,7 @@ class Asked:
         if self.ref:
             same = not query or bare_ref(query).lower() == bare_ref(self.ref).lower()
             pattern = self.pattern if same else Query.read(query).any_term
-            return replace(self, query=query, pattern=pattern)
+            return self.model_copy(update={"query": query, "pattern": pattern})
         for name, value in (("lines", self.lines), ("start", self.start)):
             if value:
                 raise StoreError(f"{name} {NO_REF} {name}.")
@@ -177,7 +176,7 @@ class Asked:
                 '"a phrase", path:src/app, tool:bash or error:; or pass a regular expression as '
                 "pattern."
             )
-        return replace(self, query=query)
+        return self.model_copy(update={"query": query})
 
     @property
     def is_part(self) -> bool:
@@ -186,20 +185,25 @@ class Asked:
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """The range of lines: `"10-40"` -> `(10, 40)`, `"7"` -> `(7, 7)`.
+        """The range of lines; see `line_range`."""
+        return line_range(self.lines)
 
-        Raises:
-            StoreError: it is no range.
-        """
-        if self.lines is None:
-            return None
-        match = _LINES.fullmatch(self.lines)
-        if match is None:
-            raise StoreError(
-                f"lines must be a range as 10-40, or one number as 7, counted from 1; not "
-                f"{self.lines[:40]!r}."
-            )
-        return int(match[1]), int(match[2] or match[1])
+
+def line_range(lines: str | None) -> tuple[int, int] | None:
+    """The range of lines: `"10-40"` -> `(10, 40)`, `"7"` -> `(7, 7)`.
+
+    Raises:
+        StoreError: it is no range.
+    """
+    if lines is None:
+        return None
+    match = _LINES.fullmatch(lines)
+    if match is None:
+        raise StoreError(
+            f"lines must be a range as 10-40, or one number as 7, counted from 1; not "
+            f"{lines[:40]!r}."
+        )
+    return int(match[1]), int(match[2] or match[1])
 
 
 @dataclass(frozen=True)
@@ -438,15 +442,16 @@ DESCRIPTION = (
     "Brings back what was moved out of this conversation. The notes that stand in its place name "
     "the ref. Without a ref, query searches everything that was moved out."
 )
+OF_A_SESSION = ("ref", "lines", "pattern", "start", "query", "cursor")
+"""The arguments of the tool: all but the conversation, which is that of the session."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "ref": {"type": "string", "description": "as the note says"},
-        "lines": {"type": "string", "description": "only these lines: 10-40"},
-        "pattern": {"type": "string", "description": "only lines with this regular expression"},
-        "start": {"type": "integer", "description": "characters to skip"},
-        "query": {"type": "string", "description": "words to search for; with ref, only its lines"},
-        "cursor": {"type": "string", "description": "from the page before"},
+        name: {
+            "type": "integer" if Asked.model_fields[name].annotation is int else "string",
+            "description": Asked.model_fields[name].description,
+        }
+        for name in OF_A_SESSION
     },
 }
 
@@ -523,7 +528,7 @@ def answered(session: "Session", arguments: Mapping[str, Any] | str | None) -> s
     Raises:
         StoreError: the arguments are not those of the schema, or cannot be met.
     """
-    asked = Asked(**_checked(arguments)).checked()
+    asked = Asked.model_construct(**_checked(arguments)).checked()
     return restored(session, asked) if asked.ref else found(session.store, asked, session.id)
 
 

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from typing import ClassVar
 
@@ -29,34 +28,17 @@ HOW_TO_LIST = 'context_status(response_format="detailed") lists the newest refs.
 WIDER = "Without conversation, all sessions are searched."
 
 
-class RestoreArguments(Arguments):
+class RestoreArguments(Arguments, Asked):
     """The arguments of `context_restore`."""
 
     unlisted: ClassVar = frozenset({"start"})
 
-    ref: str | None = None
-    """or its first 4 digits"""
-    lines: str | None = None
-    """such as 10-40"""
-    pattern: str | None = None
-    """regular expression for lines"""
-    query: str | None = None
-    """words, "a phrase", path:src, tool:bash, error:; with ref: its lines"""
-    conversation: str | None = None
-    """a session to search"""
-    cursor: str | None = None
-    """from the page before"""
-    start: int = 0
-    """characters to skip"""
-
 
 async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolResult:
     """Brings back the original under a ref, quoted, in pages; or searches the archive."""
-    store = call.workspace.store
-    given = arguments.model_dump(exclude={"conversation"}, exclude_none=True)
-    asked = Asked(**given)
+    store, asked = call.workspace.store, arguments
     if not asked.ref and (ref := await _as_ref(call, asked.query.strip())):
-        asked = replace(asked, ref=ref)
+        asked = asked.model_copy(update={"ref": ref})
     asked = asked.checked(HOW_TO_LIST)
     if asked.ref:
         first = None
