@@ -1,3 +1,4 @@
+# The framework is an extra, and not installed where this is checked:
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportUntypedBaseClass=false
@@ -12,8 +13,6 @@ as they are.
 Only the list of messages of one request is changed. The history of the session stays whole.
 """
 
-# The framework is an extra, so it is not installed where this is checked:
-# The framework is an extra, so it is not installed where this is checked:
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
@@ -27,7 +26,20 @@ from context_compression.session import Session
 from context_compression.session.restoring import DESCRIPTION, RESTORE, SCHEMA, restore_tool
 
 with extra("agent-framework"):
-    from agent_framework import GROUP_ANNOTATION_KEY, Content, Message
+    import agent_framework
+    from agent_framework import (
+        GROUP_ANNOTATION_KEY,
+        AgentSession,
+        ChatContext,
+        ChatMiddleware,
+        Content,
+        ContextProvider,
+        FunctionTool,
+        Message,
+        SessionContext,
+        SupportsAgentRun,
+        included_messages,
+    )
 
 CALLS = {"tool-call": "function_call", "tool-result": "function_result"}
 """Our types of the contents that belong together by the id of a call, and the framework's."""
@@ -148,21 +160,6 @@ def _new(part: Mapping[str, Any], items: Sequence[Content] = ()) -> Content:
         for item, piece in zip(kept, pieces, strict=True)
     ]
     return Content.from_function_result(part["toolCallId"], result=result)
-
-
-with extra("agent-framework"):
-    import agent_framework
-    from agent_framework import (
-        AgentSession,
-        ChatContext,
-        ChatMiddleware,
-        ContextProvider,
-        FunctionTool,
-        Message,
-        SessionContext,
-        SupportsAgentRun,
-        included_messages,
-    )
 
 
 class ContextCompressionStrategy:

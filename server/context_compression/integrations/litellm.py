@@ -1,6 +1,6 @@
+# The framework is an extra, and not installed where this is checked:
 # pyright: reportMissingImports=false, reportUnknownVariableType=false
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 """LiteLLM: a callback that fits each request of its proxy, and answers `context_restore`.
 
@@ -14,13 +14,9 @@ complete, without those of our tool.
 The client need not know of it: the model's calls of `context_restore` do not reach the client.
 """
 
-# The framework is an extra, and not installed where this is checked:
 import json
 import logging
 from collections import OrderedDict
-
-# The framework is an extra, and not installed where this is checked:
-# The framework is an extra, and not installed where this is checked:
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -45,6 +41,15 @@ from context_compression.settings import Settings
 from context_compression.strings import one_line
 from context_compression.threads import in_thread
 from context_compression.workspace import Workspace
+
+with extra("litellm", "litellm[proxy]"):
+    from litellm import acompletion, get_llm_provider, stream_chunk_builder
+    from litellm.exceptions import BadRequestError
+    from litellm.integrations.custom_logger import CustomLogger
+    from litellm.proxy import proxy_server  # its router is made later
+    from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
+    from litellm.types.utils import LlmProviders
+    from litellm.utils import ProviderConfigManager
 
 Json: TypeAlias = dict[str, Any]
 Answers: TypeAlias = Mapping[str, str]
@@ -171,13 +176,6 @@ RESPONSES = Api(
     _responses_exchange,
 )  # fmt: skip
 
-with extra("litellm", "litellm[proxy]"):
-    from litellm import get_llm_provider
-    from litellm.exceptions import BadRequestError
-    from litellm.proxy import proxy_server  # its router is made later
-    from litellm.types.utils import LlmProviders
-    from litellm.utils import ProviderConfigManager
-
 METADATA = ("metadata", "litellm_metadata")
 """The fields of a request that hold its metadata."""
 
@@ -241,10 +239,6 @@ def _is_spoken(api: Api, name: str) -> bool:
     return False
 
 
-with extra("litellm", "litellm[proxy]"):
-    from litellm import acompletion, stream_chunk_builder
-    from litellm.proxy import proxy_server
-
 OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
 """The fields of a request that belong to one call of a provider."""
 
@@ -300,10 +294,6 @@ def _is_late(chunk: Any) -> bool:
     choices = chunk.choices
     return not choices or bool(choices[0].delta.tool_calls or choices[0].finish_reason)
 
-
-with extra("litellm", "litellm[proxy]"):
-    from litellm.integrations.custom_logger import CustomLogger
-    from litellm.types.integrations.custom_logger import AgenticLoopPlan, AgenticLoopRequestPatch
 
 logger = logging.getLogger(__name__)
 APIS: Mapping[str, Api] = {
