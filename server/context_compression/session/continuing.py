@@ -6,7 +6,7 @@ new. Another process reads it from the store.
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -21,7 +21,6 @@ from context_compression.session import Session, session_id_for
 from context_compression.session.archive import archive_of
 from context_compression.session.compressing import settings_for
 from context_compression.session.fit import Fitted
-from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import for_model
@@ -67,116 +66,95 @@ def open_session(store: Store | str | Path, id: str, request: CompressionRequest
     return session
 
 
-class ContinuedCall:
-    """One call that continues a session.
-
-    Attributes:
-        history: the messages after their repair, which the session follows.
-    """
-
-    def __init__(self, request: CompressionRequest, settings: Settings) -> None:
-        self._request = request
-        self._prepared = prepared = PreparedConversation(request, settings, "continued")
-        repaired = prepared.conversation.render(prepared.repaired.messages)
-        self.history = as_given(repaired, prepared.conversation.raw, request.messages)
-
-    @property
-    def possible(self) -> bool:
-        """Whether a session can go on; not if the system prompt brings its summary along."""
-        return self._prepared.prompt.at is None
-
-    def result(self, session: Session, fitted: Fitted, number: int) -> Result:
-        """The result of what the session made.
-
-        Args:
-            session: the session.
-            fitted: what it made.
-            number: how many events it had before.
-        """
-        state, prepared = session.state(), self._prepared
-        archive = archive_of(session.store, session.log, state)
-        prepared.plan = replace(prepared.plan, archive=archive)
-        strategy = state.compressions[-1]["strategy"] if state.compressions else "none"
-        result = continued(prepared, self.history, fitted.messages, fitted.origins, strategy)
-        ran, system = fitted.result, session.system
-        if ran is not None:
-            result = replace(result, **{name: getattr(ran, name) for name in OF_ITS_COMPRESSION})
-        elif result.changed:
-            result = replace(result, repeated=state.number == number)
-        if system is not self._request.system:
-            count = prepared.counter.system
-            more = count(system) - count(self._request.system)
-            result = replace(result, system=system, tokens_after=result.tokens_after + more)
-        refs, originals = self._archived(session, result, fitted)
-        return replace(result, messages=fitted.messages, refs=refs, originals=originals)
-
-    def _archived(
-        self, session: Session, result: Result, fitted: Fitted
-    ) -> tuple[dict[str, Ref], dict[str, Any]]:
-        """The refs that the session has, of messages that are gone and of the notes in the view."""
-        state = session.state()
-        refs = {ref: about for ref, about in result.refs.items() if ref in state.refs}
-        originals = {ref: result.originals[ref] for ref in refs}
-        given = {*map(id, self.history)}
-        new = [message for message in fitted.messages if id(message) not in given]
-        for ref in dict.fromkeys(re.findall(REF, canonical(plain(new)))):
-            if ref in state.refs and ref not in refs:
-                about = state.refs[ref]
-                refs[ref] = Ref(about["what"], (), None, about.get("sha256", ""))
-                originals[ref] = session.original(ref)
-        return refs, originals
-
-
 def compress_in_session(store: Place, request: CompressionRequest, writer: Written) -> Result:
-    """`compress` with a store."""
-    if (call := _continuing(store, request, writer)) is None:
-        return _session(store, request, writer).compress(**_of_a_call(request))
-    continuing, session = call
-    number = session.state().number
-    fitted = session.fitting.fitted(
-        continuing.history, system=request.system, tools=request.tools, focus=request.focus
-    )
-    return continuing.result(session, fitted, number)
+    """`compress` with a store.
 
-
-def _continuing(
-    store: Place, request: CompressionRequest, writer: Written
-) -> tuple[ContinuedCall, Session] | None:
-    """The call and its session, if the call continues what the last one returned.
-
-    It does if it leaves to the settings when to compress, and how.
+    The call continues what the last one returned if it leaves to the settings when to compress, and
+    how, and if the system prompt does not bring its summary along.
     """
     request.check()
     if request.target_tokens or request.strategy or request.pins or request.force:
-        return None
-    if isinstance(store, Session):
-        session = store
-        if request.settings is not None:
-            settings = settings_for(session, request.settings)
-            about = replace(
-                request, settings=settings, model=session.model, counter=session.counter,
-                system=session.given_system, tools=session.tools,
-            )  # fmt: skip
-            session = open_session(session.store, session.id, about)
-            session.summarizer, session.on_event = store.summarizer, store.on_event
-    else:
+        return _compressed_anew(store, request, writer)
+    session = _session_to_continue(store, request, writer)
+    prepared = PreparedConversation(request, session.settings, "continued")
+    if prepared.prompt.at is not None:
+        return _compressed_anew(store, request, writer)
+    repaired = prepared.conversation.render(prepared.repaired.messages)
+    history = as_given(repaired, prepared.conversation.raw, request.messages)
+    number = session.state().number
+    fitted = session.fitting.fitted(
+        history, system=request.system, tools=request.tools, focus=request.focus
+    )
+    prepared.plan = replace(
+        prepared.plan, archive=archive_of(session.store, session.log, session.state())
+    )
+    return _result(session, prepared, history, fitted, number)
+
+
+def _compressed_anew(store: Place, request: CompressionRequest, writer: Written) -> Result:
+    if not isinstance(store, Session):
+        store = store if isinstance(store, Store) else Store(store)
+        store = Session(
+            store, session_id_for(request.messages, store), system=request.system,
+            tools=request.tools, model=request.model, counter=request.counter, summarizer=writer(),
+        )  # fmt: skip
+    return store.compress(**{name: getattr(request, name) for name in OF_A_CALL})
+
+
+def _session_to_continue(store: Place, request: CompressionRequest, writer: Written) -> Session:
+    if not isinstance(store, Session):
         opened = store if isinstance(store, Store) else Store(store)
         session = open_session(store, session_id_for(request.messages, opened), request)
         session.summarizer = writer()
-    continuing = ContinuedCall(request, session.settings)
-    return (continuing, session) if continuing.possible else None
-
-
-def _session(store: Place, request: CompressionRequest, writer: Written) -> Session:
-    if isinstance(store, Session):
+        return session
+    if request.settings is None:
         return store
-    store = store if isinstance(store, Store) else Store(store)
-    return Session(
-        store, session_id_for(request.messages, store), system=request.system, tools=request.tools,
-        model=request.model, counter=request.counter,
-        summarizer=writer(),
+    settings = settings_for(store, request.settings)
+    about = replace(
+        request, settings=settings, model=store.model, counter=store.counter,
+        system=store.given_system, tools=store.tools,
     )  # fmt: skip
+    session = open_session(store.store, store.id, about)
+    session.summarizer, session.on_event = store.summarizer, store.on_event
+    return session
 
 
-def _of_a_call(request: CompressionRequest) -> dict[str, Any]:
-    return {name: getattr(request, name) for name in OF_A_CALL}
+def _result(
+    session: Session,
+    prepared: PreparedConversation,
+    history: Sequence[Any],
+    fitted: Fitted,
+    number: int,
+) -> Result:
+    """The result of what the session made.
+
+    Args:
+        session: the session.
+        prepared: the call.
+        history: its messages after their repair, which the session followed.
+        fitted: what it made.
+        number: how many events it had before.
+    """
+    state, request = session.state(), prepared.request
+    strategy = state.compressions[-1]["strategy"] if state.compressions else "none"
+    result = continued(prepared, history, fitted.messages, fitted.origins, strategy)
+    ran, system = fitted.result, session.system
+    if ran is not None:
+        result = replace(result, **{name: getattr(ran, name) for name in OF_ITS_COMPRESSION})
+    elif result.changed:
+        result = replace(result, repeated=state.number == number)
+    if system is not request.system:
+        count = prepared.counter.system
+        more = count(system) - count(request.system)
+        result = replace(result, system=system, tokens_after=result.tokens_after + more)
+    # the refs that the session has, of messages that are gone and of the notes in the view
+    refs = {ref: about for ref, about in result.refs.items() if ref in state.refs}
+    originals = {ref: result.originals[ref] for ref in refs}
+    given = {*map(id, history)}
+    new = [message for message in fitted.messages if id(message) not in given]
+    for ref in dict.fromkeys(re.findall(REF, canonical(plain(new)))):
+        if ref in state.refs and ref not in refs:
+            about = state.refs[ref]
+            refs[ref] = Ref(about["what"], (), None, about.get("sha256", ""))
+            originals[ref] = session.original(ref)
+    return replace(result, messages=fitted.messages, refs=refs, originals=originals)

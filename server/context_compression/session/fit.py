@@ -8,7 +8,6 @@ and it is shown as the view of the record.
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -188,14 +187,20 @@ class Fitting:
         session = self._session
         planned, self._result = self._planned(history, focus), None
         if self.background:
+
+            def options() -> dict[str, Any]:  # another compression may have been written meanwhile
+                self._state = session.state()
+                return self.options(focus)
+
             compressor = Compressor(session, self.pace, session.summarizer, self.announce)
-            options = partial(self._options_now, focus)
             self.background.run(compressor, planned, self.used, options)
         elif planned and history is None:
             self._result = self.compressor.run(planned)
         elif planned and history is not None:
             self._compress(planned, history, focus)
-        self.room.tell(self._result.tokens_after if self._result else self._tokens)
+        over = self.used > session.settings.token_budget  # the tokens are counted only then
+        tokens = int(session.usage().used_tokens) if over and not self._result else 0
+        self.room.tell(self._result.tokens_after if self._result else tokens)
 
     def fitted(
         self,
@@ -223,10 +228,6 @@ class Fitting:
         with acquired(self._session.log.fitting, FITTING_SECONDS):
             self.keep_small(history, focus)
             return self.shown_again() if self.background else self.shown()
-
-    def by_hand(self, planned: PlannedCompression) -> Result:
-        """The result of a compression that the caller asked for."""
-        return self.compressor.run(planned)
 
     def recovered(self, error: Error) -> list[dict[str, Any]] | None:
         """What goes out instead of a refused request; see `Session.recover`."""
@@ -334,21 +335,10 @@ class Fitting:
         options = lasting_options(self._session, self._state, self.read(self._state.view).messages)
         return {**answering(self._session), **options, "focus": focus}
 
-    def _options_now(self, focus: str | None) -> dict[str, Any]:
-        """The same for a compression that begins later: another may have been written meanwhile."""
-        self._state = self._session.state()
-        return self.options(focus)
-
     def shown_again(self) -> Fitted:
         """`shown`, after a compression that `requests` did not plan."""
         self._state = self._session.state()
         return self.shown()
-
-    @property
-    def _tokens(self) -> int:
-        """The tokens of the request, counted only if they may exceed the window."""
-        over = self.used > self._session.settings.token_budget
-        return int(self._session.usage().used_tokens) if over else 0
 
     def shown(self) -> Fitted:
         """The view of the history; messages that did not change are the very objects passed."""
@@ -376,14 +366,11 @@ class Fitting:
 
         Another thread may have followed its own history meanwhile.
         """
-        if fitted.result is None and self.memory.active and self._is_over_threshold:
+        is_over = self.used >= self._session.settings.threshold_tokens
+        if fitted.result is None and self.memory.active and is_over:
             return self.memory.fit(history)
         self.memory.sent(history, fitted.messages)
         return fitted.messages
-
-    @property
-    def _is_over_threshold(self) -> bool:
-        return self.used >= self._session.settings.threshold_tokens
 
     def _continued(self, state: State, history: Sequence[Any]) -> HistoryUpdate | None:
         """The step to a history that adds messages, or replaces the last ones.

@@ -87,15 +87,10 @@ class Session:
             is called from that thread when the preparation starts and ends.
 
     Attributes:
-        store: the store that keeps it.
-        id: of the session.
+        store, id, model, tools, counter, summarizer: as above.
         log: the files of the session.
         settings: including the window of the model.
-        model: the model whose tokens and window count.
-        tools: the tool definitions that go with each request.
-        counter: the caller's own way to count tokens.
         given_system: the system prompt without the summary.
-        summarizer: writes summaries; with `None`, no model is called.
         origin: gives `host`, `model` and `window` of a conversation that comes from a file, and in
             `beside` the tokens outside the messages in each request. They are recorded with a plan
             or compression, so that a later process knows them.
@@ -410,7 +405,7 @@ class Session:
             "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
             "force": force, "settings": settings, "must_answer": must_answer,
         }  # fmt: skip
-        return self.fitting.by_hand(PlannedCompression("manual", options, messages))
+        return self.fitting.compressor.run(PlannedCompression("manual", options, messages))
 
     acompress = twin_of(compress)
 
@@ -425,7 +420,7 @@ class Session:
             ContextCompressionError: as for `compress`.
         """
         options = {"target_tokens": target_tokens}
-        return self.fitting.by_hand(PlannedCompression("manual", options, loop=start))
+        return self.fitting.compressor.run(PlannedCompression("manual", options, loop=start))
 
     acompress_loop = twin_of(compress_loop)
 

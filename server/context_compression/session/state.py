@@ -434,28 +434,10 @@ LONGEST_TYPE = 40
 T = TypeVar("T", State, Tally)
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """The events of a log that were already replayed.
-
-    Attributes:
-        state: after all of them.
-        number: how many there are.
-        last: the last of them, compared by identity; `None` if there is none.
-    """
-
-    state: State = field(default_factory=State)
-    number: int = 0
-    last: Mapping[str, Any] | None = None
-
-    def begins(self, events: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether `events` begins with these."""
-        if self.number == 0:
-            return True
-        return self.number <= len(events) and events[self.number - 1] is self.last
-
-
-_replayed: WeakKeyDictionary[SessionLog, Replayed] = WeakKeyDictionary()
+_replayed: WeakKeyDictionary[SessionLog, tuple[State, int, Mapping[str, Any] | None]] = (
+    WeakKeyDictionary()
+)
+"""The state after the events of a log that were replayed, their number, and the last of them."""
 
 
 def state_of(log: SessionLog) -> State:
@@ -464,21 +446,21 @@ def state_of(log: SessionLog) -> State:
     The state belongs to the caller; the messages and events in it must not be changed.
     """
     events = log.events()
-    known = _replayed.get(log, Replayed())
-    if not known.begins(events.items):
-        known = Replayed()
-    if known.number < len(events.items):
-        state = _continued(known, events.items)
-        known = Replayed(state, len(events.items), events.items[-1])
-        _replayed[log] = known
-    state = _with_own_containers(known.state)
+    state, known, last = _replayed.get(log, (State(), 0, None))
+    if known > len(events.items) or (known and events.items[known - 1] is not last):
+        state, known = State(), 0
+    if known < len(events.items):
+        state = _continued(state, known, events.items)
+        _replayed[log] = state, len(events.items), events.items[-1]
+    state = _with_own_containers(state)
     state.warnings[:0] = events.warnings
     return state
 
 
-def _continued(known: Replayed, events: Sequence[Mapping[str, Any]]) -> State:
-    state = _with_own_containers(known.state)
-    for number, event in enumerate(events[known.number :], known.number + 1):
+def _continued(before: State, known: int, events: Sequence[Mapping[str, Any]]) -> State:
+    """The state after all events, from that after the first `known` ones."""
+    state = _with_own_containers(before)
+    for number, event in enumerate(events[known:], known + 1):
         if makes_sense(event, state):
             state.replay(event)
         else:
