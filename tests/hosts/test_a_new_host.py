@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from context_compression.hosts import events
+
 FILE = """
 from pathlib import Path
 
@@ -53,7 +55,7 @@ MADE_UP = Host(
     under="servers",
     formats=(RowFormat(lambda row: "said_by" in row, MadeUpReader),),
     stored=StoredSessions(sessions, lambda session, project: True),
-    live=LiveSession("MADE_UP", lambda caller: here(caller)[0].path, here),
+    live=LiveSession("MADE_UP", here, lambda caller: here(caller)[0].path),
     exporter=Exporter(
         lambda session, home, environ: home / ".made-up" / f"{session.session_id}.jsonl",
         rows,
@@ -140,12 +142,7 @@ def test_a_view_becomes_a_new_session_of_it(run: Run, tmp_path: Path) -> None:
     assert [path.read_text(encoding="utf-8").count("said_by") for path in kept] == [2, 2]
 
 
-def test_a_hooks_process_finds_the_answers_that_the_hosts_name() -> None:
-    from context_compression.hosts import events, table
-
-    answers = {host.name: host.answer for host in table.HOSTS if host.answer}
-    named = {
-        name: import_module(f"context_compression.hosts.{hooks.module}").answer
-        for name, hooks in events.HOSTS.items()
-    }
-    assert named == answers
+def test_a_hooks_process_finds_an_answer_to_each_event_that_is_named() -> None:
+    for hooks in events.HOSTS.values():
+        answers = import_module(f"context_compression.hosts.{hooks.module}").ANSWERS
+        assert tuple(answers) == hooks.events

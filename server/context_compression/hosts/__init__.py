@@ -9,6 +9,7 @@ make this value in a file of its own, and add it to `HOSTS` in `table.py`.
     claude_code/ codex/ gemini_cli/ opencode/ pi/
                          a host each, with the reader of its transcripts and `plugin/`, the files
                          that `install` copies or registers
+    asking.js            the part of JavaScript plugins that asks this package
     copilot_cli.py       Copilot CLI, whose sessions we read
     desktop.py           the hosts whose configuration is all we know
     reading.py           transcripts of all hosts; a file's content shows which host wrote it

@@ -245,7 +245,7 @@ def find_current(caller: Caller) -> Path:
     """
     hosts = _hosts_of(caller)
     if len(hosts) == 1:
-        return hosts[0][1].find(caller)
+        return hosts[0][1].current(caller)
     if not hosts:
         names = ", ".join(host.title for host, _ in LIVE)
         client = f" but by {caller.request.client!r}" if caller.request.client else ""

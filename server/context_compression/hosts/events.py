@@ -8,7 +8,9 @@ import json
 import logging
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from context_compression.errors import ContextCompressionError
@@ -30,7 +32,8 @@ class Hooks(NamedTuple):
     """The hooks of a host.
 
     Attributes:
-        module: in this package; its `answer` answers them. A hook's process imports no other.
+        module: in this package; its `ANSWERS` has a function for each event, from a workspace and
+            the event to the answer; `{}` changes nothing. A hook's process imports no other.
         events: the names of those that may have an answer. For others it imports nothing.
     """
 
@@ -73,9 +76,13 @@ async def answered(host: str, workspace: "Workspace", event: Event) -> Answer:
     if not may_be_answered(host, event):
         return {}
     from context_compression.conversation.formats.parts import without_halves
+    from context_compression.threads import in_thread
 
     hooks = import_module(f"context_compression.hosts.{HOSTS[host].module}")
-    return without_halves(await hooks.answer(workspace, event))
+    reply = hooks.ANSWERS[event["hook_event_name"]]
+    if iscoroutinefunction(reply):
+        return without_halves(await reply(workspace, event))
+    return without_halves(await in_thread(partial(reply, workspace, event)))
 
 
 @contextmanager

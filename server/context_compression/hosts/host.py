@@ -6,10 +6,10 @@ A host names the version it was seen working in; without one it follows the host
 import json
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol
 
 from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.errors import SetupError
@@ -22,9 +22,9 @@ from context_compression.transcripts.sessions import (
     Caller,
     CandidateConversation,
     StoredSessions,
+    transcript_of_call,
 )
 from context_compression.transcripts.transcript import TranscriptFormat
-from context_compression.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -257,10 +257,10 @@ def checked(text: str, *, strict: bool) -> None:
 IN_SCRIPT = re.compile(r"^(const COMMAND = )\[.*?\](.*)$", re.MULTILINE)
 IN_SHELL = re.compile(r"^(context_compression\(\) \{ ).*?( \"\$@\"; \}.*)$", re.MULTILINE)
 """The lines of a script in which `install` fills in our command."""
+SHARED = re.compile(r"^// shared: (\S+)\n", re.MULTILINE)
+"""The line of a plugin in whose place `install` puts a file of this folder."""
 ANY = Server(PROGRAM)
 """A command, where it does not matter which."""
-Answer: TypeAlias = Mapping[str, Any] | str
-"""The JSON that a host expects of a hook, or a text if it expects one."""
 Environment = Literal["whole", "listed", "desktop"]
 """Which variables of the user's environment a host passes on to our server.
 
@@ -290,12 +290,19 @@ class HookFile:
     shell: re.Pattern[str] | None = None
     arguments: tuple[str, ...] = ()
 
+    def content(self) -> str:
+        """The content of the file, with what several plugins share."""
+        text = self.template.read_text(encoding="utf-8")
+        return SHARED.sub(
+            lambda found: (Path(__file__).parent / found[1]).read_text(encoding="utf-8"), text
+        )
+
     def addition(self, machine: Machine, server: Server, *, in_project: bool) -> Addition | None:
         """The addition; `None` in a project if the host does not look for the file there."""
         if in_project and self.project is None:
             return None
         path = machine.cwd / str(self.project) if in_project else self.user(machine)
-        text = self.template.read_text(encoding="utf-8")
+        text = self.content()
         if self.merged:
             return HookAdditions(path, json.loads(text)["hooks"])
         if self.shell and machine.system == "win32":
@@ -339,17 +346,26 @@ class LiveSession:
 
     Attributes:
         variable: the environment variable that the host sets for every program it starts.
-        find: gives the transcript, or raises `ConversationNotFound` with the candidates.
         here: gives the transcripts of the working directory, newest first.
+        find: gives the transcript, or raises `ConversationNotFound` with the candidates; without
+            it, it is the one among those of `here` that holds the call being answered.
         meta_key: a key in the `_meta` of a call that only this host sends; empty if there is none.
         is_proved: whether `find` always identifies the transcript by the call being answered.
     """
 
     variable: str
-    find: Callable[[Caller], Path]
     here: Callable[[Caller], list[CandidateConversation]]
+    find: Callable[[Caller], Path] | None = None
     meta_key: str = ""
     is_proved: bool = False
+
+    def current(self, caller: Caller) -> Path:
+        """The transcript of the conversation that calls us; blocks for a moment.
+
+        Raises:
+            ConversationNotFound: it is not certain which transcript is ours.
+        """
+        return self.find(caller) if self.find else transcript_of_call(caller, self.here)
 
 
 @dataclass(frozen=True)
@@ -380,7 +396,6 @@ class Host:
         transcripts: gives the folder and the glob pattern of the transcripts that we can read.
         stored: the sessions that it keeps on this machine.
         live: how the transcript of the conversation that calls us is found.
-        answer: gives our answer to an event of its hooks, in its own form.
         exporter: writes a view as a new session that it resumes.
     """
 
@@ -405,7 +420,6 @@ class Host:
     transcripts: Callable[[Machine], tuple[Path, str]] | None = None
     stored: StoredSessions = NO_SESSIONS
     live: LiveSession | None = None
-    answer: Callable[[Workspace, Mapping[str, Any]], Awaitable[Answer]] | None = None
     exporter: Exporter | None = None
 
     def file(self, machine: Machine, *, in_project: bool = False) -> Path:

@@ -24,8 +24,8 @@ from platformdirs import user_data_path
 
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.extras import extra
-from context_compression.hosts.claude_code.hooks import answer
 from context_compression.hosts.claude_code.install_plugin import plugin_for
+from context_compression.hosts.events import answered
 from context_compression.session import Session
 from context_compression.session.restoring import RestoreTool, restore_tool
 from context_compression.settings import Settings
@@ -109,7 +109,7 @@ class ContextCompression:
 
     async def _answer(self, event: Any, tool_use_id: str | None, context: Any) -> Any:
         try:
-            return await answer(self._workspace, event)
+            return await answered("claude-code", self._workspace, event)
         except ContextCompressionError as error:  # Claude Code goes on without us, and shows it
             return {"systemMessage": f"context-compression: {error}"}
 

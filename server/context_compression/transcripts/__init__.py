@@ -15,6 +15,7 @@ the places of one host's transcripts are in `hosts`.
     exporter.py        a view in blocks that every host supports, and the interface of what writes
                        it
     message_files.py   plain files of messages
+    commented_json.py  JSON with comments and trailing commas, as hosts allow it in their settings
     limits.py          how large a host lets a conversation become
     compaction_points.py
                        where each host compacts by itself, and what moves that

@@ -15,8 +15,6 @@ what its SDK documents. A host's server may change the point of Gemini CLI for s
 on disk says so.
 """
 
-import json
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -25,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from context_compression.conversation.messages import as_object, objects
+from context_compression.transcripts.commented_json import object_in
 from context_compression.transcripts.limits import (
     LARGEST_NUMBER,
     Limits,
@@ -42,12 +41,6 @@ OPENCODE_RESERVE, OPENCODE_ANSWER = 20_000, 32_000
 OURS_COMES_FIRST = frozenset({"opencode", "pi"})
 """Hosts whose requests our plugin shortens: at our threshold, if that is below their own point."""
 ON = ("1", "true")
-IN_JSON = re.compile(
-    r'("(?:[^"\\]|\\.)*(?:"|\Z))|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)', re.DOTALL
-)
-"""A string, or a comment."""
-COMMA = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
-"""A string, or a comma behind the last item."""
 
 Values = Mapping[str, Any]
 NOTHING: tuple[Values] = ({},)
@@ -203,15 +196,7 @@ def _known_in(cache: Path, _written: int, _size: int, model: str | None) -> list
 
 
 def _in(path: Path) -> Values:
-    """The object in a JSON file, with or without comments; empty if it cannot be read."""
-    with suppress(ValueError, RecursionError):
-        text = content_of(path).decode("utf-8-sig")
-        try:
-            return as_object(json.loads(text or "{}"))
-        except ValueError:
-            plain = IN_JSON.sub(lambda found: found[1] or " ", text)
-            return as_object(json.loads(COMMA.sub(lambda found: found[1] or " ", plain)))
-    return {}
+    return object_in(content_of(path))
 
 
 def _number(value: Any, least: int = 1) -> int | None:

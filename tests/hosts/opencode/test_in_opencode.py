@@ -2,9 +2,7 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from other_hosts import OPENCODE, SERVER, OpenCode, noting_starts, on_demand
 from real_hosts import Desk, calling
 from scripted_model import ScriptedModel
 
+from context_compression.hosts.table import BY_NAME
 from context_compression.session import Session
 from context_compression.store import Store
 from context_compression.testing.messages_api import Answer
@@ -35,10 +34,8 @@ def opencode(opencode_command: Path, tmp_path: Path) -> OpenCode:
     (opencode.desk.project / ".git").mkdir()
     folder = opencode.config / "plugin"
     folder.mkdir(parents=True)
-    with as_file(
-        files("context_compression") / "hosts/opencode/plugin/context-compression.js"
-    ) as plugin:
-        shutil.copy(plugin, folder)
+    [plugin] = BY_NAME["opencode"].hooks
+    (folder / plugin.template.name).write_text(plugin.content(), encoding="utf-8")
     return opencode
 
 

@@ -1,8 +1,6 @@
 """Inside the real Pi, with our extension: on demand."""
 
 import re
-import shutil
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ from other_hosts import PI, Pi, noting_starts, on_demand
 from real_hosts import Desk, calling, saying
 from scripted_model import ScriptedModel
 
+from context_compression.hosts.table import BY_NAME
 from context_compression.session import Session
 from context_compression.store import Store
 
@@ -28,10 +27,8 @@ def pi(pi_command: Path, tmp_path: Path) -> Pi:
     (pi.desk.project / ".git").mkdir()
     folder = pi.agent / "extensions"
     folder.mkdir(parents=True)
-    with as_file(
-        files("context_compression") / "hosts/pi/plugin/context-compression.ts"
-    ) as extension:
-        shutil.copy(extension, folder)
+    [plugin] = BY_NAME["pi"].hooks
+    (folder / plugin.template.name).write_text(plugin.content(), encoding="utf-8")
     return pi
 
 

@@ -12,7 +12,6 @@ from context_compression.hosts.claude_code.about import (
     config_folder,
     user_file,
 )
-from context_compression.hosts.claude_code.hooks import answer
 from context_compression.hosts.claude_code.sessions import EXPORTER, LIVE, STORED
 from context_compression.hosts.claude_code.transcript import FORMATS
 from context_compression.hosts.host import Finding, Host, typed
@@ -70,5 +69,5 @@ CLAUDE_CODE = Host(
     program="claude", user=settings, under="mcpServers", entry=typed, project=(".mcp.json",),
     strict=True, hindrances=hindrances,
     formats=FORMATS, transcripts=lambda machine: (folder(machine), "projects/*/*.jsonl"),
-    stored=STORED, live=LIVE, answer=answer, exporter=EXPORTER,
+    stored=STORED, live=LIVE, exporter=EXPORTER,
 )  # fmt: skip

@@ -253,7 +253,7 @@ def _tail(path: Path) -> bytes:
         return b""
 
 
-LIVE = LiveSession(SESSION_VARIABLE, find_current, transcripts_here, meta_key=CALL)
+LIVE = LiveSession(SESSION_VARIABLE, transcripts_here, find_current, meta_key=CALL)
 
 USAGE = {
     "input_tokens": 0,

@@ -25,7 +25,6 @@ the `event_msg` rows to the user, and names the session in a list by the first o
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -71,7 +70,6 @@ from context_compression.hosts.setup import toml
 from context_compression.hosts.setup.files import json_in, toml_in
 from context_compression.hosts.setup.machine import Machine
 from context_compression.session.arrivals import AnsweredCall, offload_result
-from context_compression.threads import in_thread
 from context_compression.transcripts.exporter import Exporter, NewSession, Row, arguments, url_of
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.reading import FileReading, contexts_of
@@ -197,19 +195,6 @@ def is_subagent(session: CandidateConversation) -> bool:
     return about.get("thread_source") == "subagent" or "subagent" in as_object(about.get("source"))
 
 
-async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    """The answer to an event; `{}` changes nothing."""
-    match string(event, "hook_event_name"):
-        case "PostToolUse":
-            return await in_thread(partial(_after_tool, workspace, event))
-        case "PreCompact":
-            return await in_thread(partial(_archived, workspace, event))
-        case "SessionStart" if event.get("source") == "compact":
-            return await in_thread(partial(_after_compaction, workspace, event))
-        case _:
-            return {}
-
-
 def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     text = _shown(event.get("tool_response"))
     if text is None:
@@ -223,6 +208,8 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    if event.get("source") != "compact":
+        return {}
     id = folder_name(string(event, "session_id"))
 
     def elsewhere() -> Sequence[str]:
@@ -251,6 +238,13 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, An
     archive_all(workspace.of(contexts[-1]).session, contexts)
     missing = " ".join(contexts[-1].missing)
     return {"systemMessage": f"archived, but not all of it: {missing}"} if missing else {}
+
+
+ANSWERS = {
+    "PostToolUse": _after_tool,
+    "PreCompact": _archived,
+    "SessionStart": _after_compaction,
+}
 
 
 def _shown(response: Any) -> str | None:
@@ -372,7 +366,7 @@ CODEX = Host(
         sessions, is_of, compaction_marks=(b'"type":"compacted"',), is_subagent=is_subagent
     ),
     live=LiveSession(
-        THREAD_VARIABLE, find_current, rollouts_here, meta_key="x-codex-turn-metadata"
+        THREAD_VARIABLE, rollouts_here, find_current, meta_key="x-codex-turn-metadata"
     ),
-    answer=answer, exporter=Exporter(place, rows, command, thinking=True),
+    exporter=Exporter(place, rows, command, thinking=True),
 )  # fmt: skip

@@ -32,7 +32,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,6 @@ from context_compression.hosts.setup.files import json_in, names_of
 from context_compression.hosts.setup.machine import PROGRAM, Machine
 from context_compression.opening import opened
 from context_compression.session.arrivals import AnsweredCall, offload_result
-from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.sessions import (
     Caller,
@@ -294,19 +292,6 @@ ROLES = {"model": "assistant"}
 OWN = re.compile(r"(?:\s*<(session_context|hook_context)>.*?</\1>\s*)+", re.S)
 
 
-async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The answer to an event; `{}` changes nothing."""
-    match string(event, "hook_event_name"):
-        case "AfterTool":
-            return await in_thread(partial(_after_tool, workspace, event))
-        case "BeforeModel":
-            return await in_thread(partial(_before_model, workspace, event))
-        case "SessionStart" if event.get("source") == "resume":
-            return await in_thread(partial(_after_resume, workspace, event))
-        case _:
-            return {}
-
-
 def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     response = as_object(event.get("tool_response"))
     text = _text(response.get("llmContent"))
@@ -326,6 +311,8 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    if event.get("source") != "resume":
+        return {}
     return answer_after_compaction(workspace, folder_name(string(event, "session_id")), TITLE)
 
 
@@ -395,6 +382,11 @@ def in_place(
         yield {**text, "content": "\n\n".join(content or [LEFT_OUT])}
 
 
+ANSWERS = {
+    "AfterTool": _after_tool,
+    "BeforeModel": _before_model,
+    "SessionStart": _after_resume,
+}
 GEMINI_CLI = Host(
     NAME, TITLE, SEEN,
     program="gemini", user=settings, under="mcpServers", entry=plain,
@@ -403,6 +395,5 @@ GEMINI_CLI = Host(
     stored=StoredSessions(
         sessions, _is_of, subagents=lambda session: len(list(_subagents(session)))
     ),
-    live=LiveSession(MARK_VARIABLE, find_current, sessions_here),
-    answer=answer,
+    live=LiveSession(MARK_VARIABLE, sessions_here, find_current),
 )  # fmt: skip

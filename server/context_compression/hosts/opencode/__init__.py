@@ -17,7 +17,6 @@ Every event has `session_id`, and `model` and `window` if they are known. Seen i
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,6 @@ from context_compression.hosts.opencode.context import StoredMessage as Live
 from context_compression.hosts.opencode.database import ALL, SessionReading, looking, sessions_where
 from context_compression.hosts.opencode.transcript import FORMATS
 from context_compression.hosts.setup.machine import PROGRAM, Machine
-from context_compression.threads import in_thread
 from context_compression.transcripts.exporter import arguments, as_user, url_of
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.reading import contexts_of
@@ -63,7 +61,6 @@ from context_compression.transcripts.sessions import (
     CandidateConversation,
     StoredSessions,
     is_same_folder,
-    transcript_of_call,
 )
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
@@ -109,15 +106,6 @@ def sessions_here(caller: Caller) -> list[CandidateConversation]:
         return []
 
 
-def find_current(caller: Caller) -> Path:
-    """The path of the session we are called from: the database, followed by the session's id.
-
-    Raises:
-        ConversationNotFound: it is not certain which session is ours.
-    """
-    return transcript_of_call(caller, sessions_here)
-
-
 def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversation]:
     """The sessions of all projects; the one written last comes first."""
     path = database_file(environ, home)
@@ -142,36 +130,34 @@ Row = Mapping[str, Any]
 """`{"info": …, "parts": […]}`."""
 
 
-async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The answer to an event; `{}` changes nothing."""
-    return await in_thread(partial(_answer, workspace, event))
+def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    call = ToolCall(string(event, "callID"), string(event, "tool"), event.get("args"))
+    return preview(session_of(workspace, event, NAME), event, call)
 
 
-def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    session = session_of(workspace, event, NAME)
-    match string(event, "hook_event_name"):
-        case "tool.execute.after":
-            call = ToolCall(string(event, "callID"), string(event, "tool"), event.get("args"))
-            return preview(session, event, call)
-        case "messages.transform":
-            history = OpencodeHistory(objects(event.get("messages")))
-            view = view_to_send(session, history.messages)
-            return {} if view is None else {"messages": history.laid_out(view)}
-        case "session.compacting":
-            return {"context": _archived(workspace, event)}
-        case _:
-            return {}
+def _request(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    history = OpencodeHistory(objects(event.get("messages")))
+    view = view_to_send(session_of(workspace, event, NAME), history.messages)
+    return {} if view is None else {"messages": history.laid_out(view)}
 
 
-def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
+def _compacting(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Instructions for the host's summary; the complete conversation is archived first."""
+    missing: Sequence[str] = ()
     if workspace.access.read_host_transcripts:
         session = folder_name(string(event, "session_id"))
         database = database_file(workspace.environ, workspace.home)
         contexts = contexts_of(SessionReading(database, session))
         archive_all(workspace.of(contexts[-1]).session, contexts)
-        return instructions(contexts[-1].missing)
-    return instructions(())
+        missing = contexts[-1].missing
+    return {"context": instructions(missing)}
+
+
+ANSWERS = {
+    "tool.execute.after": _after_tool,
+    "messages.transform": _request,
+    "session.compacting": _compacting,
+}
 
 
 @dataclass(frozen=True)
@@ -282,6 +268,5 @@ OPENCODE = Host(
         lambda session, project: is_same_folder(session.project, str(project)),
         subagents=_subagents,
     ),
-    live=LiveSession(MARK_VARIABLE, find_current, sessions_here, is_proved=True),
-    answer=answer,
+    live=LiveSession(MARK_VARIABLE, sessions_here, is_proved=True),
 )  # fmt: skip

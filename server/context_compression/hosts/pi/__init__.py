@@ -27,7 +27,6 @@ version 0.87.1). The names of a model's provider and API matter only if Pi resum
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -60,8 +59,6 @@ from context_compression.hosts.pi.transcript import (
     sessions_folder,
 )
 from context_compression.hosts.setup.machine import PROGRAM, Machine
-from context_compression.session import Session
-from context_compression.threads import in_thread
 from context_compression.transcripts.exporter import (
     Exporter,
     NewSession,
@@ -77,7 +74,6 @@ from context_compression.transcripts.sessions import (
     StoredSessions,
     files,
     is_same_folder,
-    transcript_of_call,
 )
 from context_compression.workspace import Workspace
 
@@ -121,15 +117,6 @@ def sessions_here(caller: Caller) -> list[CandidateConversation]:
         here = str(caller.cwd)
         paths += [path for path in Path(shared).glob("*.jsonl") if is_same_folder(cwd(path), here)]
     return files(paths)
-
-
-def find_current(caller: Caller) -> Path:
-    """The transcript of the session we are called from.
-
-    Raises:
-        ConversationNotFound: it is not certain which session is ours.
-    """
-    return transcript_of_call(caller, sessions_here)
 
 
 PROVIDERS = {  # by the beginning of their models' names
@@ -244,36 +231,35 @@ AnyRow = Mapping[str, Any]
 SUMMARIES = ("compactionSummary", "branchSummary")
 
 
-async def answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
-    """The answer to an event; `{}` changes nothing."""
-    return await in_thread(partial(_answer, workspace, event))
+def _after_tool(workspace: Workspace, event: Event) -> Mapping[str, Any]:
+    call = ToolCall(string(event, "toolCallId"), string(event, "toolName"), event.get("input"))
+    return preview(session_of(workspace, event, NAME), event, call)
 
 
-def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
+def _request(workspace: Workspace, event: Event) -> Mapping[str, Any]:
+    history = PiHistory(objects(event.get("messages")))
+    view = view_to_send(session_of(workspace, event, NAME), history.messages)
+    return {} if view is None else {"messages": history.laid_out(view)}
+
+
+def _compacted(workspace: Workspace, event: Event) -> Mapping[str, Any]:
+    """The summary, if the user requested the compaction, or compression is automatic."""
     session = session_of(workspace, event, NAME)
-    match string(event, "hook_event_name"):
-        case "tool_result":
-            tool = string(event, "toolName")
-            call = ToolCall(string(event, "toolCallId"), tool, event.get("input"))
-            return preview(session, event, call)
-        case "context":
-            history = PiHistory(objects(event.get("messages")))
-            view = view_to_send(session, history.messages)
-            return {} if view is None else {"messages": history.laid_out(view)}
-        case "session_before_compact" if _shall_compact(session, event):
-            session.summarizer = workspace.summarizer(session.settings)
-            earlier = string(event, "previousSummary")
-            before = [{"role": "user", "content": earlier}] if earlier else []
-            history = PiHistory(objects(event.get("messages")))
-            focus = string(event, "focus") or None
-            return {"summary": compressed_text(session, [*before, *history.messages], focus)}
-        case _:
-            return {}
+    if not session.settings.auto_compress and event.get("reason") != "manual":
+        return {}
+    session.summarizer = workspace.summarizer(session.settings)
+    earlier = string(event, "previousSummary")
+    before = [{"role": "user", "content": earlier}] if earlier else []
+    history = PiHistory(objects(event.get("messages")))
+    focus = string(event, "focus") or None
+    return {"summary": compressed_text(session, [*before, *history.messages], focus)}
 
 
-def _shall_compact(session: Session, event: Event) -> bool:
-    """Whether the user requested the compaction, or compression is automatic."""
-    return session.settings.auto_compress or event.get("reason") == "manual"
+ANSWERS = {
+    "tool_result": _after_tool,
+    "context": _request,
+    "session_before_compact": _compacted,
+}
 
 
 class PiHistory:
@@ -322,6 +308,6 @@ PI = Host(
         lambda session, project: is_same_folder(cwd(session.path), str(project)),
         compaction_marks=(b'"type":"compaction"',),
     ),
-    live=LiveSession(MARK_VARIABLE, find_current, sessions_here, is_proved=True),
-    answer=answer, exporter=Exporter(place, rows, command),
+    live=LiveSession(MARK_VARIABLE, sessions_here, is_proved=True),
+    exporter=Exporter(place, rows, command),
 )  # fmt: skip

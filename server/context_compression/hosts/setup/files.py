@@ -18,12 +18,12 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array
+from context_compression.conversation.messages import is_array
 from context_compression.errors import SetupError, StoreError
-from context_compression.hosts.setup import jsonc
 from context_compression.opening import NoFile, opened
 from context_compression.store import files
 from context_compression.store.root_folder import make_folder, remove_unused
+from context_compression.transcripts.commented_json import object_in
 
 ABOUT = "about.json"
 
@@ -238,11 +238,9 @@ Values = Mapping[str, Any]
 
 def json_in(path: Path) -> Values:
     """The object in a JSON file, with or without comments; empty if it cannot be read."""
-    try:
-        data = read(path)
-        return as_object(jsonc.value_at((data or b"").decode() or "{}", ()))
-    except (SetupError, ValueError):
-        return {}
+    with suppress(SetupError):
+        return object_in(read(path) or b"")
+    return {}
 
 
 def toml_in(path: Path) -> Values:

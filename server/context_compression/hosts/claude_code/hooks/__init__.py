@@ -15,7 +15,6 @@ SessionStart       after that: a line for the user, and for the model, after a s
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall, as_object, is_array, is_object
@@ -30,24 +29,8 @@ from context_compression.hosts.claude_code.hooks.compaction import (
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
 from context_compression.session import Session
 from context_compression.session.arrivals import AnsweredCall, offload_result
-from context_compression.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace
-
-
-async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    """The answer to an event; `{}` changes nothing."""
-    match string(event, "hook_event_name"):
-        case "PostToolUse":
-            return await in_thread(partial(after_tool, workspace, event))
-        case "session.compact":
-            return await compacted(workspace, event)
-        case "PreCompact":
-            return await in_thread(partial(announced, workspace, event))
-        case "SessionStart" if event.get("source") == "compact":
-            return await in_thread(partial(afterwards, workspace, event))
-        case _:
-            return {}
 
 
 def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,3 +72,11 @@ def _unpacked(tool: str, value: Any) -> Any:
     if tool.startswith("mcp__"):
         return unpacked if is_content(unpacked) else value
     return unpacked if is_object(unpacked) or is_array(unpacked) else value
+
+
+ANSWERS = {
+    "PostToolUse": after_tool,
+    "session.compact": compacted,
+    "PreCompact": announced,
+    "SessionStart": afterwards,
+}

@@ -260,6 +260,8 @@ def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     A host that runs no function hooks did not announce its compaction. What it replaced is archived
     now: the host writes the compaction to the transcript after this (seen in version 2.1.329).
     """
+    if event.get("source") != "compact":
+        return {}
     about = where(workspace, event)
     if about.transcript and not Session(workspace.store, about.id).state().compressions:
         _archived(workspace, about.transcript)
