@@ -18,7 +18,9 @@ from mcp_door import (
 )
 
 from context_compression import Session, count_tokens
+from context_compression.conversation.formats import parse
 from context_compression.hosts import Conversations
+from context_compression.store import SessionLog
 from context_compression.testing import conversation, summary_about
 from context_compression.workspace import Workspace
 
@@ -704,3 +706,32 @@ async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
     host_tokens = done.facts["host_tokens"]
     assert 29_000 < host_tokens < 31_000
     assert status.facts["used_tokens"] == done.facts["tokens_after"] + host_tokens
+
+
+async def test_each_list_of_messages_is_parsed_once(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history, what leaves it and each view; and the record is read once under each lock."""
+    path = tmp_path / "project" / "s.jsonl"
+    write_transcript(path, conversation(12), session="s", charged=20_000)
+    parsed, states = list[str](), list[str]()
+    read, events = parse.__globals__["read_messages"], SessionLog.events
+
+    def noted(raw: Messages, dialect: Any) -> Any:
+        if len(raw) > 1:  # a single one is an original that is looked at again on disk
+            parsed.append(json.dumps(raw))
+        return read(raw, dialect)
+
+    def counted(log: SessionLog) -> Any:
+        states.append(log.id)
+        return events(log)
+
+    for _ in ("first", "again"):
+        parsed.clear()
+        states.clear()
+        with monkeypatch.context() as patched:
+            patched.setitem(parse.__globals__, "read_messages", noted)
+            patched.setattr(SessionLog, "events", counted)
+            await ask(client, "context_compress", conversation=str(path), target_tokens=9_000)
+        assert len(parsed) == len({*parsed}) <= 3
+        assert len(states) <= 5

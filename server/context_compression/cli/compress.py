@@ -359,7 +359,7 @@ def compress(
             facts = undone(requested.opened, before, view)
             done = Done(view, facts.record, page_of(facts))
         else:
-            replaced = replaced_compressions(requested.opened, requested.opened.shown)
+            replaced = replaced_compressions(requested.opened)
             if not dry_run:
                 requested.opened.archive_cleared()
             outcome, forecast = _compressed(requested, dry_run, plan_id, summary)

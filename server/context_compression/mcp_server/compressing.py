@@ -10,7 +10,7 @@ about nothing that can be read. That is no error of the agent: it learns what is
 which calls help.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -20,6 +20,7 @@ from mcp.types import CallToolResult
 
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
+from context_compression.conversation.formats import parse
 from context_compression.conversation.refs import ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import (
@@ -187,11 +188,14 @@ def _recording(
     """The session that keeps messages which a caller passes."""
     conversations, store = call.conversations, call.workspace.store
     if conversation is None or conversation in ("", CURRENT):
-        return Opened(conversations.session_for(messages, settings=settings, model=model))
+        parsed = parse(messages)
+        session = conversations.session_for(parsed, settings=settings, model=model)
+        return Opened(session, passed=parsed)
     conversations.refuse_own_session(conversation)
     conversations.refuse_file_name(conversation)
     settings = settings or call.workspace.settings()
-    return Opened(Session(store, conversation, settings=settings, model=model, summarizer=None))
+    session = Session(store, conversation, settings=settings, model=model, summarizer=None)
+    return Opened(session, passed=messages)
 
 
 def _open(
@@ -264,10 +268,7 @@ async def compress_conversation(
         options: the options of `Session.compress`.
     """
     session = opened.session
-    history = messages if opened.transcript is None else opened.transcript.messages
-    replaced = await call.in_thread(
-        "reading the record", lambda: replaced_compressions(opened, history)
-    )
+    replaced = await call.in_thread("reading the record", lambda: replaced_compressions(opened))
 
     def reported(result: Result, forecast: Forecast | None = None) -> CallToolResult:
         passed = messages is not None
@@ -281,7 +282,7 @@ async def compress_conversation(
     if dry_run:
 
         def work() -> CallToolResult:
-            view = session.state().view if history is None else history
+            view = opened.before.view if opened.shown is None else opened.shown
             return reported(*_preview(session, view, writer, options))
 
         return await call.in_thread("counting", work)
@@ -290,12 +291,15 @@ async def compress_conversation(
         session.summarizer = writer.model
     return await call.in_thread(
         "Compacting …" if writer.model else "counting and compressing",
-        lambda: reported(session.compress(messages=history, **options)),
+        lambda: reported(session.compress(messages=opened.shown, **options)),
     )
 
 
 def _preview(
-    session: Session, view: Messages, writer: SummaryWriter, options: Mapping[str, Any]
+    session: Session,
+    view: Sequence[Mapping[str, Any]],
+    writer: SummaryWriter,
+    options: Mapping[str, Any],
 ) -> tuple[Result, Forecast | None]:
     """The result of a compression, and a forecast of its summary; calls no model."""
     if not (writer.model or writer.caller):

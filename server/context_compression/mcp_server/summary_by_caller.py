@@ -47,11 +47,10 @@ async def request_summary(
         explain: whether a report explains the most telling messages.
     """
     session = opened.session
-    history = messages if opened.transcript is None else opened.transcript.messages
 
     def work() -> CallToolResult:
-        replaced = replaced_compressions(opened, history)
-        outcome = session.ask(messages=history, **options)
+        replaced = replaced_compressions(opened)
+        outcome = session.ask(messages=opened.shown, **options)
         if isinstance(outcome, Result):
             return report(
                 ReportedCompression(
@@ -86,13 +85,12 @@ async def apply_summary(
         SummaryError: the summary cannot be used; the plan stays open.
     """
     session, passed = opened.session, messages is not None
-    history = messages if opened.transcript is None else opened.transcript.messages
 
     def work() -> CallToolResult:
         plan = session.state().plans.get(plan_id, {})
-        if plan and history is not None:
+        if plan and opened.shown is not None:
             about_to_write()
-            session.follow(history)
+            session.follow(opened.shown)
         outcome = session.answer(plan_id, summary)
         if isinstance(outcome, SummaryAssignment):
             return _instructions(opened, outcome, same_conversation, None)
@@ -150,7 +148,7 @@ def _covered(session: Session, assignment: SummaryAssignment) -> tuple[dict[str,
     A preview of the compression finds them: it makes the same requests, because the plan depends
     only on the conversation.
     """
-    view = planned_view(session, assignment.plan_id)
+    view = parse(planned_view(session, assignment.plan_id))
     options = session.state().plans[assignment.plan_id]["options"]
     placeholder = PlaceholderSummarizer.of(options, session.settings.summary_tokens)
     result = session.preview(view, summarizer=placeholder, **options)
@@ -160,7 +158,7 @@ def _covered(session: Session, assignment: SummaryAssignment) -> tuple[dict[str,
     covers = {"covers_from": _first_words([record]), "covers_to": _last_words(record)}
     if result.summary:
         kept = result.summary.first_kept
-        message = parse(view).messages[kept]
+        message = view.messages[kept]
         words = f"message {kept:,} of {len(view):,}, {message.role}: {_words(message)}"
         covers["kept_from"] = words
     return covers, len(placeholder.requests)

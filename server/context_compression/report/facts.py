@@ -119,17 +119,16 @@ def history_kept(opened: Opened) -> str:
     return "The file is unchanged."
 
 
-def replaced_compressions(opened: Opened, history: Sequence[Mapping[str, Any]] | None) -> int:
+def replaced_compressions(opened: Opened) -> int:
     """How many earlier compressions a new one replaces, because it begins with the full history.
 
     A caller that passes the compacted context continues with it, and none is replaced.
     """
-    if history is None:
+    if opened.shown is None or not opened.before.compressions:
         return 0
-    state = opened.session.state()
-    if not state.compressions:
-        return 0
-    return sum(event["type"] == "undo" for event in new_events(state, history, from_start=True))
+    view = opened.session.fitting.read(opened.before.view)
+    events = new_events(opened.before, opened.shown, from_start=True, view=view)
+    return sum(event["type"] == "undo" for event in events)
 
 
 def next_steps(opened: Opened, result: Result, *, messages_passed: bool, replaced: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from operator import is_
 from secrets import token_hex
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,6 +12,7 @@ from context_compression.compression.prepared import CompressionRequest, Keeper
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress, without_thinking
 from context_compression.compression.steps import start
+from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import InvalidSettings, PlanError, StoreError, SummaryError
 from context_compression.listening import RunningCompaction, heard
@@ -141,18 +143,17 @@ class Compressor:
     def _request(self, planned: PlannedCompression) -> CompressionRequest:
         """The request for the current state of the log."""
         state, pending = self.conversation.state(), list[dict[str, Any]]()
+        view, given = self.conversation.fitting.read(state.view), None
         if planned.messages is not None:
-            pending = new_events(state, planned.messages, from_start=True)
+            given = parse(planned.messages)
+            pending = new_events(state, given, from_start=True, view=view)
         for event in pending:
             state.replay(event)
         settings = settings_for(self.conversation, planned.options.get("settings"))
         options = {**planned.options, "settings": settings, "waits": self.waits}
         if planned.loop is not None:
             options["pins"] = tuple(range(len(state.view))[planned.loop :])
-        if planned.messages is None:
-            messages: Messages = self.conversation.fitting.read(state.view)
-        else:
-            messages = _as_passed(planned.messages, state.view)
+        messages = view if given is None else _as_passed(given, state.view)
         return request_that_archives(self.conversation, state, pending, messages, **options)
 
     @contextmanager
@@ -211,14 +212,13 @@ def end_event(start: Event, result: Result) -> Event:
     )
 
 
-def _as_passed(
-    messages: Sequence[Mapping[str, Any]], view: list[dict[str, Any]]
-) -> Sequence[Mapping[str, Any]]:
+def _as_passed(messages: Conversation, view: list[dict[str, Any]]) -> Messages:
     """A view that is read from the record, as the very objects that the caller passed."""
     if len(messages) != len(view):
         return view
     both = zip(messages, view, strict=True)
-    return [passed if passed == read else read for passed, read in both]
+    shown = [passed if passed == read else read for passed, read in both]
+    return messages if all(map(is_, shown, messages)) else shown
 
 
 # Makes the compression requests of a session, with archived originals or as a preview.

@@ -269,7 +269,11 @@ def check_list(history: Any) -> None:
 
 
 def new_events(
-    state: State, messages: Sequence[Mapping[str, Any]], *, from_start: bool = False
+    state: State,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    from_start: bool = False,
+    view: Conversation | None = None,
 ) -> list[dict[str, Any]]:
     """The events that update the record to a conversation that its host keeps.
 
@@ -281,6 +285,7 @@ def new_events(
         messages: the conversation of the host.
         from_start: first undo all compressions, unless the host took over the view. The same
             conversation then gives the same view, however often it was compressed before.
+        view: the view of the state, if the caller has parsed it.
 
     Raises:
         InvalidConversation: the messages are not in a format we know.
@@ -289,7 +294,7 @@ def new_events(
     messages = conversation.raw
     now = timestamp()
     events: list[dict[str, Any]] = []
-    if state.view and begin_with_view(conversation.messages, parse(state.view).messages):
+    if state.view and begin_with_view(conversation.messages, (view or parse(state.view)).messages):
         return message_events(messages[len(state.view) :])
     of_view = shared_messages(state.view, messages)
     if state.compressions and of_view.known == len(state.view):

@@ -3,17 +3,20 @@
 Sessions of this package, `KEPT_IN`, contain no conversation, but texts archived without one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.refs import digest_of
 from context_compression.session import Session
+from context_compression.session.outgoing import system_for
+from context_compression.session.state import State
 from context_compression.settings import Settings
 from context_compression.tokens import Anchor, Counter, window_of
-from context_compression.tokens.usage import count_tokens
+from context_compression.tokens.usage import Messages, count_tokens
 from context_compression.transcripts.compaction_points import OURS_COMES_FIRST, limits_of
 from context_compression.transcripts.limits import LargestUse, holding
 from context_compression.transcripts.transcript import OURS, Transcript
@@ -37,15 +40,18 @@ class Opened:
             in; those of a host are the host's share.
         transcript: the file in which another program keeps it; `None` for a session that was
             recorded with this package, whose own history a compression changes.
+        compacts_at: the size at which the host itself compacts, in tokens; 0 if it does not, or it
+            is unknown.
+        passed: its messages, if the caller passed them.
         recorded_beside: tokens outside the messages in each request of the program, if the session
             knows them.
     """
 
     session: Session
     transcript: Transcript | None = None
-    recorded_beside: int = 0
     compacts_at: int = 0
-    """The size at which the host itself compacts, in tokens; 0 if it does not, or it is unknown."""
+    passed: Messages | None = None
+    recorded_beside: int = 0
 
     @property
     def host(self) -> str:
@@ -54,12 +60,22 @@ class Opened:
             return self.transcript.host
         return self.session.origin().get("host", OURS)
 
-    @property
-    def shown(self) -> Sequence[Mapping[str, Any]] | None:
-        """The messages in the file of another program; `None` without a transcript."""
-        if self.transcript is None:
-            return None
-        return self.transcript.conversation or self.transcript.messages
+    @cached_property
+    def shown(self) -> Conversation | None:
+        """The messages that another program keeps, parsed once; `None` if only our record has them.
+
+        Raises:
+            InvalidConversation: messages that the caller passed are in no format we know.
+        """
+        if self.passed is not None:
+            return parse(self.passed)
+        transcript = self.transcript
+        return transcript and (transcript.conversation or parse(transcript.messages))
+
+    @cached_property
+    def before(self) -> State:
+        """The state of its record before this call changes it. It must not be changed."""
+        return self.session.state()
 
     @cached_property
     def anchor(self) -> Anchor | None:
@@ -69,9 +85,10 @@ class Opened:
         """
         if self.transcript is not None and self.transcript.usage:
             return Anchor(*self.transcript.usage)
-        shown = self.session.state().view if self.shown is None else self.shown
-        beside = self.recorded_share
-        return Anchor(self._counted(shown) + beside, len(shown)) if beside else None
+        if not (beside := self.recorded_share):
+            return None
+        shown = self.before.view if self.shown is None else self.shown
+        return Anchor(self._counted(shown) + beside, len(shown))
 
     @cached_property
     def tokens_beside(self) -> int:
@@ -81,10 +98,10 @@ class Opened:
         charges beyond our count of the conversation. 0 if nothing says how many they are.
         """
         usage = self.transcript.usage if self.transcript else None
-        if self.transcript is None or usage is None:
+        if self.shown is None or usage is None:
             return self.recorded_share
         tokens, messages = usage
-        charged = self._counted(self.transcript.messages[:messages])
+        charged = self._counted(self.shown.first(messages))
         return max(self.recorded_share, tokens - charged)
 
     @cached_property
@@ -98,7 +115,7 @@ class Opened:
         recorded = counter.system(self.transcript.system) + counter.tools(self.transcript.tools)
         if self.transcript.usage or not self.transcript.compactions:
             return recorded
-        beside = self.session.state().origin.get("beside", 0)  # measured before the compaction
+        beside = self.before.origin.get("beside", 0)  # measured before the compaction
         return max(recorded, beside or self._measured_before())
 
     def _measured_before(self) -> int:
@@ -109,13 +126,13 @@ class Opened:
                 return max(0, tokens - self._counted(before.messages[:messages]))
         return 0
 
-    def _counted(self, messages: Sequence[Mapping[str, Any]]) -> int:
+    def _counted(self, messages: Messages) -> int:
         """Tokens of messages, with the system prompt and tools that were handed in with them."""
         session = self.session
         return int(
             count_tokens(
-                messages, system=session.system, tools=session.tools, model=session.model,
-                counter=session.counter,
+                messages, system=system_for(session, self.before), tools=session.tools,
+                model=session.model, counter=session.counter,
             )
         )  # fmt: skip
 
@@ -157,6 +174,8 @@ def largest_in(transcript: Transcript) -> tuple[int, int]:
 
 def archive_cleared(session: Session, transcript: Transcript) -> None:
     """Archive the results that a host has cleared, each once."""
+    if not transcript.cleared:
+        return
     known = {about.get("sha256") for about in session.state().refs.values()}
     for cleared in transcript.cleared:
         if digest_of(cleared.text) not in known:

@@ -140,6 +140,10 @@ class Conversation(Sequence[Mapping[str, Any]]):
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         return iter(self.raw)
 
+    def first(self, number: int) -> "Conversation":
+        """Its first messages."""
+        return Conversation(self.raw[:number], self.messages[:number], self.format)
+
     def render(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Messages as dicts of this dialect; messages that were not edited are the same objects."""
         return [

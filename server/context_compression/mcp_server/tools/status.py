@@ -64,8 +64,7 @@ async def context_status(call: Call, arguments: StatusArguments) -> CallToolResu
     offered = opened.transcript is not None and current
 
     def work() -> CallToolResult:
-        messages = arguments.messages if opened.transcript is None else opened.shown
-        status = opened.session.status(messages, opened.anchor)
+        status = opened.session.status(opened.shown, opened.anchor)
         facts = status_facts(
             call.workspace,
             opened,
