@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_compression import ContextCompressionError, Result, Session, compress, count_tokens
+from context_compression.compression import explaining
 from context_compression.compression.result import Explanation
 from context_compression.conversation import parse, texts_of
 from context_compression.errors import BudgetTooSmall, NoSuchMessage
-from context_compression.strategies import weighing
 from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
@@ -231,7 +231,7 @@ def test_nothing_is_weighed_before_the_first_question(monkeypatch: pytest.Monkey
         made.append(base)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(weighing, "competition", weigh)
+    monkeypatch.setattr(explaining, "competition", weigh)
 
     result = compress(TALK, target_tokens=1_000, strategy="extract")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from context_compression.compression.explaining import Compressed, Explainer, lighter
+from context_compression.compression.explaining import Explainer
 from context_compression.compression.loss import loss_report, missing_rules, user_sentences
 from context_compression.compression.prepared import PreparedConversation, as_a_harness_wrote
 from context_compression.compression.result import Ref, Result, StrategyStep
@@ -29,6 +29,7 @@ from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.text_protocol import written
 from context_compression.conversation.validity import Repaired
 from context_compression.evidence.files import cut_by_host, results_cut_by_hosts
+from context_compression.planning.cuts import Cutter
 from context_compression.planning.edits import Edit, View
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Archive
@@ -390,6 +391,7 @@ def changed(prepared: PreparedConversation, outcome: Outcome, view: View, after:
         )
     notes = (*notes, *_notes_on_input(prepared.conversation))
     messages, reasons = prepared.conversation.render(sent), accounting.reasons()
+    lighter = replace(prepared.plan, archive=Archive(), cutter=Cutter(), previews={})
     return replace(
         _as_it_came(prepared, outcome),
         messages=as_given(messages, raw, request.messages),
@@ -413,11 +415,8 @@ def changed(prepared: PreparedConversation, outcome: Outcome, view: View, after:
         summary=summary,
         evidence=partial(loss_report, planned.messages, view, accounting.gone_of_planned),
         explaining=partial(
-            Explainer,
-            Compressed(
-                lighter(prepared.plan), view, outcome.strategy, planned.origins,
-                frozenset(accounting.gone), reasons, accounting.refs,
-            ),
+            Explainer, lighter, view, outcome.strategy, planned.origins,
+            frozenset(accounting.gone), reasons, accounting.refs,
         ),
         said=partial(user_sentences, planned.messages, view, accounting.gone_of_planned),
         unshown=partial(missing_rules, planned.messages, view, accounting.refs_of_planned),

@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect, bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush, merge
 from itertools import accumulate, chain, islice, pairwise
 from operator import sub
@@ -247,6 +247,19 @@ def weights_of_all(
     return array("f", map(WEIGHTS.__getitem__, keys))
 
 
+def known_in(weights: Weights) -> Container[int]:
+    """The numbers of the words that have a worth; others are in no piece."""
+    return weights if isinstance(weights, dict) else range(len(weights))
+
+
+def cover(weights: Weights, words: Iterable[int]) -> None:
+    """Set the worth of words to 0, because they are in view now."""
+    known = known_in(weights)
+    for number in words:
+        if number in known:
+            weights[number] = 0.0
+
+
 LAST = (1 << 63) - 1
 """A number after all ranks."""
 
@@ -264,7 +277,7 @@ class Choice:
         """
         self._table = table
         self._worth_now = weights
-        self._cover(shown)
+        cover(weights, shown)
         self._opening = array("I", [source.opening for source in table.sources])
         self._taken = bytearray(len(table))
         self._closed = table.edges[:]  # for each piece, on how many sides nothing is missing
@@ -273,14 +286,6 @@ class Choice:
         self._ranked = ascending(ranks)
         self._ranked.append(LAST)
         self._put_back = array("q", [LAST])
-
-    def _cover(self, words: Iterable[int]) -> None:
-        """Set the worth of words to 0, because they are in view now."""
-        weights = self._worth_now
-        known = weights if isinstance(weights, dict) else range(len(weights))
-        for number in words:
-            if number in known:  # else it is in no piece
-                weights[number] = 0.0
 
     def take(self, room: float) -> "array[int]":
         """Take the best pieces that fit into `room` tokens, and return them, the best first."""
@@ -325,7 +330,7 @@ class Choice:
         source_of, taken = self._table.source_of, self._taken
         taken[piece] = 1
         self._opening[source_of[piece]] = 0
-        self._cover(self._table.words(piece))
+        cover(self._worth_now, self._table.words(piece))
         for neighbour in (piece - 1, piece + 1):
             if 0 <= neighbour < len(taken) and source_of[neighbour] == source_of[piece]:
                 self._closed[neighbour] += 1

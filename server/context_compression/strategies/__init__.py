@@ -19,7 +19,6 @@ with `truncate`, the shortest strategy. The modules of `extract`, in the order o
     assembling      the view of all that
     pictures        the pictures that stay, and results of a provider's own tools
     last_lines      a line of files that were worked on, a line of names that were used
-    weighing        what was shown, and why; only for explanations
 
 The modules that several strategies use:
 

@@ -8,6 +8,7 @@ pieces, then pictures, then more names.
 """
 
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -15,8 +16,9 @@ from math import fsum
 
 from context_compression.conversation.messages import Message, user
 from context_compression.planning.edits import Edit
-from context_compression.planning.pieces import Place, Weights
+from context_compression.planning.pieces import DUE, FAILURE, REASON, Place, Weights, known_in
 from context_compression.planning.plan import Plan
+from context_compression.plurals import how_many
 from context_compression.strategies import last_lines, measured
 from context_compression.strategies.assembling import (
     assembled,
@@ -39,7 +41,15 @@ from context_compression.strategies.last_lines import Files
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.rules import rules_with_room, tokens_owed
 from context_compression.strategies.tool_results import answered_steps
-from context_compression.strategies.weighing import explanation
+
+NAMES_OF_FORMS: Mapping[Form, str] = {
+    Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
+    Form.SKELETON: "skeleton", Form.LEAST: "shortened", Form.ENDING: "shortened",
+    Form.UNREAD: "shortened",
+}  # fmt: skip
+"""The names of forms in the report."""
+NAMES_OF_SIGNS: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision", DUE: "a task"}
+"""The names of signs in the report, for the parts that are shown."""
 
 
 class FilesAndNames:
@@ -262,10 +272,38 @@ class Attempt:
         """Release the pieces that were not chosen, which take as much memory as the view."""
         del self._choice
 
-    def explained(self, draft: Draft) -> dict[int, str]:
-        """How each message of a draft that is not shown in full is shown, by index."""
-        rules = (*self._standing, *self._rules)
-        return explanation(self._base, draft.view, self.pool, self._chosen, rules)
+    def reasons(self, view: Mapping[int, Message]) -> dict[int, str]:
+        """How each message that is not shown in full is shown: its form, its parts, their signs.
+
+        Args:
+            view: the messages of the view, by index.
+        """
+        base, pool = self._base, self.pool
+        parts, shown = Counter[int](), Counter[int]()
+        contents: dict[int, list[str]] = {}
+        for number, source in enumerate(pool.sources):
+            parts[source.message] += pool.count(number)
+        for rule in (*self._standing, *self._rules):
+            contents[pool.sources[rule.place[0]].message] = ["a rule"]
+        for piece in self._chosen:
+            index = pool.sources[pool.source_of[piece]].message
+            shown[index] += 1
+            if signs := pool.signs[piece]:
+                names = (name for sign, name in NAMES_OF_SIGNS.items() if signs & sign)
+                contents.setdefault(index, []).extend(names)
+        why: dict[int, str] = {}
+        for index in range(base.plan.head, len(base.plan.messages)):
+            form = base.kept.get(index)
+            if form is Form.FULL:
+                continue
+            quoted = "quoted" if shown[index] or index in contents else "left out"
+            of = [f"{shown[index]} of {parts[index]} parts"] if parts[index] else []
+            missing = base.forms.pictures.missing(index, view[index]) if form else 0
+            without = [f"{how_many(missing, 'picture')} left out"] if missing else []
+            details = ", ".join([*of, *dict.fromkeys(contents.get(index, ())), *without])
+            name = NAMES_OF_FORMS[form] if form else quoted
+            why[index] = f"{name} ({details})" if details else name
+        return why
 
 
 class Filling:
@@ -370,7 +408,7 @@ class Filling:
             del draft  # two views at once would need too much memory
         attempt.settle()
         self.lacks_sure_rule |= attempt.lacks_sure_rule
-        why = attempt.explained(draft)
+        why = attempt.reasons(draft.view)
         if weighed:
             self.weights = attempt.pool.weights(self._base.plan.used)
         del attempt  # it is as large as the view, and more is made next
@@ -393,7 +431,7 @@ class Filling:
 
         The edits of both views must have been made with `weighed`.
         """
-        known = self.weights if isinstance(self.weights, dict) else range(len(self.weights))
+        known = known_in(self.weights)
         return fsum(self.weights[number] for number in other.shown_words if number in known)
 
 
