@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from postgres import Server as DatabaseServer
 from postgres import programs, running
 
-from context_compression.hosts.setup.machine import Machine, Server
+from context_compression.hosts import Machine, Server
 
 settings.register_profile(
     "gate",

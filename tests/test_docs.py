@@ -13,9 +13,7 @@ from pytest_examples import EvalExample, find_examples
 
 import context_compression
 from context_compression import Session, Store, errors
-from context_compression.hosts import EXPORTERS, INSTALLABLE
-from context_compression.hosts.conversations import LIVE
-from context_compression.hosts.doctor.checks import OTHERS
+from context_compression.hosts import EXPORTERS, INSTALLABLE, LIVE, OTHERS
 from context_compression.testing import ScriptedSummarizer, conversation
 
 ROOT = Path(__file__).parents[1]

@@ -41,10 +41,11 @@ NAMED_TWICE = {
 }
 """Classes whose name occurs more than once, and why."""
 
-TESTED_ELSEWHERE = {
-    "workspace": "by tests of its users, `cli` and `mcp_server`",
+FREE_IMPORTS = {
+    "attacks": "an attack aims at the very function that it names",
+    "support/screens.py": "draws what `cli` prints on a terminal",
 }
-"""Rooms without a folder of tests, and where they are tested."""
+"""Tests, and folders of tests, that import modules of other rooms, and why."""
 NO_ROOMS = {"attacks", "benchmarks", "examples", "fixtures", "laws", "support"}
 """Folders of tests that belong to no room."""
 
@@ -178,7 +179,47 @@ def test_functions_fit_on_a_screen_or_say_why_not() -> None:
 
 def test_each_room_has_a_folder_of_tests() -> None:
     folders = {path.name for path in TESTS.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
-    rooms = {room.name for room in ROOMS}
 
-    assert folders - NO_ROOMS <= rooms
-    assert rooms - folders <= TESTED_ELSEWHERE.keys()
+    assert folders - NO_ROOMS == {room.name for room in ROOMS}
+
+
+def imported_by(path: Path) -> set[str]:
+    """The modules that a test imports, also those that it imports from their package."""
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    found = {alias.name for each in nodes if isinstance(each, ast.Import) for alias in each.names}
+    for each in nodes:
+        if isinstance(each, ast.ImportFrom) and each.module:
+            folder = PACKAGE.parent.joinpath(*each.module.split("."))
+            modules = {path.stem for path in folder.glob("*") if path.suffix in ("", ".py")}
+            named = modules & {alias.name for alias in each.names}
+            found |= {each.module, *(f"{each.module}.{name}" for name in named)}
+    return found
+
+
+def name_in_support(path: Path) -> str:
+    """By which name tests import a helper: `support/provider/reading.py` is `provider.reading`."""
+    return ".".join(path.with_suffix("").parts[1:]).removesuffix(".__init__")
+
+
+def test_a_test_imports_faces_of_other_rooms_and_not_their_modules() -> None:
+    """A helper in `support` belongs to the room whose tests alone use it."""
+    imports = {path.relative_to(TESTS): imported_by(path) for path in TESTS.rglob("*.py")}
+    rooms = {room.name for room in ROOMS} - {"testing", "integrations"}  # each module is a face
+
+    def rooms_of(test: Path) -> set[str]:
+        tests, names = {test}, {name_in_support(test)}
+        while more := {user for user in imports if imports[user] & names} - tests:
+            tests |= more
+            names |= {*map(name_in_support, more)}
+        return {each.parts[0] for each in tests} - {"support"}
+
+    deep = {
+        f"{path.as_posix()}: {name}"
+        for path, names in imports.items()
+        if not {path.parts[0], path.as_posix()} & FREE_IMPORTS.keys()
+        for name in names
+        if name.startswith("context_compression.") and name.count(".") > 1
+        if name.split(".")[1] in rooms and {name.split(".")[1]} != rooms_of(path)
+    }
+
+    assert not deep

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import compress, count_tokens
-from context_compression.conversation import COMPRESSED, parse, without_labels
-from context_compression.conversation.labels import label_of, no_speaker
+from context_compression.conversation import COMPRESSED, label_of, no_speaker, parse, without_labels
 from context_compression.strings import fence_for, folded, sealed
 from context_compression.summaries import serialize
 from context_compression.testing import Run, tool_step

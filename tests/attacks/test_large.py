@@ -20,12 +20,11 @@ from hypothesis import strategies as st
 from mcp_door import connected, refusal, workspace_in
 
 from context_compression import hosts
-from context_compression.conversation import parse
-from context_compression.conversation.formats import ROLES, foreign
+from context_compression.conversation import ROLES, parse
+from context_compression.conversation import refusal as refusal_of_foreign
 from context_compression.errors import TranscriptError
 from context_compression.session import Session
-from context_compression.transcripts import opening
-from context_compression.transcripts.lines import parsed_json as parsed_json
+from context_compression.transcripts import ALWAYS_READ, CHUNK, parsed_json
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 SAID = b'{"role": "user", "content": "a"}\n'
@@ -69,14 +68,14 @@ def test_a_bomb_is_refused_before_much_of_it_is_unpacked_and_none_of_it_read(
     with in_little_memory(8 * MEGABYTE), pytest.raises(TranscriptError) as refused:
         hosts.read(path)
 
-    assert unpacked_before(str(refused.value)) <= opening.ALWAYS_READ + opening.CHUNK
+    assert unpacked_before(str(refused.value)) <= ALWAYS_READ + CHUNK
     assert "gunzip -k" in str(refused.value)
 
 
 def test_a_bomb_with_noise_in_it_is_refused_by_what_it_holds_in_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(opening, "MAX_UNPACKED", 40 * MEGABYTE)
+    monkeypatch.setattr("context_compression.transcripts.opening.MAX_UNPACKED", 40 * MEGABYTE)
     noise = random.Random(1).randbytes(15_000).hex().encode()
     path = bomb(tmp_path / "bomb.gz", b'{"role": "user", "content": "%s"}\n' % noise, 48 * MEGABYTE)
 
@@ -119,7 +118,7 @@ async def test_every_tool_refuses_a_bomb(tmp_path: Path):
     async with connected(workspace_in(tmp_path, ANYWHERE)) as client:
         for tool in ("context_status", "context_compress", "context_offload"):
             said = await refusal(client, tool, conversation=str(path))
-            assert unpacked_before(said) <= opening.ALWAYS_READ + opening.CHUNK
+            assert unpacked_before(said) <= ALWAYS_READ + CHUNK
         assert "not UTF-8" in await refusal(client, "context_offload", path=str(path))
 
 
@@ -131,7 +130,7 @@ def test_every_command_refuses_a_bomb(command: str, tmp_path: Path):
     done = commanded(tmp_path, command, str(path), *more)
 
     assert done.returncode == 2
-    assert unpacked_before(done.stderr) <= opening.ALWAYS_READ + opening.CHUNK
+    assert unpacked_before(done.stderr) <= ALWAYS_READ + CHUNK
 
 
 def commanded(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -214,7 +213,7 @@ async def test_messages_of_a_call_are_refused_where_they_are_too_deep(tmp_path: 
 
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_a_role_and_a_text_is_no_message_of_a_foreign_format(role: str):
-    assert foreign.refusal({"role": role, "content": "a"}) is None
+    assert refusal_of_foreign({"role": role, "content": "a"}) is None
 
 
 def test_a_conversation_that_was_read_is_not_read_again():

@@ -15,7 +15,8 @@ from mcp_door import ask, connected, workspace_in
 from context_compression import Session
 from context_compression.cli import main
 from context_compression.errors import ContextCompressionError, StoreNotDurable
-from context_compression.hosts.events import HOSTS, answer
+from context_compression.hosts import answer
+from context_compression.hosts.events import HOSTS
 from context_compression.store import Store
 from context_compression.workspace import Workspace
 

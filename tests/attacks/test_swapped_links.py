@@ -13,8 +13,7 @@ from context_compression.errors import ContextCompressionError, TranscriptError
 from context_compression.hosts import Readings
 from context_compression.hosts.claude_code.hooks.outputs import saved_text
 from context_compression.hosts.opencode.database import title_of
-from context_compression.transcripts import Access
-from context_compression.transcripts.opening import opened_once
+from context_compression.transcripts import Access, opened_once
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows opens no file within a folder"),

@@ -18,12 +18,9 @@ from context_compression import Session
 from context_compression.cli import output
 from context_compression.conversation import is_array, is_object, ref_of
 from context_compression.errors import ContextCompressionError
-from context_compression.hosts import INSTALLABLE, read
+from context_compression.hosts import INSTALLABLE, Host, Machine, Server, examine, read
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
-from context_compression.hosts.doctor import examine
-from context_compression.hosts.host import Host
 from context_compression.hosts.setup import installing
-from context_compression.hosts.setup.machine import Machine, Server
 from context_compression.mcp_server.tools.summary import page as page_of_summaries
 from context_compression.session import SummaryAssignment
 from context_compression.settings import Settings

@@ -20,9 +20,7 @@ from context_compression.conversation import (
     ref_of,
     user_words,
 )
-from context_compression.session import Event
-from context_compression.session.events import decode_message
-from context_compression.session.pacing import GROWTH
+from context_compression.session import GROWTH, Event, decode_message
 from context_compression.testing import ScriptedSummarizer
 
 pytestmark = pytest.mark.slow

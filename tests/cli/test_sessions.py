@@ -22,11 +22,16 @@ from context_compression import Session
 from context_compression.cli import main
 from context_compression.cli.last_listing import listing_file
 from context_compression.cli.terminal import write_json
-from context_compression.hosts import Conversations, Transcript, list_sessions, read
-from context_compression.hosts.listing import LONGEST_READ
-from context_compression.hosts.reading import glance
-from context_compression.hosts.table import BY_NAME
-from context_compression.transcripts.reading import Ends, how_often
+from context_compression.hosts import (
+    BY_NAME,
+    LONGEST_READ,
+    Conversations,
+    Transcript,
+    glance,
+    list_sessions,
+    read,
+)
+from context_compression.transcripts import Ends, how_often
 from context_compression.workspace import Workspace
 
 from .conftest import conversation

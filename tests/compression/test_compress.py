@@ -31,8 +31,7 @@ from context_compression.conversation import COMPRESSED, Message, parse, ref_of,
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
 from context_compression.planning import Archive
 from context_compression.testing import Run, conversation, tool_step
-from context_compression.tokens import Counter
-from context_compression.tokens.o200k import Counting
+from context_compression.tokens import Counter, Counting
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 TOOLS: Messages = [{"name": "Bash", "description": "Runs a command. " * 40, "input_schema": {}}]

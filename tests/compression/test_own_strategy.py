@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from context_compression import Session, acompress, compress, count_tokens
 from context_compression.conversation import Message, assistant, parse, problems, user
-from context_compression.conversation.formats.anthropic import FORMAT
 from context_compression.errors import IllegalEdit, InvalidSettings
 from context_compression.planning import Edit, Plan
-from context_compression.strategies.base import Proposal
+from context_compression.strategies import Proposal
 from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, conversation
 
@@ -180,7 +179,8 @@ def test_whatever_it_proposes_the_result_is_valid_or_refused_by_name(data: st.Da
         assert str(refused).startswith("The strategy Returning was refused: ")
         return
     assert count_tokens(result.messages) <= count_tokens(messages)
-    assert problems(parse(result.messages).messages, FORMAT.rules) == ()
+    parsed = parse(result.messages)
+    assert problems(parsed.messages, parsed.format.rules) == ()
 
 
 def test_an_error_of_its_own_comes_through_and_nothing_is_lost(tmp_path: Path) -> None:

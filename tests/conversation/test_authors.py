@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from context_compression.conversation import Message, parse, user_words
-from context_compression.evidence import Lexicon
-from context_compression.evidence.facts import facts
 
 
 def read(*messages: dict[str, Any]) -> tuple[Message, ...]:
@@ -26,7 +24,6 @@ def test_what_the_host_or_we_wrote_in_the_users_role_is_not_the_users() -> None:
     )
 
     assert user_words(message) == "Never touch main."
-    assert facts(message, Lexicon())["constraints"] == {"Never touch main."}
 
 
 @pytest.mark.parametrize(

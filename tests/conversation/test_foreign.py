@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import compress
-from context_compression.conversation import is_array, is_object
-from context_compression.conversation.formats.foreign import formats, refusal
+from context_compression.conversation import is_array, is_object, refusal
+from context_compression.conversation.formats.foreign import formats
 from context_compression.conversation.formats.parts import fits
 from context_compression.conversation.formats.reading import no_content_error
 from context_compression.errors import InvalidConversation

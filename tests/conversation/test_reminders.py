@@ -5,10 +5,17 @@ from typing import Any
 import pytest
 
 from context_compression import compress, count_tokens
-from context_compression.conversation import Message, Text, ToolResult, assistant, user, user_words
+from context_compression.conversation import (
+    Message,
+    Text,
+    ToolResult,
+    assistant,
+    is_only_polite,
+    user,
+    user_words,
+)
 from context_compression.conversation.authors.speech import (
     general_spans,
-    is_only_polite,
     repeated_reminders,
     task_spans,
     with_reminders,

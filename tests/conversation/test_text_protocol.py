@@ -12,13 +12,14 @@ from text_harnesses import HARNESSES, Harness, Messages, said, worked
 from context_compression import Result, Session, compress, count_tokens
 from context_compression.conversation import Message, Text, assistant, parse, user, user_words
 from context_compression.conversation.text_protocol import last_command, read, written
-from context_compression.evidence.constraints import constraints
+from context_compression.evidence import constraints_in
 from context_compression.testing import Run, tool_step
 
 TASK = (
     "Mend the reader of dates in lib/dates.rb. Never change the public names. The report of "
     "2031-04-12 shows the fault: the month is off by one."
 )
+RULES = [TASK[start:stop] for start, stop in constraints_in(TASK)]
 RUNS = [
     (
         f"ruby test/part_{n}.rb --seed {n * 17}",
@@ -187,7 +188,7 @@ def test_a_view_is_valid_and_says_what_the_user_asked(
 
     assert result.target_met
     assert refused(result.messages, shape) == []
-    assert all(rule in "\n".join(shown) for rule in (TASK, *constraints(TASK)))
+    assert all(rule in "\n".join(shown) for rule in (TASK, *RULES))
     assert {id(m) for m in result.messages} & {id(m) for m in messages}
     for before in messages:
         if id(before) not in {id(message) for message in result.messages}:
@@ -200,7 +201,7 @@ def test_an_output_gives_no_rules_and_no_requests(harness: Harness) -> None:
 
     result = compressed(messages, 0.3)
 
-    assert result.loss["constraints"].total == len(constraints(TASK))
+    assert result.loss["constraints"].total == len(RULES)
     assert result.loss["user requests"].total == 1
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from provider import refused
 
 from context_compression import compress
-from context_compression.conversation import parse, repair
-from context_compression.conversation.validity import NO_RESULT, NO_START, ORPHAN
+from context_compression.conversation import NO_START, parse, repair
+from context_compression.conversation.validity import NO_RESULT, ORPHAN
 from context_compression.testing import Run, conversation, tool_step
 
 LS = Run("a", "Bash", {"command": "ls"}, "main.py")

@@ -4,8 +4,8 @@ import pytest
 
 from context_compression.conversation import Text, ToolResult
 from context_compression.evidence.facts import exit_status, last_line, outcome_lines
-from context_compression.planning.selection import ending
-from context_compression.strategies.quoting import CallOutcome, end_of, outcome
+from context_compression.planning import ending
+from context_compression.strategies import CallOutcome, end_of, outcome
 
 ENDINGS = {
     "pytest": ("==== 2 failed, 31 passed in 4.02s ====", "FAILED tests/test_pool.py::test_full"),

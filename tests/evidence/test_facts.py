@@ -109,6 +109,19 @@ def test_a_page_without_a_full_stop_is_neither() -> None:
     assert decisions("because " * 100) == []
 
 
+def test_notes_in_the_users_role_hold_no_constraints() -> None:
+    parts = (
+        "<system-reminder>You must obey.</system-reminder>",
+        "[Compressed History] 3 messages",
+        "Never touch main.",
+    )
+    (message,) = parse(
+        [{"role": "user", "content": [{"type": "text", "text": part} for part in parts]}]
+    ).messages
+
+    assert facts(message, Lexicon())["constraints"] == {"Never touch main."}
+
+
 def test_the_assistants_words_are_neither_requests_nor_constraints() -> None:
     found = facts(assistant("You must never do that, because it fails."), Lexicon())
 

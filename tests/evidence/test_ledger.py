@@ -21,20 +21,11 @@ from context_compression.conversation import (
     user,
 )
 from context_compression.errors import StoreDamaged
-from context_compression.evidence.ledger import (
-    Entry,
-    entries,
-    file_lists,
-    file_tags,
-    from_json,
-    merge,
-    render,
-    to_json,
-)
+from context_compression.evidence import entries, from_json, merge
+from context_compression.evidence.ledger import Entry, file_lists, file_tags, render, to_json
 from context_compression.evidence.ledger.actions import clean, of_command, only_looks
 from context_compression.evidence.ledger.entries import Kind
-from context_compression.planning import Archive
-from context_compression.planning.selection import clip, receipt
+from context_compression.planning import Archive, clip, receipt
 
 
 def step(

@@ -10,9 +10,7 @@ from context_compression.conversation import Message, Text, ToolCall, ToolResult
 from context_compression.evidence.files import Outdated
 from context_compression.evidence.ledger.tasks import MOST_OPEN
 from context_compression.evidence.open_tasks import MOST_HEADINGS, OpenTasks
-from context_compression.planning import Cutter, Pool, Source
-from context_compression.planning.pieces import DUE
-from context_compression.strategies.quoting import call_texts
+from context_compression.strategies import call_texts
 from context_compression.testing import Run, tool_step
 
 OPEN, DONE = "Write the tests", "Read the code"
@@ -305,15 +303,6 @@ def test_what_a_note_of_ours_quotes_is_due_until_a_call_tells_it_anew(
     known = OpenTasks(Outdated(calls(*told)), texts)
 
     assert [[text[a:b] for a, b in known.spans(Text(text), text)] for text in texts] == found
-
-
-def test_a_box_that_was_ticked_leaves_its_neighbours_due() -> None:
-    text = "- [ ] a_1\n- [ ] b_2\n- [ ] c_3"
-    pool = Pool(Cutter())
-
-    pool.add(Source(0, 0, text, 20, 0), [(10, 19)], [(0, 9), (10, 19), (20, 29)])
-
-    assert [bool(signs & DUE) for signs in pool.signs] == [True, False, True]
 
 
 def test_of_a_plan_with_many_headings_the_higher_levels_are_due() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from context_compression import compress, count_tokens
 from context_compression.conversation import parse
-from context_compression.evidence.ledger import actions_in, entries
+from context_compression.evidence import entries
+from context_compression.evidence.ledger import actions_in
 from context_compression.evidence.ledger.changes import covers, is_same, undone_by
 from context_compression.testing import Run, tool_step
 

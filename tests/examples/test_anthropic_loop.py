@@ -13,8 +13,6 @@ from provider import refused
 
 from context_compression import Session, count_tokens
 from context_compression.conversation import parse, problems, ref_of, summary_in, with_summary
-from context_compression.conversation.formats import anthropic
-from context_compression.conversation.system_prompt import MARK
 from context_compression.session import Event
 from context_compression.testing import ScriptedSummarizer, log
 from context_compression.testing.messages_api import (
@@ -100,7 +98,8 @@ def test_every_request_of_a_long_loop_fits_and_is_valid(folder: Path):
         body = request.body
         used = count_tokens(body["messages"], tools=body["tools"], model=REQUEST["model"])
         assert used < chat.session.settings.threshold_tokens
-        assert problems(parse(body["messages"]).messages, anthropic.FORMAT.rules) == ()
+        parsed = parse(body["messages"])
+        assert problems(parsed.messages, parsed.format.rules) == ()
         assert refused(body["messages"], "anthropic") == []
     assert [event.kind for event in chat.events[:2]] == ["start", "end"]
     assert {event.reason for event in chat.events} == {"threshold"}
@@ -317,7 +316,7 @@ def test_a_summary_in_the_system_prompt_goes_out_with_every_request(folder: Path
         body = request.body
         prompt = body.get("system")
         assert with_summary(prompt, "") == system
-        assert MARK not in str(body["messages"])
+        assert "[Compressed History] Summary" not in str(body["messages"])
         assert str(prompt).count("<summary>") <= 1
         assert summarized <= bool(summary_in(prompt)), "once there, it stays"
         summarized = bool(summary_in(prompt))

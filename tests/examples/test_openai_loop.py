@@ -13,7 +13,6 @@ from provider import refused
 
 from context_compression import Session, count_tokens
 from context_compression.conversation import parse, problems, ref_of
-from context_compression.conversation.formats import openai_chat
 from context_compression.session import Event
 from context_compression.testing import log
 from context_compression.testing.chat_api import ChatAPI, Completion, rate_limited, slow, too_long
@@ -87,7 +86,8 @@ async def test_every_request_of_a_long_loop_fits_and_is_valid(tmp_path: Path):
         messages = request.body["messages"]
         used = count_tokens(messages, tools=request.body["tools"], model=REQUEST["model"])
         assert used < chat.session.settings.threshold_tokens
-        assert problems(parse(messages).messages, openai_chat.FORMAT.rules) == ()
+        parsed = parse(messages)
+        assert problems(parsed.messages, parsed.format.rules) == ()
         assert refused(messages, "openai") == []
         names = [tool["function"]["name"] for tool in request.body["tools"]]
         assert names == ["read", "context_restore"], "others would empty the prompt cache"

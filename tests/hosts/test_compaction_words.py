@@ -1,6 +1,5 @@
 from context_compression.hosts.compaction_words import in_words
-from context_compression.transcripts import Compaction
-from context_compression.transcripts.transcript import OURS
+from context_compression.transcripts import OURS, Compaction
 
 LAST = Compaction(1_000.0, "auto", "claude-code", 156_000, 38_000)
 

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from context_compression.errors import SetupError
-from context_compression.hosts import INSTALLABLE
-from context_compression.hosts.host import Host, command_of, environ_of
-from context_compression.hosts.setup.machine import Machine, Server, is_temporary, this_server
-from context_compression.hosts.table import BY_NAME
+from context_compression.hosts import BY_NAME, INSTALLABLE, Host, Machine, Server
+from context_compression.hosts.host import command_of, environ_of
+from context_compression.hosts.setup.machine import is_temporary, this_server
 
 HOME = Path("/home/me")
 ROAMING = "/home/me/AppData/Roaming"

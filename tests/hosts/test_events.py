@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import count_tokens
-from context_compression.hooks.requests import positions_in
+from context_compression.hooks import positions_in
+from context_compression.hosts import NOTHING, answer
 from context_compression.hosts import opencode as in_opencode
 from context_compression.hosts import pi as in_pi
-from context_compression.hosts.events import HOSTS, NOTHING, answer
+from context_compression.hosts.events import HOSTS
 from context_compression.hosts.gemini_cli import in_place
 from context_compression.session import Session
 from context_compression.workspace import Workspace

@@ -17,7 +17,7 @@ from context_compression.conversation import Image, Message, Opaque, Text, ToolR
 from context_compression.errors import ExportError
 from context_compression.hosts import EXPORTERS
 from context_compression.hosts.exporting import Exported, NewSession, export
-from context_compression.transcripts.exporter import as_user, portable
+from context_compression.transcripts import as_user, portable
 
 Messages = list[dict[str, Any]]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"

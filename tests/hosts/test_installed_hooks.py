@@ -8,11 +8,10 @@ import pytest
 from mcp import Client
 from mcp_door import answer_of, workspace_in
 
+from context_compression.hosts import BY_NAME, Machine, Server
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
 from context_compression.hosts.installed_hooks import outdated_hooks
 from context_compression.hosts.setup import installing
-from context_compression.hosts.setup.machine import Machine, Server
-from context_compression.hosts.table import BY_NAME
 from context_compression.mcp_server import create_server
 
 HOOKED = [name for name, host in BY_NAME.items() if host.hooks]

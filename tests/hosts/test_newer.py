@@ -14,7 +14,7 @@ from opencode_database import SecondHost
 from transcripts import fixtures, rows_of, written
 
 from context_compression.conversation import is_array, is_object
-from context_compression.transcripts.transcript import Each, KnownText, Shape, looking_for
+from context_compression.transcripts import Each, KnownText, Shape, looking_for
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from transcripts import FIXTURES, Row, fixtures, rows_of, shown, written
 from context_compression import hosts
 from context_compression.conversation import parse
 from context_compression.errors import TranscriptError
-from context_compression.hosts import Readings
-from context_compression.hosts.reading import FORMATS, REMEMBERED
+from context_compression.hosts import FORMATS, Readings
+from context_compression.hosts.reading import REMEMBERED
 from context_compression.transcripts import FileReading
 
 ROWS = fixtures("*.jsonl")

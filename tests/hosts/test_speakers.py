@@ -12,7 +12,7 @@ from context_compression import Settings, hosts
 from context_compression.cli import main
 from context_compression.compression import CompressionRequest, PreparedConversation
 from context_compression.conversation import BY_USER, ToolResult, parse, words_of_user
-from context_compression.strategies.rules import standing_rules
+from context_compression.strategies import standing_rules
 
 RULE = "Never touch the shared MySQL."
 CLAUDE_CODE = (

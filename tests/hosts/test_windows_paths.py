@@ -20,7 +20,7 @@ from context_compression.hosts import Conversations, list_sessions
 from context_compression.hosts.claude_code.about import project_folder_name
 from context_compression.hosts.pi.transcript import sessions_folder
 from context_compression.hosts.table import KEEPING
-from context_compression.transcripts.sessions import is_same_folder
+from context_compression.transcripts import is_same_folder
 from context_compression.workspace import Workspace
 
 PATHS = [

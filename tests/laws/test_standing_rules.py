@@ -16,11 +16,9 @@ from talks import in_dialect
 from tasks import FORGED, LIARS, SPOKEN
 
 from context_compression import BudgetTooSmall, Result, Settings, compress, count_tokens
-from context_compression.compression import CompressionRequest, PreparedConversation
-from context_compression.compression.result import NAMED_RULES
+from context_compression.compression import NAMED_RULES, CompressionRequest, PreparedConversation
 from context_compression.conversation import Message, parse, texts_of
-from context_compression.strategies.measured import RULES_SHARE
-from context_compression.strategies.rules import standing_rules
+from context_compression.strategies import RULES_SHARE, standing_rules
 from context_compression.testing import (
     Dialect,
     Run,

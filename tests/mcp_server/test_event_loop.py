@@ -9,9 +9,7 @@ import pytest
 from mcp.types import ResourceTemplateReference
 from mcp_door import ask, connected
 
-from context_compression.store import Backend, SessionStore
-from context_compression.store.file_backend import FileBackend
-from context_compression.store.session_files import SessionFiles
+from context_compression.store import Backend, FileBackend, SessionFiles, SessionStore
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 

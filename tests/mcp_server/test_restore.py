@@ -1,14 +1,17 @@
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
-from mcp_door import Answer, ask, everything_in, refusal, write_messages
+from mcp_door import Answer, ask, connected, everything_in, refusal, write_messages
 
-from context_compression import Session
-from context_compression.session.restoring import PAGE
+from context_compression import Session, restore_tool
+from context_compression.mcp_server.tools.restore import HOW_TO_LIST, WIDER
+from context_compression.session import PAGE
 from context_compression.strings import LABEL, fenced
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.workspace import Workspace
@@ -527,3 +530,46 @@ async def test_a_store_that_cannot_be_written_still_gives_back(
 
     assert answer.pages == ["alpha"]
     assert log.read_bytes() == before["sessions/offloaded/events.jsonl"]
+
+
+LOG = "\n".join(f"{n} compiled unit_{n}.o" for n in range(1_000)) + "\nERROR: undefined flush_7"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {}, {"ref": "{ref}"}, {"ref": "[{ref}]"}, {"ref": "{ref}", "start": 8_000},
+        {"ref": "{ref}", "start": "8000"}, {"ref": "{ref}", "start": 99_999},
+        {"ref": "{ref}", "cursor": "{cursor}"}, {"ref": "{ref}", "cursor": "9-00000000"},
+        {"ref": "{ref}", "lines": "10-12"}, {"ref": "{ref}", "lines": "10:12"},
+        {"ref": "{ref}", "lines": "10–12"}, {"ref": "{ref}", "lines": 7},
+        {"ref": "{ref}", "lines": "many"}, {"ref": "{ref}", "lines": "9-2"},
+        {"ref": "{ref}", "pattern": "ERROR"}, {"ref": "{ref}", "pattern": "WARNING"},
+        {"ref": "{ref}", "query": "FLUSH_7 unit_10"}, {"ref": "{ref}", "query": "{ref}"},
+        {"ref": "{ref}", "query": "flush", "pattern": "x"}, {"query": "undefined flush_7"},
+        {"query": "compiled", "cursor": "5"}, {"query": "   ?"}, {"pattern": "flush_."},
+        {"query": "nowhere"}, {"query": "flush", "lines": "7"}, {"query": "flush", "start": 7},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_a_model_reads_the_same_from_the_server_as_from_the_tool_of_a_loop(
+    tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    workspace = Workspace.here(store=str(tmp_path / ".compression"))
+    session = Session(workspace.store, "s")
+    ref = session.offload(LOG, what="log of the build")
+    *_, cursor = restore_tool(session).answer({"ref": ref}).partition("\n")[0].split(" ")
+    filled = {
+        name: value.format(ref=ref, cursor=cursor) if isinstance(value, str) else value
+        for name, value in arguments.items()
+    }
+
+    in_loop = restore_tool(session).answer(filled)
+    async with connected(workspace) as client:
+        answer = await ask(client, "context_restore", conversation="s", **filled)
+
+    assert answer.failed == in_loop.startswith("Error: ")
+    said = answer.text.removeprefix("Error executing tool context_restore: ")
+    for of_the_server in (f"{WIDER} ", f" {HOW_TO_LIST}"):
+        said = said.replace(of_the_server, "")
+    assert said == in_loop.removeprefix("Error: ")

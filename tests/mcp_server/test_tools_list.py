@@ -9,9 +9,11 @@ from mcp import Client, MCPError
 from mcp.types import INVALID_PARAMS, Tool
 
 import context_compression
+from context_compression.mcp_server.server import INSTRUCTIONS
 from context_compression.mcp_server.tools import OFFERS
+from context_compression.session import SCHEMAS
 from context_compression.settings import GUARDED, NAMES
-from context_compression.tokens import base_count
+from context_compression.tokens import BASE, base_count
 
 pytestmark = pytest.mark.anyio
 
@@ -152,3 +154,13 @@ async def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(client: 
         await client.call_tool("context_comprss", {})
 
     assert caught.value.code == INVALID_PARAMS
+
+
+async def test_savings_count_the_tokens_of_what_a_client_is_offered(client: Client) -> None:
+    defined = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in await tools_of(client)
+    ]
+
+    counted = base_count(INSTRUCTIONS) + sum(map(BASE.json, defined))
+    assert abs(SCHEMAS - counted) <= 0.05 * counted, f"savings.SCHEMAS should be {counted}"

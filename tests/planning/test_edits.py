@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from context_compression.conversation import Message, Text, Thinking, assistant, parse, user
-from context_compression.conversation.formats import anthropic, openai_chat
 from context_compression.errors import IllegalEdit
-from context_compression.planning import Edit, apply
-from context_compression.planning.edits import View
-from context_compression.testing import Run, tool_step
+from context_compression.planning import Edit, View, apply
+from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 
 LS = Run("a", "Bash", {"command": "ls"}, "main.py\n" * 40)
 COUNT = Counter().message
+LOOP_RULES = parse(conversation(1)).format.rules
 
 
 def read(*messages: dict[str, Any]) -> tuple[Message, ...]:
@@ -22,7 +21,7 @@ def read(*messages: dict[str, Any]) -> tuple[Message, ...]:
 
 
 def made(messages: Sequence[Message], *edits: Edit) -> View:
-    return apply(messages, edits, COUNT, anthropic.FORMAT.rules)
+    return apply(messages, edits, COUNT, LOOP_RULES)
 
 
 TALK = (user("first question"), assistant("first answer"), user("second"), assistant("last"))
@@ -130,7 +129,7 @@ def test_anthropics_first_message_must_stay_the_users_and_openais_need_not() -> 
     with pytest.raises(IllegalEdit, match="did not begin with the user"):
         made(TALK, drop(0, 1))
 
-    view = apply(TALK, [drop(0, 1)], COUNT, openai_chat.FORMAT.rules)
+    view = apply(TALK, [drop(0, 1)], COUNT, parse(conversation(1, dialect="openai")).format.rules)
 
     assert view.messages == TALK[1:]
 

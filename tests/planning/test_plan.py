@@ -10,7 +10,6 @@ from provider import call_ids, refused, result_ids
 
 from context_compression import Settings, compress
 from context_compression.conversation import parse, ref_of, repair
-from context_compression.conversation.formats import anthropic
 from context_compression.planning import Plan
 from context_compression.planning.plan import pinned
 from context_compression.testing import Run, conversation, tool_step
@@ -289,7 +288,8 @@ def test_texts_that_are_no_utf_8_have_refs_too() -> None:
 def test_what_a_repair_writes_is_not_taken_for_what_the_user_said_last() -> None:
     call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "ls"}}
     messages = [ASK, TELL, {"role": "user", "content": [call]}]
-    mended = repair(parse(messages).messages, anthropic.FORMAT.rules).messages
+    parsed = parse(messages)
+    mended = repair(parsed.messages, parsed.format.rules).messages
     tokens = (1,) * len(mended)
 
     assert mended[2].starts_turn

@@ -19,7 +19,7 @@ from context_compression.report.building import build_report
 from context_compression.report.course import MOST_POINTS
 from context_compression.report.model import Report
 from context_compression.report.text import text
-from context_compression.session.archive import ArchivedTexts
+from context_compression.session import ArchivedTexts
 from context_compression.strings import cells
 from context_compression.transcripts import AnsweredRequest, Compaction, History, Stage
 from context_compression.workspace import Opened, Workspace

@@ -11,7 +11,8 @@ from written import squeeze
 
 from context_compression import Session, Store, compress
 from context_compression.conversation import is_object
-from context_compression.session.events import decode_message, encode_layout, is_valid_message
+from context_compression.session import decode_message
+from context_compression.session.events import encode_layout, is_valid_message
 from context_compression.store import SessionLog
 from context_compression.testing import conversation
 

@@ -15,10 +15,9 @@ from provider import refused, result_ids
 from written import ASK, MORE, TELL, talk
 
 from context_compression import Session, compress, count_tokens
-from context_compression.compression.steps import SETTLED
+from context_compression.compression import SETTLED
 from context_compression.errors import StoreError
-from context_compression.session import Event
-from context_compression.session.pacing import GROWTH
+from context_compression.session import GROWTH, Event
 from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 from context_compression.threads import before_writing

@@ -4,18 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 
 from context_compression import Session, count_tokens
-from context_compression.mcp_server import create_server
-from context_compression.mcp_server.server import INSTRUCTIONS
-from context_compression.session import SummaryAssignment
-from context_compression.session.state import SCHEMAS
+from context_compression.session import SCHEMAS, SummaryAssignment
 from context_compression.summaries import SummaryReply
 from context_compression.testing import ScriptedSummarizer, conversation
-from context_compression.tokens import base_count
-from context_compression.tokens.o200k import BASE
-from context_compression.workspace import Workspace
 
 OF_PARSER = (
     "## Goal\nFind the bug that the tests of src/session, src/login and the other modules report, "
@@ -151,18 +144,3 @@ def test_a_damaged_line_of_the_log_does_not_stop_the_sums(session: Session) -> N
     log.write_text(text.replace('"type":"compression"', '"type":"compression","cost":"?"'), "utf-8")
 
     assert session.status().savings.cost == 0
-
-
-@pytest.mark.anyio
-async def test_the_tokens_of_our_tools_are_what_a_client_is_offered(tmp_path: Path) -> None:
-    workspace = Workspace.here(environ={}, cwd=tmp_path, home=tmp_path)
-
-    async with Client(create_server(workspace)) as client:
-        tools = (await client.list_tools()).tools
-
-    defined = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        for tool in tools
-    ]
-    counted = base_count(INSTRUCTIONS) + sum(map(BASE.json, defined))
-    assert abs(SCHEMAS - counted) <= 0.05 * counted, f"savings.SCHEMAS should be {counted}"

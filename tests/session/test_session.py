@@ -30,7 +30,7 @@ from context_compression.errors import (
     StoreError,
     UnknownRef,
 )
-from context_compression.planning.selection import RECEIPT
+from context_compression.planning import RECEIPT
 from context_compression.session import session_id_for
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.threads import before_writing

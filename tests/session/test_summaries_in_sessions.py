@@ -17,7 +17,7 @@ from provider import refused
 from context_compression import Result, Session, count_tokens
 from context_compression.conversation import COMPRESSED, parse, ref_of
 from context_compression.errors import StoreDamaged
-from context_compression.evidence.ledger import entries, from_json, merge
+from context_compression.evidence import entries, from_json, merge
 from context_compression.session import Event
 from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step

@@ -15,11 +15,9 @@ from pytest import MonkeyPatch
 
 from context_compression import Session, Store, compress, restore_tool
 from context_compression.conversation import strings_in
-from context_compression.store import Backend
-from context_compression.store.file_backend import FileBackend
+from context_compression.store import Backend, FileBackend, PostgresBackend
 from context_compression.store.objects import objects_at
 from context_compression.store.postgres import rows
-from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation
 

@@ -11,10 +11,8 @@ import shared_backends
 from backend_contract import CONTRACT, Check
 
 from context_compression.errors import StoreError, StoreUnreachable
-from context_compression.store import SearchResult
+from context_compression.store import FileBackend, SearchResult, SessionFiles
 from context_compression.store.backend import Kind, Stats
-from context_compression.store.file_backend import FileBackend
-from context_compression.store.session_files import SessionFiles
 
 
 class SummariesOldestFirst(FileBackend):

@@ -14,9 +14,8 @@ from postgres import Server
 
 from context_compression import Store
 from context_compression.errors import ObjectsLeft, StoreUnwritable
-from context_compression.store import file_name
+from context_compression.store import PostgresBackend, file_name
 from context_compression.store.objects import objects_at
-from context_compression.store.postgres.backend import PostgresBackend
 
 pytestmark = pytest.mark.slow
 

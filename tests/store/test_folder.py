@@ -18,8 +18,7 @@ from context_compression.errors import (
     StoreUnwritable,
     UnknownRef,
 )
-from context_compression.store import Store
-from context_compression.store.file_backend import FileBackend
+from context_compression.store import FileBackend, Store
 from context_compression.store.files import opened
 from context_compression.workspace import Workspace
 

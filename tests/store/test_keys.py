@@ -9,7 +9,7 @@ from postgres import Server
 
 from context_compression import Session, Store
 from context_compression.errors import StoreDamaged, StoreUnwritable
-from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store import PostgresBackend
 from context_compression.store.sealing import Seal
 
 OLD, NEW, OTHER = b"o" * 32, b"n" * 32, b"x" * 32

@@ -27,10 +27,9 @@ from context_compression.errors import (
     StoreUnreachable,
     StoreUnwritable,
 )
-from context_compression.store import file_name
+from context_compression.store import backend_at, file_name
 from context_compression.store import objects as in_objects
 from context_compression.store.objects import PART, Objects, objects_at
-from context_compression.store.store import backend_at
 
 pytestmark = pytest.mark.slow
 

@@ -24,10 +24,9 @@ from context_compression.errors import (
     StoreUnwritable,
     UnknownRef,
 )
-from context_compression.store import file_name
+from context_compression.store import PostgresBackend, file_name
 from context_compression.store.objects import objects_at
 from context_compression.store.postgres import rows as contents
-from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.rows import TenantRows
 from context_compression.store.sealing import Seal
 from context_compression.testing import conversation

@@ -17,9 +17,9 @@ from postgres import ROLE, Server
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError, StoreUnreachable
+from context_compression.store import PostgresBackend
 from context_compression.store.postgres import connections, database
 from context_compression.store.postgres import connections as pools
-from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.threads import before_writing
 
 pytestmark = pytest.mark.slow

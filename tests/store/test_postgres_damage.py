@@ -19,8 +19,8 @@ from psycopg import sql
 
 from context_compression import Session, Store
 from context_compression.errors import ContextCompressionError
+from context_compression.store import PostgresBackend
 from context_compression.store.objects import objects_at
-from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.rows import LARGE
 from context_compression.store.sealing import Seal
 from context_compression.testing import Run, tool_step

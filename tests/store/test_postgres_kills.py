@@ -9,7 +9,7 @@ from postgres import Server, programs, running
 from store_fleet import check, working
 
 from context_compression import Session, Store
-from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store import PostgresBackend
 
 pytestmark = pytest.mark.slow
 

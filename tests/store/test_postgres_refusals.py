@@ -13,8 +13,8 @@ from postgres import DATABASE, Server
 
 from context_compression import Session, Store, compress
 from context_compression.errors import StoreError, StoreUnreachable, StoreUnwritable
+from context_compression.store import PostgresBackend
 from context_compression.store.postgres import database
-from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.testing import conversation
 
 pytestmark = pytest.mark.slow

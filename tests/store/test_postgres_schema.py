@@ -13,9 +13,9 @@ from postgres import DATABASE, ROLE, Server
 
 from context_compression import Store
 from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnwritable
-from context_compression.hosts.doctor.checks import check_database
+from context_compression.hosts import check_database
+from context_compression.store import PostgresBackend
 from context_compression.store.postgres import database as in_database
-from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.postgres.connections import TenantConnection
 
 pytestmark = pytest.mark.slow

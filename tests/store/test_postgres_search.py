@@ -11,8 +11,8 @@ from written import squeeze
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError
+from context_compression.store import PostgresBackend
 from context_compression.store.postgres import lookup, texts
-from context_compression.store.postgres.backend import PostgresBackend
 from context_compression.store.sealing import Seal
 
 pytestmark = pytest.mark.slow

@@ -29,7 +29,7 @@ class HTTPServer: handleRequest = None
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "files":
         return Store(tmp_path / ".compression")
-    from context_compression.store.postgres.backend import PostgresBackend
+    from context_compression.store import PostgresBackend
 
     server: Server = request.getfixturevalue("postgres_server")
     return Store(PostgresBackend(server.url, f"t-{secrets.token_hex(8)}"))

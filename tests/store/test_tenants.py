@@ -17,7 +17,7 @@ from postgres import Server
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError, UnknownRef
-from context_compression.store.postgres.backend import PostgresBackend
+from context_compression.store import PostgresBackend
 from context_compression.store.postgres.database import SCHEMA
 
 TENANTS = ("acorn", "birch", "cedar")

@@ -19,11 +19,17 @@ from talks import SMALL, UNKNOWN, Talk, broken_talks, shares, talks
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, hosts
 from context_compression.compression import as_a_harness_wrote
-from context_compression.conversation import Thinking, parse, problems, ref_of, repair, user_words
-from context_compression.conversation.authors.speech import is_only_polite
-from context_compression.conversation.formats.parts import without_halves
-from context_compression.evidence.constraints import constraints
-from context_compression.planning import cuts
+from context_compression.conversation import (
+    Thinking,
+    is_only_polite,
+    parse,
+    problems,
+    ref_of,
+    repair,
+    user_words,
+    without_halves,
+)
+from context_compression.evidence import constraints_in
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
 RECORDED = (
@@ -307,9 +313,9 @@ def test_what_was_compressed_before_changes_nothing(
 ) -> None:
     with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
         messages = json.load(file)["messages"]
-    monkeypatch.setattr(cuts, "_kept", [])
+    monkeypatch.setattr("context_compression.planning.cuts._kept", [])
     alone = run(messages, "auto", share, settings=None)
-    monkeypatch.setattr(cuts, "_kept", [])
+    monkeypatch.setattr("context_compression.planning.cuts._kept", [])
 
     run(messages[len(messages) // 3 :], "auto", share, settings={"offload_preview_tokens": 100})
     after = run(messages, "auto", share, settings=None)
@@ -344,4 +350,4 @@ def test_recorded_constraints_survive_while_the_users_messages_do(
 
     said = [user_words(message) for message in parse(messages).messages]
     view = "\n".join(user_words(message) for message in parse(result.messages).messages)
-    assert all(rule in view for words in said for rule in constraints(words))
+    assert all(words[a:b] in view for words in said for a, b in constraints_in(words))

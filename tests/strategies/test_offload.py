@@ -11,8 +11,7 @@ from provider import result_ids
 
 from context_compression import Session, Settings, compress, count_tokens
 from context_compression.conversation import digest_of, parse, ref_of
-from context_compression.planning import Archive
-from context_compression.planning.selection import receipt_of
+from context_compression.planning import Archive, receipt_of
 from context_compression.testing import PIXEL, Run, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Why does tests/test_login.py fail?"}

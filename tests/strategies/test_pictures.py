@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from provider import refused
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens
-from context_compression.conversation import Image, authors, parse, ref_of
+from context_compression.conversation import (
+    Image,
+    holds_excerpts,
+    is_our_note,
+    parse,
+    ref_of,
+    user_words,
+)
 from context_compression.strategies import measured
 from context_compression.strategies.pictures import images_in
 from context_compression.testing import Dialect
@@ -150,9 +157,9 @@ def test_the_text_is_not_taken_for_the_users_words(where: Where) -> None:
     edited = [m for m in result.messages if "left out" in str(m)]
     for message in parse(edited).messages:
         words, ours = message.text.split("\n")
-        assert authors.is_our_note(ours)
-        assert words == authors.user_words(message)
-        assert not authors.is_our_note(message.text)  # by how it begins a message is known
+        assert is_our_note(ours)
+        assert words == user_words(message)
+        assert not is_our_note(message.text)  # by how it begins a message is known
     assert len(edited) > 5
 
 
@@ -309,8 +316,8 @@ def test_texts_that_stand_for_pictures_are_not_quoted_later() -> None:
     again = compress([*first.messages, *seen("user", 14)], target_tokens=2_000)
 
     shown = [message.text for message in parse(again.messages).messages]
-    assert any(map(authors.holds_excerpts, shown))
-    assert "left out" not in str([*filter(authors.holds_excerpts, shown)])
+    assert any(map(holds_excerpts, shown))
+    assert "left out" not in str([*filter(holds_excerpts, shown)])
 
 
 def test_a_session_gives_back_the_message_of_a_picture(tmp_path: Path) -> None:

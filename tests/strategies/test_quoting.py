@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from context_compression import Settings
-from context_compression.conversation import EXCERPTS, parse, ref_of, render
-from context_compression.conversation.labels import label_quotes
+from context_compression.conversation import EXCERPTS, label_quotes, parse, ref_of, render
 from context_compression.planning import Plan
 from context_compression.strategies.notes import note
 from context_compression.strategies.quoting import Quoting

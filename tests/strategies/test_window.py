@@ -11,7 +11,7 @@ from generated import Messages
 
 from context_compression import BudgetTooSmall, Session, Settings, compress, count_tokens
 from context_compression.conversation import COMPRESSED, Message, parse, system, user
-from context_compression.planning.selection import digest
+from context_compression.planning import digest
 from context_compression.strategies.window import importance
 from context_compression.testing import PIXEL, Run, conversation, tool_step
 

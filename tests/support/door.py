@@ -13,9 +13,9 @@ from talks import Talk
 from context_compression import Session, count_tokens, restore_tool
 from context_compression.conversation import canonical, is_by_model
 from context_compression.errors import ContextCompressionError, UnknownRef
-from context_compression.session.outgoing import Outgoing
+from context_compression.session import Outgoing
 from context_compression.store import Store
-from context_compression.summaries.choice import BY_SETTINGS
+from context_compression.summaries import BY_SETTINGS
 from context_compression.testing import Dialect
 
 REQUESTS = 4

@@ -18,7 +18,7 @@ from mcp_door import Answer, ask, connected, workspace_in, write_transcript
 from context_compression import Session, hosts
 from context_compression.cli import main
 from context_compression.hooks import compressed_text, view_to_send
-from context_compression.hosts.events import NOTHING, answer, never_failing
+from context_compression.hosts import NOTHING, answer, never_failing
 from context_compression.testing import Dialect
 from context_compression.workspace import Workspace
 

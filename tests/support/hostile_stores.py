@@ -17,10 +17,8 @@ from context_compression import Session
 from context_compression.conversation import digest_of, is_array, is_object
 from context_compression.errors import ContextCompressionError
 from context_compression.hooks import answer_after_compaction
-from context_compression.session import SummaryAssignment
-from context_compression.session.events import timestamp
-from context_compression.store import Store
-from context_compression.store.json_lines import object_in_line, with_checksum
+from context_compression.session import SummaryAssignment, timestamp
+from context_compression.store import Store, object_in_line, with_checksum
 from context_compression.testing import ScriptedSummarizer, conversation
 from context_compression.workspace import Workspace
 

@@ -81,7 +81,7 @@ def fit(session: Session, rounds: int, together: Callable[[], object], notes: No
 
 def main(url: str, tenant: str, folder: str, workers: int) -> None:
     """Start a worker for each line of the input."""
-    from context_compression.store.postgres.backend import PostgresBackend
+    from context_compression.store import PostgresBackend
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     together = multiprocessing.get_context("fork").Barrier(workers)

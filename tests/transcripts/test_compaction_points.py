@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from context_compression.hooks import session_of
 from context_compression.hosts import Conversations, list_sessions
 from context_compression.report import report_of
+from context_compression.transcripts import of_claude_code
 from context_compression.transcripts.compaction_points import limits_of
-from context_compression.transcripts.limits import of_claude_code
 from context_compression.workspace import Workspace
-from context_compression.workspace.doubts import doubts
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CODEX, GEMINI, PI = ".codex/config.toml", ".gemini/settings.json", ".pi/agent/settings.json"
@@ -156,7 +155,7 @@ def test_all_who_ask_are_told_the_point_of_the_host(
     for_hooks = session_of(workspace, event, opened.host).settings
     assert (for_hooks.token_budget, for_hooks.threshold_tokens) == (window, threshold)
     assert for_hooks.target_tokens == settings.target_tokens
-    assert not doubts(settings)
+    assert not workspace.doubts(settings)
 
 
 def test_a_smaller_budget_of_the_user_is_not_the_hosts_window(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from transcripts import Row, fixtures, shown
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
-from context_compression.hosts.reading import FORMATS
-from context_compression.transcripts import FileReading
-from context_compression.transcripts.lines import parsed_json
+from context_compression.hosts import FORMATS
+from context_compression.transcripts import FileReading, parsed_json
 
 ROWS = fixtures("*.jsonl")
 of_every_host = pytest.mark.parametrize(

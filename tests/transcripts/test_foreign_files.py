@@ -8,7 +8,7 @@ import pytest
 from foreign_samples import CHAT, DUMP, FOREIGN, GEMINI, UI
 
 from context_compression import hosts
-from context_compression.conversation.formats.foreign import refusal
+from context_compression.conversation import refusal
 from context_compression.errors import TranscriptError
 
 READ = ("Pass its messages", "Pass its contents", "Pass its input")

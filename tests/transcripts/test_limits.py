@@ -8,14 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.hosts import Conversations, list_sessions
-from context_compression.hosts.claude_code.status_line import status_line
+from context_compression.hosts import Conversations, list_sessions, status_line
 from context_compression.report import report_of
-from context_compression.transcripts.limits import (
-    LargestUse,
-    holding,
-    of_claude_code,
-)
+from context_compression.transcripts import of_claude_code
+from context_compression.transcripts.limits import LargestUse, holding
 from context_compression.workspace import Workspace
 
 SESSION = "11111111-2222-4333-8444-555555555555"

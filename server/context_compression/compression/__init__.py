@@ -38,23 +38,23 @@ if TYPE_CHECKING:
         PreparedConversation,
         as_a_harness_wrote,
     )
-    from context_compression.compression.result import Result
+    from context_compression.compression.result import NAMED_RULES, Result
+    from context_compression.compression.steps import SETTLED
 
 __all__ = [
-    "CompressionRequest",
-    "PreparedConversation",
-    "Result",
+    "NAMED_RULES", "SETTLED", "CompressionRequest", "PreparedConversation", "Result",
     "as_a_harness_wrote",
-]
+]  # fmt: skip
 
 __getattr__ = on_demand(  # whoever wants a `Result` needs no strategies
     __name__,
     {
+        "compression.steps": ("SETTLED",),
         "compression.prepared": (
             "CompressionRequest",
             "PreparedConversation",
             "as_a_harness_wrote",
         ),
-        "compression.result": ("Result",),
+        "compression.result": ("NAMED_RULES", "Result"),
     },
 )

@@ -26,9 +26,24 @@ only the wording of their notes.
     refs.py               refs: short names of archived originals, from their SHA-256
 """
 
-from context_compression.conversation.authors import BY_USER, EXCERPTS, user_words, words_of_user
-from context_compression.conversation.formats import parse
+from context_compression.conversation.authors import (
+    BY_USER,
+    EXCERPTS,
+    holds_excerpts,
+    is_our_note,
+    speech_spans,
+    user_spans,
+    user_words,
+    words_of_user,
+)
+from context_compression.conversation.authors.speech import is_only_polite
+from context_compression.conversation.formats import ROLES, parse
+from context_compression.conversation.formats.foreign import refusal
+from context_compression.conversation.formats.parts import without_halves
 from context_compression.conversation.labels import (
+    label_of,
+    label_quotes,
+    no_speaker,
     quotes_of,
     render,
     said,
@@ -57,12 +72,14 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.refs import REF, Refs, canonical, digest_of, ref_of
 from context_compression.conversation.system_prompt import summary_in, with_summary
-from context_compression.conversation.validity import problems, repair
+from context_compression.conversation.validity import NO_START, problems, repair
 
 __all__ = [
-    "BY_USER", "COMPRESSED", "EXCERPTS", "REF", "Document", "Image", "Message", "Opaque", "Refs",
-    "Text", "Thinking", "ToolCall", "ToolResult", "as_object", "assistant", "canonical",
-    "digest_of", "is_array", "is_by_model", "is_object", "parse", "problems", "quotes_of", "ref_of",
-    "render", "repair", "said", "strings_in", "summary_in", "system", "texts_of", "user",
-    "user_words", "with_summary", "without_labels", "without_marks", "words_of_user",
+    "BY_USER", "COMPRESSED", "EXCERPTS", "NO_START", "REF", "ROLES", "Document", "Image", "Message",
+    "Opaque", "Refs", "Text", "Thinking", "ToolCall", "ToolResult", "as_object", "assistant",
+    "canonical", "digest_of", "holds_excerpts", "is_array", "is_by_model", "is_object",
+    "is_only_polite", "is_our_note", "label_of", "label_quotes", "no_speaker", "parse", "problems",
+    "quotes_of", "ref_of", "refusal", "render", "repair", "said", "speech_spans", "strings_in",
+    "summary_in", "system", "texts_of", "user", "user_spans", "user_words", "with_summary",
+    "without_halves", "without_labels", "without_marks", "words_of_user",
 ]  # fmt: skip

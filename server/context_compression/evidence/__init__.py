@@ -31,18 +31,21 @@ from typing import TYPE_CHECKING
 from context_compression.extras import on_demand
 
 if TYPE_CHECKING:
-    from context_compression.evidence.redaction import redact
+    from context_compression.evidence.constraints import constraints_in
+    from context_compression.evidence.ledger import entries, from_json, merge
+    from context_compression.evidence.redaction import beginning, redact
     from context_compression.evidence.words import Lexicon
 
 __all__ = [
-    "Lexicon",
-    "redact",
-]
+    "Lexicon", "beginning", "constraints_in", "entries", "from_json", "merge", "redact",
+]  # fmt: skip
 
 __getattr__ = on_demand(  # a door that redacts needs no rules
     __name__,
     {
-        "evidence.redaction": ("redact",),
+        "evidence.ledger": ("entries", "from_json", "merge"),
+        "evidence.constraints": ("constraints_in",),
+        "evidence.redaction": ("beginning", "redact"),
         "evidence.words": ("Lexicon",),
     },
 )

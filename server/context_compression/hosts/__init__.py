@@ -32,27 +32,48 @@ from typing import TYPE_CHECKING
 from context_compression.extras import on_demand
 
 if TYPE_CHECKING:
-    from context_compression.hosts.conversations import Conversations
+    from context_compression.hosts.claude_code.status_line import status_line
+    from context_compression.hosts.conversations import LIVE, Conversations
+    from context_compression.hosts.doctor import examine
+    from context_compression.hosts.doctor.checks import OTHERS, check_database
+    from context_compression.hosts.events import NOTHING, answer, never_failing
     from context_compression.hosts.exporting import EXPORTERS
-    from context_compression.hosts.listing import list_sessions
-    from context_compression.hosts.reading import MAX_BYTES, Readings, history, read
-    from context_compression.hosts.table import INSTALLABLE
+    from context_compression.hosts.host import Host
+    from context_compression.hosts.listing import LONGEST_READ, list_sessions
+    from context_compression.hosts.reading import (
+        FORMATS,
+        MAX_BYTES,
+        Readings,
+        glance,
+        history,
+        read,
+    )
+    from context_compression.hosts.setup.machine import Machine, Server
+    from context_compression.hosts.table import BY_NAME, INSTALLABLE
     from context_compression.transcripts.opening import Access
     from context_compression.transcripts.transcript import Transcript
 
 __all__ = [
-    "EXPORTERS", "INSTALLABLE", "MAX_BYTES", "Access", "Conversations", "Readings", "Transcript",
-    "history", "list_sessions", "read",
+    "BY_NAME", "EXPORTERS", "FORMATS", "INSTALLABLE", "LIVE", "LONGEST_READ", "MAX_BYTES",
+    "NOTHING", "OTHERS", "Access", "Conversations", "Host", "Machine", "Readings", "Server",
+    "Transcript", "answer", "check_database", "examine", "glance", "history", "list_sessions",
+    "never_failing", "read", "status_line",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # a hook needs `events` and its own host alone
     __name__,
     {
-        "hosts.table": ("INSTALLABLE",),
+        "hosts.claude_code.status_line": ("status_line",),
+        "hosts.events": ("NOTHING", "answer", "never_failing"),
+        "hosts.doctor.checks": ("OTHERS", "check_database"),
+        "hosts.doctor": ("examine",),
+        "hosts.setup.machine": ("Machine", "Server"),
+        "hosts.host": ("Host",),
+        "hosts.table": ("BY_NAME", "INSTALLABLE"),
         "hosts.exporting": ("EXPORTERS",),
-        "hosts.listing": ("list_sessions",),
-        "hosts.conversations": ("Conversations",),
-        "hosts.reading": ("MAX_BYTES", "Readings", "history", "read"),
+        "hosts.listing": ("LONGEST_READ", "list_sessions"),
+        "hosts.conversations": ("Conversations", "LIVE"),
+        "hosts.reading": ("FORMATS", "MAX_BYTES", "Readings", "glance", "history", "read"),
         "transcripts.opening": ("Access",),
         "transcripts.transcript": ("Transcript",),
     },

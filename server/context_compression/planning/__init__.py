@@ -13,10 +13,20 @@ The strategies in `strategies` read a plan and propose edits.
 """
 
 from context_compression.planning.cuts import Cutter
-from context_compression.planning.edits import Edit, apply
+from context_compression.planning.edits import Edit, View, apply
 from context_compression.planning.pieces import Pool, Source
-from context_compression.planning.plan import Archive, Plan
+from context_compression.planning.plan import Archive, Plan, is_talk_of_two
+from context_compression.planning.selection import (
+    RECEIPT,
+    clip,
+    clip_redacted,
+    digest,
+    ending,
+    receipt,
+    receipt_of,
+)
 
 __all__ = [
-    "Archive", "Cutter", "Edit", "Plan", "Pool", "Source", "apply",
+    "RECEIPT", "Archive", "Cutter", "Edit", "Plan", "Pool", "Source", "View", "apply", "clip",
+    "clip_redacted", "digest", "ending", "is_talk_of_two", "receipt", "receipt_of",
 ]  # fmt: skip

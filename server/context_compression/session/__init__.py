@@ -23,6 +23,7 @@ The log, its events, and the archive:
     archive.py      writes originals to disk before a view changes; what notes may promise
 """
 
+from context_compression.session.archive import ArchivedTexts
 from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.session.compressing import (
     PLAN_SECONDS,
@@ -30,12 +31,16 @@ from context_compression.session.compressing import (
     no_plan,
     planned_view,
 )
-from context_compression.session.pacing import Event
-from context_compression.session.restoring import NO_LINE, as_text, select
+from context_compression.session.events import decode_message, timestamp
+from context_compression.session.outgoing import Outgoing
+from context_compression.session.pacing import GROWTH, Event
+from context_compression.session.restoring import NO_LINE, PAGE, as_text, select
 from context_compression.session.session import Session
+from context_compression.session.state import SCHEMAS
 from context_compression.session.status import Status, session_id_for
 
 __all__ = [
-    "NO_LINE", "PLAN_SECONDS", "AnsweredCall", "Event", "Session", "Status", "SummaryAssignment",
-    "as_text", "no_plan", "offload_result", "planned_view", "select", "session_id_for",
+    "GROWTH", "NO_LINE", "PAGE", "PLAN_SECONDS", "SCHEMAS", "AnsweredCall", "ArchivedTexts",
+    "Event", "Outgoing", "Session", "Status", "SummaryAssignment", "as_text", "decode_message",
+    "no_plan", "offload_result", "planned_view", "select", "session_id_for", "timestamp",
 ]  # fmt: skip

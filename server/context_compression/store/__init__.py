@@ -28,30 +28,37 @@ from context_compression.extras import on_demand
 
 if TYPE_CHECKING:
     from context_compression.store.backend import Backend, Events, SessionStore
+    from context_compression.store.file_backend import FileBackend
     from context_compression.store.files import FILE_NAME, to_json
     from context_compression.store.hits import Hit, Neighbour, SearchResult
+    from context_compression.store.json_lines import object_in_line, with_checksum
     from context_compression.store.location import FOLDER, PLACE, TENANT, store_folder_for
     from context_compression.store.log import SessionLog
+    from context_compression.store.postgres.backend import PostgresBackend
     from context_compression.store.search.query import Pattern
-    from context_compression.store.session_files import file_name
-    from context_compression.store.store import Store
+    from context_compression.store.session_files import SessionFiles, file_name
+    from context_compression.store.store import Store, backend_at, probe
 
 __all__ = [
-    "FILE_NAME", "FOLDER", "PLACE", "TENANT", "Backend", "Events", "Hit", "Neighbour", "Pattern",
-    "SearchResult", "SessionLog", "SessionStore", "Store", "file_name", "store_folder_for",
-    "to_json",
+    "FILE_NAME", "FOLDER", "PLACE", "TENANT", "Backend", "Events", "FileBackend", "Hit",
+    "Neighbour", "Pattern", "PostgresBackend", "SearchResult", "SessionFiles", "SessionLog",
+    "SessionStore", "Store", "backend_at", "file_name", "object_in_line", "probe",
+    "store_folder_for", "to_json", "with_checksum",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # the status line needs `location` alone
     __name__,
     {
-        "store.session_files": ("file_name",),
+        "store.json_lines": ("object_in_line", "with_checksum"),
+        "store.postgres.backend": ("PostgresBackend",),
+        "store.file_backend": ("FileBackend",),
+        "store.session_files": ("SessionFiles", "file_name"),
         "store.files": ("FILE_NAME", "to_json"),
         "store.location": ("FOLDER", "PLACE", "TENANT", "store_folder_for"),
         "store.backend": ("Backend", "Events", "SessionStore"),
         "store.hits": ("Hit", "Neighbour", "SearchResult"),
         "store.search.query": ("Pattern",),
         "store.log": ("SessionLog",),
-        "store.store": ("Store",),
+        "store.store": ("Store", "backend_at", "probe"),
     },
 )

@@ -28,3 +28,27 @@ The modules that several strategies use:
 
 `thinking` is not for callers: a session repairs a refused request with it.
 """
+
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.strategies.base import Proposal
+    from context_compression.strategies.measured import RULES_SHARE
+    from context_compression.strategies.quoting import CallOutcome, call_texts, end_of, outcome
+    from context_compression.strategies.rules import standing_rules
+
+__all__ = [
+    "RULES_SHARE", "CallOutcome", "Proposal", "call_texts", "end_of", "outcome", "standing_rules",
+]  # fmt: skip
+
+__getattr__ = on_demand(  # each strategy is imported when it is used
+    __name__,
+    {
+        "strategies.quoting": ("CallOutcome", "call_texts", "end_of", "outcome"),
+        "strategies.base": ("Proposal",),
+        "strategies.measured": ("RULES_SHARE",),
+        "strategies.rules": ("standing_rules",),
+    },
+)

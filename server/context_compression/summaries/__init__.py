@@ -25,16 +25,19 @@ from context_compression.extras import on_demand
 if TYPE_CHECKING:
     from context_compression.summaries.anthropic import AnthropicSummarizer
     from context_compression.summaries.chat_completions import OpenAISummarizer
+    from context_compression.summaries.choice import BY_SETTINGS
     from context_compression.summaries.serialization import serialize
     from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 __all__ = [
-    "AnthropicSummarizer", "OpenAISummarizer", "SummaryReply", "SummaryRequest", "serialize",
+    "BY_SETTINGS", "AnthropicSummarizer", "OpenAISummarizer", "SummaryReply", "SummaryRequest",
+    "serialize",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # the package imports `choice` at its start
     __name__,
     {
+        "summaries.choice": ("BY_SETTINGS",),
         "summaries.anthropic": ("AnthropicSummarizer",),
         "summaries.chat_completions": ("OpenAISummarizer",),
         "summaries.serialization": ("serialize",),

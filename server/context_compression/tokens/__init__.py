@@ -34,10 +34,10 @@ from context_compression.tokens.counter import (
     takes_thinking_anywhere,
     window_of,
 )
-from context_compression.tokens.o200k import TextCounter, base_count, fingerprint
+from context_compression.tokens.o200k import BASE, Counting, TextCounter, base_count, fingerprint
 
 __all__ = [
-    "CHARACTERS_A_TOKEN", "UNDERSTATED", "Anchor", "Count", "Counter", "Family", "TextCounter",
-    "anchor_in", "anchored", "base_count", "binds_thinking", "family_of", "fingerprint",
-    "is_understated", "sure_characters", "takes_thinking_anywhere", "window_of",
+    "BASE", "CHARACTERS_A_TOKEN", "UNDERSTATED", "Anchor", "Count", "Counter", "Counting", "Family",
+    "TextCounter", "anchor_in", "anchored", "base_count", "binds_thinking", "family_of",
+    "fingerprint", "is_understated", "sure_characters", "takes_thinking_anywhere", "window_of",
 ]  # fmt: skip

@@ -26,36 +26,68 @@ from typing import TYPE_CHECKING
 from context_compression.extras import on_demand
 
 if TYPE_CHECKING:
-    from context_compression.transcripts.lines import At
-    from context_compression.transcripts.opening import Access
-    from context_compression.transcripts.reading import FileReading
-    from context_compression.transcripts.sessions import Caller, ToolRequest
+    from context_compression.transcripts.exporter import as_user, portable
+    from context_compression.transcripts.limits import of_claude_code
+    from context_compression.transcripts.lines import At, parsed_json
+    from context_compression.transcripts.opening import (
+        ALWAYS_READ,
+        CHUNK,
+        Access,
+        damages,
+        opened_once,
+    )
+    from context_compression.transcripts.reading import Ends, FileReading, how_often
+    from context_compression.transcripts.sessions import (
+        Caller,
+        CandidateConversation,
+        ToolRequest,
+        is_same_folder,
+    )
     from context_compression.transcripts.transcript import (
+        OURS,
         AnsweredRequest,
         Compaction,
+        Each,
         History,
+        KnownText,
+        Shape,
         Stage,
         Transcript,
+        looking_for,
     )
 
 __all__ = [
-    "Access", "AnsweredRequest", "At", "Caller", "Compaction", "FileReading", "History", "Stage",
-    "ToolRequest", "Transcript",
+    "ALWAYS_READ", "CHUNK", "OURS", "Access", "AnsweredRequest", "At", "Caller",
+    "CandidateConversation", "Compaction", "Each", "Ends", "FileReading", "History", "KnownText",
+    "Shape", "Stage", "ToolRequest", "Transcript", "as_user", "damages", "how_often",
+    "is_same_folder", "looking_for", "of_claude_code", "opened_once", "parsed_json", "portable",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # a status line needs `limits` alone
     __name__,
     {
-        "transcripts.opening": ("Access",),
-        "transcripts.lines": ("At",),
-        "transcripts.reading": ("FileReading",),
-        "transcripts.sessions": ("Caller", "ToolRequest"),
+        "transcripts.exporter": ("as_user", "portable"),
+        "transcripts.limits": ("of_claude_code",),
+        "transcripts.opening": ("ALWAYS_READ", "Access", "CHUNK", "damages", "opened_once"),
+        "transcripts.lines": ("At", "parsed_json"),
+        "transcripts.reading": ("Ends", "FileReading", "how_often"),
+        "transcripts.sessions": (
+            "Caller",
+            "CandidateConversation",
+            "ToolRequest",
+            "is_same_folder",
+        ),
         "transcripts.transcript": (
             "AnsweredRequest",
             "Compaction",
+            "Each",
             "History",
+            "KnownText",
+            "OURS",
+            "Shape",
             "Stage",
             "Transcript",
+            "looking_for",
         ),
     },
 )

@@ -8,8 +8,7 @@ import pytest
 from transcripts import Row, shown, written
 
 from context_compression import hosts
-from context_compression.hosts import Readings
-from context_compression.hosts.reading import FORMATS
+from context_compression.hosts import FORMATS, Readings
 from context_compression.transcripts import FileReading
 
 MISPLACED = (

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from context_compression.hosts import Machine, Server
 from context_compression.hosts.claude_code.install_plugin import (
     FOLDER,
     MANIFEST,
@@ -17,7 +18,6 @@ from context_compression.hosts.claude_code.install_plugin import (
     Plugin,
     plugin_for,
 )
-from context_compression.hosts.setup.machine import Machine, Server
 
 SETTINGS = '{"theme": "dark"}\n'
 ENABLED = {

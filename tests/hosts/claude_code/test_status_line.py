@@ -12,11 +12,10 @@ import pytest
 from anyio import run
 
 from context_compression import Session
+from context_compression.hosts import answer, status_line
 from context_compression.hosts.claude_code.install_plugin import STATUS_SCRIPT
-from context_compression.hosts.claude_code.status_line import status_line
-from context_compression.hosts.events import answer
 from context_compression.store import store_folder_for
-from context_compression.transcripts.limits import of_claude_code
+from context_compression.transcripts import of_claude_code
 from context_compression.workspace import Workspace
 
 SESSION = "11111111-2222-4333-8444-555555555555"

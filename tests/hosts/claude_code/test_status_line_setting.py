@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from context_compression.hosts import Machine
 from context_compression.hosts.claude_code.install_plugin import (
     StatusLine,
     check_status_line,
     user_has_own,
 )
 from context_compression.hosts.setup import installing
-from context_compression.hosts.setup.machine import Machine
 
 OWN = '{"statusLine": {"type": "command", "command": "my-line"}, "theme": "dark"}\n'
 OLD = (

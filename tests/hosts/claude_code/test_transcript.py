@@ -9,7 +9,7 @@ from context_compression import hosts
 from context_compression.conversation import parse
 from context_compression.hosts.claude_code.sessions import STORED, subagent
 from context_compression.hosts.claude_code.transcript.context import CLEARED
-from context_compression.transcripts.sessions import CandidateConversation
+from context_compression.transcripts import CandidateConversation
 
 FOLDER = FIXTURES / "claude_code"
 

@@ -14,9 +14,9 @@ from transcripts import shown
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
+from context_compression.hosts import glance
 from context_compression.hosts.codex import sessions
-from context_compression.hosts.reading import glance
-from context_compression.transcripts import opening as unpacking
+from context_compression.transcripts import damages
 
 FIRST, FORK, NEXT, LAST = map(id_of, (1, 2, 3, 4))
 ASKED = [said("user", "Find the port of the gateway."), *called("c1", "listening on 7441")]
@@ -245,7 +245,7 @@ def test_a_packed_rollout_without_its_binding_is_told_by_name(
 
     for name in ("compression.zstd", "backports.zstd", "backports"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert unpacking.damages()
+    assert damages()
     with pytest.raises(TranscriptError, match=r"Zstandard; `zstd -d --keep .*jsonl\.zst`"):
         hosts.read(packed)
     assert [path for _, path in listed(codex)] == [packed]

@@ -3,7 +3,8 @@
 from postgres import Server
 
 from context_compression import Store
-from context_compression.hosts.doctor.checks import check_database, check_variables
+from context_compression.hosts import check_database
+from context_compression.hosts.doctor.checks import check_variables
 from context_compression.store import PLACE
 
 

@@ -14,7 +14,7 @@ import pytest
 import context_compression
 from context_compression import Session
 from context_compression.errors import SetupError
-from context_compression.hosts import doctor
+from context_compression.hosts import BY_NAME, Host, Machine, Server, doctor, examine
 from context_compression.hosts.claude_code.install_plugin import (
     FOLDER,
     HOOK_FILES,
@@ -22,12 +22,9 @@ from context_compression.hosts.claude_code.install_plugin import (
     MARKET,
     PLUGIN,
 )
-from context_compression.hosts.doctor import check_server, examine, passed_environment
+from context_compression.hosts.doctor import check_server, passed_environment
 from context_compression.hosts.doctor.checks import VARIABLES, Finding
-from context_compression.hosts.host import Host
 from context_compression.hosts.setup import installing
-from context_compression.hosts.setup.machine import Machine, Server
-from context_compression.hosts.table import BY_NAME
 from context_compression.store import Store
 
 pytestmark = pytest.mark.slow

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from context_compression.hosts import BY_NAME, Machine
 from context_compression.hosts.doctor import checks as host_version
 from context_compression.hosts.doctor import side_by_side
 from context_compression.hosts.doctor.checks import check_version
 from context_compression.hosts.host import Finding
-from context_compression.hosts.setup.machine import Machine
-from context_compression.hosts.table import BY_NAME
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the programs are scripts")
 

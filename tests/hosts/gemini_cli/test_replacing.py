@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from context_compression.hosts.events import answer
+from context_compression.hosts import answer
 from context_compression.session import Session
 from context_compression.workspace import Workspace
 

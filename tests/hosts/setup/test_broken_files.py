@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from context_compression.cli import main
-from context_compression.hosts import INSTALLABLE
+from context_compression.hosts import INSTALLABLE, Host, Machine, Server
 from context_compression.hosts.claude_code.install_plugin import StatusLine
-from context_compression.hosts.host import ConfigurationEntry, Host
-from context_compression.hosts.setup.machine import PROGRAM, Machine, Server
+from context_compression.hosts.host import ConfigurationEntry
+from context_compression.hosts.setup.machine import PROGRAM
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there"),

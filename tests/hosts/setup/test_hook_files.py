@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.hosts.host import HookAdditions, Host, is_our_group
+from context_compression.hosts import BY_NAME, Host, Machine, Server
+from context_compression.hosts.host import HookAdditions, is_our_group
 from context_compression.hosts.setup.installing import install, uninstall
-from context_compression.hosts.setup.machine import Machine, Server
-from context_compression.hosts.table import BY_NAME
 
 SERVER = Server("/opt/a b/context-compression", ("--store", "/s"))
 THEIRS: dict[str, Any] = {"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}

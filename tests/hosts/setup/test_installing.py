@@ -14,12 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_compression.errors import SetupError
-from context_compression.hosts import INSTALLABLE
-from context_compression.hosts.host import Host, HostScript
+from context_compression.hosts import BY_NAME, INSTALLABLE, Host, Machine, Server
+from context_compression.hosts.host import HostScript
 from context_compression.hosts.setup import installing, jsonc, toml, yaml
 from context_compression.hosts.setup.installing import AppliedChange
-from context_compression.hosts.setup.machine import Machine, Server
-from context_compression.hosts.table import BY_NAME
 
 SERVER = Server("/opt/bin/context-compression")
 MOVED = Server("/new/bin/context-compression")

@@ -7,8 +7,7 @@ from extract_sessions import LONG, Messages, extract, session, step, text_messag
 
 from context_compression import compress
 from context_compression.conversation import Image, Text, ToolResult
-from context_compression.strategies import competing
-from context_compression.strategies.quoting import outcome
+from context_compression.strategies import competing, outcome
 from context_compression.testing import Run, tool_step
 
 

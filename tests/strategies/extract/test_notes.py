@@ -6,8 +6,7 @@ import pytest
 from extract_sessions import LONG, extract, session, step, text_message, texts
 
 from context_compression import compress, count_tokens
-from context_compression.conversation import ref_of
-from context_compression.conversation.validity import NO_START
+from context_compression.conversation import NO_START, ref_of
 from context_compression.strategies import measured
 from context_compression.testing import conversation
 

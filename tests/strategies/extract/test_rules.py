@@ -5,7 +5,7 @@ from extract_sessions import LONG, Messages, extract, session, step, text_messag
 
 from context_compression import compress
 from context_compression.conversation import EXCERPTS
-from context_compression.evidence import constraints
+from context_compression.evidence import constraints_in
 
 
 def test_a_rule_of_the_user_is_worth_more_than_the_ref_of_a_gap() -> None:
@@ -182,7 +182,7 @@ def test_no_other_message_takes_the_room_of_a_rule(target: int) -> None:
 def test_a_rule_said_twice_is_found_once() -> None:
     text = f"Never touch src/vendor.\n{LONG}\nNever touch src/vendor."
 
-    found = [*constraints.constraints_in(text)]
+    found = [*constraints_in(text)]
 
     assert found == [(0, len("Never touch src/vendor."))]
 

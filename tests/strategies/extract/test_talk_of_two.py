@@ -5,8 +5,7 @@ from extract_sessions import Messages, session, text_message, texts
 
 from context_compression import compress, count_tokens
 from context_compression.conversation import parse
-from context_compression.planning import Plan
-from context_compression.planning.plan import is_talk_of_two
+from context_compression.planning import Plan, is_talk_of_two
 from context_compression.settings import Settings
 from context_compression.tokens import Counter
 

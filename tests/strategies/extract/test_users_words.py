@@ -7,7 +7,7 @@ import pytest
 from extract_sessions import LONG, extract, session, step, text_message, texts
 
 from context_compression import BudgetTooSmall, compress
-from context_compression.conversation import Text, authors, parse
+from context_compression.conversation import EXCERPTS, Text, parse, speech_spans, user_spans
 from context_compression.testing import Run, tool_step
 
 REFUSED = (
@@ -119,7 +119,7 @@ def test_what_the_user_types_while_the_agent_works_is_the_users(opening: str, cl
 
     view = texts(compress(messages, target_tokens=200).messages)
 
-    assert [note[start:stop] for start, stop in authors.user_spans(note)] == [WORDS]
+    assert [note[start:stop] for start, stop in user_spans(note)] == [WORDS]
     assert WORDS in view
 
 
@@ -140,11 +140,11 @@ def test_a_result_that_only_speaks_of_the_user_is_no_word_of_the_users(output: s
 
 def test_in_a_note_of_ours_somebody_speaks_where_it_quotes_the_user_or_the_model() -> None:
     note = (
-        f"{authors.EXCERPTS}:\n[User] Be quick.\n[Result of Bash: ls; ref af85321f8f8c]\n"
+        f"{EXCERPTS}:\n[User] Be quick.\n[Result of Bash: ls; ref af85321f8f8c]\n"
         "# sorted because it is shown\n[… 3 messages]\n[Assistant] I keep it."
     )
 
-    said = authors.speech_spans(Text(note), spoken=False)
+    said = speech_spans(Text(note), spoken=False)
 
     assert [note[start:stop].strip() for start, stop in said] == ["Be quick.", "I keep it."]
 

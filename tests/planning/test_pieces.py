@@ -1,4 +1,4 @@
-"""`extract`: texts cut into pieces, and the choice among them."""
+"""Texts cut into pieces, and the choice among them."""
 
 import json
 from itertools import pairwise
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from context_compression.conversation import render
 from context_compression.planning import Cutter, Pool, Source
 from context_compression.planning.cuts import spans
+from context_compression.planning.pieces import DUE
 
 
 def pieces_of(text: str) -> list[str]:
@@ -138,3 +139,12 @@ def test_what_did_not_fit_is_taken_when_more_room_is_found() -> None:
 
     assert 0 < len(first) < 4
     assert list(first + second) == [3, 2, 1, 0]
+
+
+def test_a_box_that_was_ticked_leaves_its_neighbours_due() -> None:
+    text = "- [ ] a_1\n- [ ] b_2\n- [ ] c_3"
+    pool = Pool(Cutter())
+
+    pool.add(Source(0, 0, text, 20, 0), [(10, 19)], [(0, 9), (10, 19), (20, 29)])
+
+    assert [bool(signs & DUE) for signs in pool.signs] == [True, False, True]

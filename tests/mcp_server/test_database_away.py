@@ -12,8 +12,7 @@ from mcp_door import refusal
 from context_compression.cli import main
 from context_compression.mcp_server import create_server
 from context_compression.mcp_server.web.running import UNREACHABLE, Health
-from context_compression.store.postgres import database
-from context_compression.store.store import backend_at, probe
+from context_compression.store import backend_at, probe
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -24,7 +23,7 @@ AWAY = "The database postgresql://127.0.0.1:1/archive does not answer: Connectio
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("context_compression.store.postgres.database.RETRY_SECONDS", 0.05)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ async def test_the_tools_say_it(tool: str, arguments: Mapping[str, Any], tmp_pat
 async def test_the_first_answer_of_readyz_is_right_though_calls_try_for_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(database, "RETRY_SECONDS", 600.0)
+    monkeypatch.setattr("context_compression.store.postgres.database.RETRY_SECONDS", 600.0)
     backend = backend_at(NOWHERE.replace(":1/", ":2/"))
     health = Health(lambda: probe(backend))
 
