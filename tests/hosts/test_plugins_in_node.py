@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from context_compression.hosts.table import BY_NAME
+from context_compression.hosts import BY_NAME
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="our command is a script with a shebang")
 

@@ -18,7 +18,7 @@ from mcp_door import (
 )
 
 from context_compression import Session, count_tokens
-from context_compression.conversation.formats import parse
+from context_compression.conversation import parse
 from context_compression.hosts import Conversations
 from context_compression.store import SessionLog
 from context_compression.testing import conversation, summary_about

@@ -10,7 +10,7 @@ from other_hosts import OPENCODE, SERVER, OpenCode, noting_starts, on_demand
 from real_hosts import Desk, calling
 from scripted_model import ScriptedModel
 
-from context_compression.hosts.table import BY_NAME
+from context_compression.hosts import BY_NAME
 from context_compression.session import Session
 from context_compression.store import Store
 from context_compression.testing.messages_api import Answer

@@ -8,7 +8,7 @@ from other_hosts import PI, Pi, noting_starts, on_demand
 from real_hosts import Desk, calling, saying
 from scripted_model import ScriptedModel
 
-from context_compression.hosts.table import BY_NAME
+from context_compression.hosts import BY_NAME
 from context_compression.session import Session
 from context_compression.store import Store
 
