@@ -21,6 +21,7 @@ from generated import Messages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from provider import refused
+from written import files_in
 
 from context_compression import Session
 from context_compression.conversation import canonical
@@ -631,13 +632,13 @@ def test_a_session_that_is_closed_cancels_and_leaves_nothing(
     agent: Agent, end: Callable[[Agent], None]
 ):
     agent.start()
-    before = files(agent.session.store.folder)
+    before = files_in(agent.session.store.folder)
 
     end(agent)
 
     assert agent.model.cancelled.is_set()
     assert agent.told.get(timeout=SECONDS).aborted
-    assert files(agent.session.store.folder) == before
+    assert files_in(agent.session.store.folder) == before
     with agent.session.log.preparing(0):
         pass
 
@@ -650,15 +651,6 @@ def test_a_closed_session_compresses_in_the_request_again(tmp_path: Path):
 
     assert "Move every module." in canonical(view[0])
     assert agent.told.empty()
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """What is on disk, but for the locks."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and ".locks" not in path.parts
-    }
 
 
 def test_a_session_that_nobody_holds_cancels_its_summary(tmp_path: Path, model: HeldModel):
@@ -698,25 +690,6 @@ def test_where_each_request_has_its_own_event_loop_a_preparation_outlives_it(
     view = agent.go_on_until_compressed()
     assert "Move every module." in canonical(view[0])
     assert agent.compressions()[0]["strategy"] == "summarize"
-
-
-def test_an_on_event_that_fails_stops_no_summary_and_is_told_once(
-    either: Agent, caplog: pytest.LogCaptureFixture
-):
-    tell = either.session.on_event
-
-    def fail(event: Event) -> None:
-        tell(event)
-        raise ValueError("no display")
-
-    either.session.on_event = fail
-    either.start()
-    either.end()
-    view = either.go_on_until_compressed()
-
-    assert "Move every module." in canonical(view[0])
-    assert caplog.text.count("session s: on_event failed: no display") == 1
-    assert either.session.status().warnings == []
 
 
 class Quits:
@@ -808,7 +781,7 @@ def test_a_program_ends_while_a_summary_hangs_and_another_process_starts_none(
     ) as program:  # fmt: skip
         assert program.stdout
         assert program.stdout.readline() == "asked\n"
-        before = files(tmp_path)
+        before = files_in(tmp_path)
 
         agent.request()
         agent.session.close()
@@ -816,7 +789,7 @@ def test_a_program_ends_while_a_summary_hangs_and_another_process_starts_none(
 
     assert model.count == 0
     assert (program.returncode, errors) == (0, "")
-    assert files(tmp_path) == before
+    assert files_in(tmp_path) == before
     with agent.session.log.preparing(0):
         pass
 

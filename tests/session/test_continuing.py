@@ -3,39 +3,17 @@
 import json
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from provider import refused
+from written import SMALL, begin, broken_prefixes, build, built
 
 from context_compression import Result, Session, Store, acompress, compress, count_tokens
-from context_compression.settings import Settings
-from context_compression.testing import Run, ScriptedSummarizer, said_by_user, tool_step
+from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
-SMALL = Settings(
-    token_budget=3_000, keep_recent_tokens=300, keep_recent=1, offload_min_tokens=80,
-    offload_preview_tokens=30, max_tool_output=300, min_recent_messages=2, preserve_messages=1,
-)  # fmt: skip
 WINDOW = 60_000
-
-
-def step(number: int, lines: int = 30) -> list[Any]:
-    log = "\n".join(f"src/part_{n % 7}.c:{n}: warning {number * n}" for n in range(lines))
-    return tool_step([Run(f"c{number}", "logs", {"n": number}, log)], "openai")
-
-
-def begin() -> list[Any]:
-    return [said_by_user("Fix the build. Never touch src/vendor.", "openai")]
-
-
-def steps(stop: int, lines: int = 30) -> list[Any]:
-    return [*begin(), *(message for number in range(stop) for message in step(number, lines))]
-
-
-def broken(requests: list[list[Any]]) -> int:
-    return sum(now[: len(before)] != before for before, now in pairwise(requests))
 
 
 def kept_in(folder: Path) -> Session:
@@ -48,12 +26,12 @@ def test_the_prompt_prefix_stays_as_with_fit(tmp_path: Path):
     twin = Session(tmp_path / "twin", "s", settings={"token_budget": WINDOW})
     history, requests, others = begin(), list[list[Any]](), list[list[Any]]()
     for number in range(50):
-        history += step(number, 120)
+        history += build(number, 120)
         result = compress(history, settings={"token_budget": WINDOW}, store=tmp_path / "store")
         requests.append(result.messages)
         others.append(twin.fit(history))
 
-    assert broken(requests) == broken(others) <= 2
+    assert broken_prefixes(requests) == broken_prefixes(others) <= 2
     assert [*map(len, requests)] == [*map(len, others)]
     assert max(map(count_tokens, requests)) < WINDOW
 
@@ -61,7 +39,7 @@ def test_the_prompt_prefix_stays_as_with_fit(tmp_path: Path):
 def test_the_result_says_what_is_true_of_the_whole_conversation(tmp_path: Path):
     history, result = begin(), compress([])
     for number in range(14):
-        history += step(number)
+        history += build(number)
         result = compress(history, settings=SMALL, store=tmp_path)
         session = kept_in(tmp_path)
 
@@ -86,9 +64,9 @@ def test_the_result_says_what_is_true_of_the_whole_conversation(tmp_path: Path):
 
 
 def test_the_same_call_again_changes_nothing(tmp_path: Path):
-    first = compress(steps(12), settings=SMALL, store=tmp_path)
+    first = compress(built(12), settings=SMALL, store=tmp_path)
 
-    again = compress(steps(12), settings=SMALL, store=tmp_path)
+    again = compress(built(12), settings=SMALL, store=tmp_path)
 
     assert again.messages == first.messages
     assert again.repeated
@@ -101,13 +79,13 @@ async def test_both_functions_and_every_way_to_name_the_store_go_on(tmp_path: Pa
     store = Store(tmp_path)
     history, requests = begin(), list[Result]()
     for number in range(12):
-        history += step(number)
+        history += build(number)
         place = (tmp_path, str(tmp_path), store, Store(tmp_path))[number % 4]
         call: dict[str, Any] = {"settings": SMALL, "store": place}
         done = await acompress(history, **call) if number % 2 else compress(history, **call)
         requests.append(done)
 
-    assert broken([result.messages for result in requests]) == len(
+    assert broken_prefixes([result.messages for result in requests]) == len(
         kept_in(tmp_path).state().compressions
     )
     session = kept_in(tmp_path)
@@ -115,9 +93,9 @@ async def test_both_functions_and_every_way_to_name_the_store_go_on(tmp_path: Pa
 
 
 def test_another_process_goes_on_too(tmp_path: Path):
-    history = steps(12)
+    history = built(12)
     first = compress(history, settings=SMALL, store=tmp_path)
-    history += step(12)
+    history += build(12)
     code = (
         "import json, sys\n"
         "from context_compression import compress\n"
@@ -136,10 +114,10 @@ def test_another_process_goes_on_too(tmp_path: Path):
 
 
 def test_a_target_is_met_and_then_gone_on_from(tmp_path: Path):
-    history = steps(6)
+    history = built(6)
 
     small = compress(history, target_tokens=600, settings=SMALL, store=tmp_path)
-    history += step(6, 3)
+    history += build(6, 3)
     after = compress(history, settings=SMALL, store=tmp_path)
     smaller = compress(history, target_tokens=500, settings=SMALL, store=tmp_path)
 
@@ -150,16 +128,16 @@ def test_a_target_is_met_and_then_gone_on_from(tmp_path: Path):
 
 
 def test_a_broken_history_is_repaired_and_its_prefix_stays(tmp_path: Path):
-    history, requests = [*begin(), step(99)[1]], list[list[Any]]()
+    history, requests = [*begin(), build(99)[1]], list[list[Any]]()
     for number in range(12):
-        history += step(number)
+        history += build(number)
         result = compress(history, settings=SMALL, store=tmp_path)
         requests.append(result.messages)
 
         assert refused(result.messages, "openai") == []
         assert result.tokens_after == count_tokens(result.messages)
 
-    assert broken(requests) == len(kept_in(tmp_path).state().compressions)
+    assert broken_prefixes(requests) == len(kept_in(tmp_path).state().compressions)
 
 
 def test_a_summary_in_the_system_prompt_is_returned_with_it(tmp_path: Path):
@@ -191,7 +169,7 @@ def test_a_store_that_is_named_by_its_path_keeps_its_session_open(
 
     monkeypatch.setattr("context_compression.session.continuing.Session", Counted)
     for number in range(4):
-        compress(steps(number), settings=SMALL, store=str(tmp_path))
+        compress(built(number), settings=SMALL, store=str(tmp_path))
 
     assert len(opened) == 1
 
@@ -199,8 +177,8 @@ def test_a_store_that_is_named_by_its_path_keeps_its_session_open(
 def test_a_summarizer_is_that_of_its_call_alone(tmp_path: Path):
     store, writer = Store(tmp_path), ScriptedSummarizer()
     asks = SMALL.changed({"strategy": "summarize"})
-    compress(steps(1), settings=asks, store=store, summarizer=writer)
+    compress(built(1), settings=asks, store=store, summarizer=writer)
 
-    compress(steps(14), settings=asks, store=store)
+    compress(built(14), settings=asks, store=store)
 
     assert writer.requests == []

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+import written
 from generated import EVERY_DIALECT, conversations
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -31,11 +32,7 @@ from context_compression.testing import (
     tool_step,
 )
 
-SMALL = Settings(
-    token_budget=3_000, keep_recent_tokens=300, keep_recent=1, offload_min_tokens=80,
-    offload_preview_tokens=30, max_tool_output=300, min_recent_messages=2, preserve_messages=1,
-    compact_trigger_tokens=500,
-)  # fmt: skip
+SMALL = written.SMALL.changed({"compact_trigger_tokens": 500})
 WINDOW = 60_000
 RESTORE: list[Any] = [{"name": "context_restore", "input_schema": {"type": "object"}}]
 
@@ -80,24 +77,13 @@ def prefixes(requests: list[list[Any]]) -> tuple[int, float]:
 
 
 @pytest.mark.slow
-def test_the_prompt_prefix_stays_in_95_of_100_requests(tmp_path: Path):
+@pytest.mark.parametrize(
+    "beside", [None, {}, {"system": "You build.", "tools": [{"name": "logs"}]}]
+)
+def test_the_prompt_prefix_stays_in_95_of_100_requests(tmp_path: Path, beside: Any):
+    """With our tool, and without."""
     session = Session(tmp_path, "s", settings={"token_budget": WINDOW})
-    tool = restore_tool(session)
-
-    requests = fitted_steps(session, 100, tools=[tool.openai])
-
-    broken, reused = prefixes(requests)
-    assert broken <= 4
-    assert reused >= 0.88
-    used = (count_tokens(request, tools=[tool.openai]) for request in requests)
-    assert max(tokens.upper for tokens in used) < WINDOW
-    assert log(3) in [original for _, _, original in session.archived()]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("beside", [{}, {"system": "You build.", "tools": [{"name": "logs"}]}])
-def test_the_prompt_prefix_stays_without_our_tool(tmp_path: Path, beside: dict[str, Any]):
-    session = Session(tmp_path, "s", settings={"token_budget": WINDOW})
+    beside = {"tools": [restore_tool(session).openai]} if beside is None else beside
 
     requests = fitted_steps(session, 100, **beside)
 
@@ -106,6 +92,7 @@ def test_the_prompt_prefix_stays_without_our_tool(tmp_path: Path, beside: dict[s
     assert reused >= 0.88
     used = (count_tokens(request, **beside) for request in requests)
     assert max(tokens.upper for tokens in used) < WINDOW
+    assert log(3) in [original for _, _, original in session.archived()]
 
 
 def test_without_the_tool_nothing_of_a_result_is_left_out_before_the_model_reads_it(tmp_path: Path):
@@ -284,17 +271,6 @@ def test_what_a_program_keeps_of_the_last_request_goes_on(tmp_path: Path):
     assert broken <= 2
     assert reused >= 0.85
     assert len(session.state().recorded) == 53
-
-
-@pytest.mark.anyio
-async def test_the_async_version_sends_the_same(tmp_path: Path):
-    twin = Session(tmp_path / "a" / "store", "s", settings=SMALL)
-    session = Session(tmp_path / "b" / "store", "s", settings=SMALL)
-    history = begin()
-    for number in range(8):
-        history += step(number, 30)
-
-        assert await session.afit(history) == twin.fit(history)
 
 
 def test_a_summary_model_that_fails_stops_no_request(tmp_path: Path):

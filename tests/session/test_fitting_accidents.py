@@ -4,53 +4,30 @@ import asyncio
 import json
 import logging
 from functools import reduce
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from full_disk import a_disk_that_takes
 from provider import refused
+from written import SMALL, begin, broken_prefixes, build, built
 
 from context_compression import Session, count_tokens, restore_tool
 from context_compression.conversation import ref_of
 from context_compression.session.fit import Fitting
-from context_compression.settings import Settings
 from context_compression.testing import Run, ScriptedSummarizer, said_by_user, tool_step
-
-SMALL = Settings(
-    token_budget=3_000, keep_recent_tokens=300, keep_recent=1, offload_min_tokens=80,
-    offload_preview_tokens=30, max_tool_output=300, min_recent_messages=2, preserve_messages=1,
-)  # fmt: skip
-
-
-def begin() -> list[Any]:
-    return [said_by_user("Fix the build. Never touch src/vendor.", "openai")]
-
-
-def step(number: int, lines: int = 30) -> list[Any]:
-    log = "\n".join(f"src/part_{n % 7}.c:{n}: warning {number * n}" for n in range(lines))
-    return tool_step([Run(f"c{number}", "logs", {"n": number}, log)], "openai")
-
-
-def steps(stop: int) -> list[Any]:
-    return [*begin(), *(message for number in range(stop) for message in step(number))]
-
-
-def broken_prefixes(requests: list[list[Any]]) -> int:
-    return sum(now[: len(before)] != before for before, now in pairwise(requests))
 
 
 def test_on_a_full_disk_the_requests_go_on_from_memory(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     session = Session(tmp_path / "store", "s", settings=SMALL)
-    history, requests = steps(3), list[list[Any]]()
+    history, requests = built(3), list[list[Any]]()
     requests.append(session.fit(history))
 
     with a_disk_that_takes(0), caplog.at_level(logging.WARNING):
         for number in range(3, 30):
-            history += step(number)
+            history += build(number)
             requests.append(session.fit(history))
 
     assert all(refused(request, "openai") == [] for request in requests)
@@ -61,7 +38,7 @@ def test_on_a_full_disk_the_requests_go_on_from_memory(
     assert len(told) == len(caplog.records) == 1
     assert "context_restore" not in json.dumps(requests[-1][len(requests[0]) :])
 
-    history += step(30)
+    history += build(30)
     assert count_tokens(session.fit(history)) < SMALL.token_budget
     assert session.state().recorded == history
 
@@ -71,7 +48,7 @@ def test_a_store_that_never_works_loses_no_request(tmp_path: Path):
     session = Session(tmp_path / "store", "s", settings=SMALL)
     history = begin()
     for number in range(10):
-        history += step(number)
+        history += build(number)
 
         view = session.fit(history)
 
@@ -90,7 +67,7 @@ def test_in_an_event_loop_a_store_that_cannot_be_used_is_not_waited_for(
     else:
         (tmp_path / "store").mkdir()
         (tmp_path / "store").chmod(0o777)
-    history = steps(10)
+    history = built(10)
 
     view = asyncio.run(asyncio.wait_for(session.afit(history), timeout=60))
 
@@ -106,7 +83,7 @@ def test_in_an_event_loop_a_store_that_cannot_be_used_is_not_waited_for(
 )
 def test_a_damaged_session_stops_no_request(tmp_path: Path, damage: Any):
     session = Session(tmp_path, "s", settings=SMALL)
-    session.fit(history := steps(10))
+    session.fit(history := built(10))
     log = tmp_path / "sessions/s/events.jsonl"
     if damage == "folder":
         log.unlink()
@@ -115,7 +92,7 @@ def test_a_damaged_session_stops_no_request(tmp_path: Path, damage: Any):
         log.write_bytes(damage)
 
     for each in (session, Session(tmp_path, "s", settings=SMALL)):
-        view = each.fit(history := [*history, *step(len(history))])
+        view = each.fit(history := [*history, *build(len(history))])
 
         assert view[-1]["tool_call_id"] == history[-1]["tool_call_id"]
         assert refused(view, "openai") == []
@@ -127,7 +104,7 @@ def test_in_an_event_loop_the_plain_function_asks_no_model(tmp_path: Path):
     session = Session(tmp_path, "s", settings=SMALL, summarizer=writer)
 
     async def agent() -> list[Any]:
-        return session.fit(steps(12))
+        return session.fit(built(12))
 
     view = asyncio.run(agent())
 
@@ -148,7 +125,7 @@ def test_another_process_that_records_meanwhile_stops_no_request(tmp_path: Path,
             other.record(said_by_user(f"From another process, {number}.", "openai"))
 
     session = Session(tmp_path, "s", settings=SMALL, on_event=record_beside)
-    history = steps(12)
+    history = built(12)
 
     view = session.fit(history)
 
@@ -170,12 +147,12 @@ def test_a_failing_compression_is_made_in_memory_until_one_succeeds(
     with monkeypatch.context() as patched:
         patched.setattr("context_compression.store.SessionLog.write_originals", fail)
         for number in range(20):
-            history += step(number)
+            history += build(number)
             requests.append(session.fit(history))
     assert session.state().compressions == []
     assert session.state().recorded == history
     for number in range(20, 23):
-        history += step(number)
+        history += build(number)
         requests.append(session.fit(history))
 
     assert all(count_tokens(request) < SMALL.token_budget for request in requests)
@@ -201,38 +178,26 @@ class Hostile:
     __hash__ = object.__hash__
 
 
-@pytest.mark.parametrize(
-    "strange",
-    [
-        {"role": "user", "content": "half of a pair \ud83d"},
-        {"role": "user", "content": "x" * 100_000},
-        {"role": "user", "content": DEEP},
-        {"role": "user", "content": 10**5_000},
-        {"role": "user", "content": float("nan")},
-        {"role": "user", "content": b"bytes"},
-        {"role": "tool", "tool_call_id": "nowhere", "content": "lost"},
-        {1: 2},
-        CYCLE,
-        Hostile(),
-    ],
-    ids=[
-        "surrogate",
-        "long",
-        "deep",
-        "number",
-        "nan",
-        "bytes",
-        "orphan",
-        "key",
-        "cycle",
-        "hostile",
-    ],
-)
+STRANGE: dict[str, Any] = {
+    "surrogate": {"role": "user", "content": "half of a pair \ud83d"},
+    "long": {"role": "user", "content": "x" * 100_000},
+    "deep": {"role": "user", "content": DEEP},
+    "number": {"role": "user", "content": 10**5_000},
+    "nan": {"role": "user", "content": float("nan")},
+    "bytes": {"role": "user", "content": b"bytes"},
+    "orphan": {"role": "tool", "tool_call_id": "nowhere", "content": "lost"},
+    "key": {1: 2},
+    "cycle": CYCLE,
+    "hostile": Hostile(),
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
 def test_a_strange_message_stops_no_request(tmp_path: Path, strange: Any):
     session = Session(tmp_path, "s", settings=SMALL)
-    history = [*steps(2), strange]
+    history = [*built(2), strange]
     for number in range(2, 9):
-        history += step(number)
+        history += build(number)
         asyncio.run(session.afit(history))
 
         view = session.fit(history)
@@ -257,7 +222,7 @@ def test_strange_things_beside_the_messages_stop_no_request(
     tmp_path: Path, options: dict[str, Any]
 ):
     session = Session(tmp_path, "s", settings=SMALL)
-    history = steps(8)
+    history = built(8)
 
     assert session.fit(history, **options)[-1] == history[-1]
 
@@ -270,7 +235,7 @@ def counting_in_words(text: str) -> str:
 def test_a_counter_that_fails_stops_no_request(tmp_path: Path, counter: Any):
     session = Session(tmp_path, "s", settings=SMALL, counter=counter)
 
-    assert session.fit(steps(8)) == steps(8)
+    assert session.fit(built(8)) == built(8)
 
 
 @pytest.mark.parametrize("place", ["a file", "a file/inside"])
@@ -305,7 +270,7 @@ def test_a_request_overtaken_by_another_thread_never_sends_its_messages(
     monkeypatch.undo()
 
     with a_disk_that_takes(0):
-        assert session.fit([*theirs, *step(1)]) == [*theirs, *step(1)]
+        assert session.fit([*theirs, *build(1)]) == [*theirs, *build(1)]
 
 
 def test_a_text_that_was_restored_and_exceeds_the_window_comes_as_a_preview(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """One conversation on disk: recorded, compressed, restored, undone, shared, killed and reopened."""
 
 import copy
-import json
 import re
 import tempfile
 from dataclasses import replace
@@ -12,7 +11,7 @@ import pytest
 from generated import Messages, conversations
 from hypothesis import given, settings
 from provider import refused
-from written import ASK, LAST, LOG, MORE, TELL, reopened, talk, worked
+from written import ASK, LAST, LOG, MORE, TELL, files_in, reopened, talk, worked
 
 from context_compression import (
     BudgetTooSmall,
@@ -228,15 +227,6 @@ def test_the_originals_are_on_disk_as_they_came(session: Session) -> None:
     assert session.store.verify() == []
 
 
-def test_compressing_twice_numbers_the_archives(session: Session) -> None:
-    session.compress(target_tokens=4_000)
-    session.compress(target_tokens=2_000)
-
-    names = sorted(path.name for path in (session.store.folder / "sessions/s").glob("compact-*"))
-    assert [name[-7:] for name in names] == ["-1.json", "-2.json"]
-    assert session.status().compressions == 2
-
-
 def test_messages_recorded_after_a_compression_follow_its_view(session: Session) -> None:
     result = session.compress(target_tokens=2_000)
 
@@ -260,29 +250,29 @@ def test_what_stops_a_compression_before_it_writes_leaves_all_as_it_was(session:
     def stop() -> None:
         raise KeyboardInterrupt
 
-    before = files(session.store.folder)
+    before = files_in(session.store.folder)
     with pytest.raises(KeyboardInterrupt), before_writing(stop):
         session.compress(target_tokens=2_000)
 
-    assert files(session.store.folder) == before
+    assert files_in(session.store.folder) == before
     assert session.compress(target_tokens=2_000).changed
 
 
 def test_a_budget_that_is_too_small_changes_nothing_on_disk(session: Session) -> None:
-    before = files(session.store.folder)
+    before = files_in(session.store.folder)
 
     with pytest.raises(BudgetTooSmall):
         session.compress(target_tokens=5)
 
-    assert files(session.store.folder) == before
+    assert files_in(session.store.folder) == before
 
 
 def test_a_preview_is_what_the_compression_will_be_and_writes_nothing(session: Session) -> None:
-    before = files(session.store.folder)
+    before = files_in(session.store.folder)
 
     preview = session.preview(target_tokens=2_000)
 
-    assert files(session.store.folder) == before
+    assert files_in(session.store.folder) == before
     result = session.compress(target_tokens=2_000)
     assert preview.messages == result.messages
     assert preview.tokens_after == result.tokens_after
@@ -317,47 +307,6 @@ def test_a_digest_can_be_looked_up_later(session: Session) -> None:
     assert summary["messages"] == [0, 39]
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    """What is on disk, but for the locks."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and ".locks" not in path.parts
-    }
-
-
-def due(folder: Path, **options: Any) -> Session:
-    """A session that is over its threshold."""
-    messages = talk(40)
-    budget = count_tokens(messages)
-    session = Session(folder, "s", settings={"token_budget": budget, **options})
-    session.record(*messages)
-    return session
-
-
-def test_before_a_request_it_compresses_when_that_is_due(tmp_path: Path) -> None:
-    session = due(tmp_path)
-
-    view = session.prepare()
-
-    assert view == session.view()
-    assert count_tokens(view) <= session.settings.target_tokens
-    assert session.prepare() == view
-    assert session.status().compressions == 1
-
-
-def test_off_really_means_off(tmp_path: Path) -> None:
-    session = due(tmp_path, auto_compress=False)
-
-    assert session.prepare() == talk(40)
-    assert session.status().compressions == 0
-
-
-def test_before_a_request_it_does_nothing_when_that_is_not_due(session: Session) -> None:
-    assert session.prepare() == talk(30)
-    assert session.status().compressions == 0
-
-
 @both_dialects
 def test_in_a_loop_only_what_lies_before_it_is_compressed(tmp_path: Path, dialect: Any) -> None:
     loop = [ASK, *tool_step([Run("a", "Bash", {}, LOG)], dialect), *tool_step([LAST], dialect)]
@@ -376,8 +325,10 @@ def test_in_a_loop_only_what_lies_before_it_is_compressed(tmp_path: Path, dialec
 
 def test_a_loops_start_may_be_counted_from_the_end(session: Session) -> None:
     session.compress_loop(-10, target_tokens=3_000)
-
     assert session.view()[-10:] == talk(30)[-10:]
+
+    session.compress_loop(len(session.view()) - 4, target_tokens=2_000)
+    assert session.view()[-4:] == talk(30)[-4:]
 
 
 def test_a_loop_that_alone_is_over_the_target_is_left_alone(tmp_path: Path) -> None:
@@ -388,15 +339,6 @@ def test_a_loop_that_alone_is_over_the_target_is_left_alone(tmp_path: Path) -> N
         session.compress_loop(10, target_tokens=3_000)
 
     assert session.view() == [*talk(5), *worked(LOG, LOG)]
-
-
-def test_after_a_compression_a_loops_start_is_counted_in_the_new_view(session: Session) -> None:
-    session.compress(target_tokens=3_000)
-    start = len(session.view()) - 4
-
-    session.compress_loop(start, target_tokens=2_000)
-
-    assert session.view()[-4:] == talk(30)[-4:]
 
 
 @both_dialects
@@ -454,14 +396,21 @@ def test_some_lines_of_a_text_come_back(archived: tuple[Session, str]) -> None:
     assert session.restore(ref, lines=(7, 7)) == lines[6]
 
 
-@pytest.mark.parametrize("lines", [(0, 3), (5, 4), (501, 502), (-3, -1)])
-def test_lines_that_are_not_there_are_refused(
-    archived: tuple[Session, str], lines: tuple[int, int]
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        *(({"lines": lines}, "this has lines 1-500") for lines in [(0, 3), (5, 4), (501, 502)]),
+        ({"lines": (-3, -1)}, "this has lines 1-500"),
+        *(({"pattern": each}, "is not a regular expression") for each in ["(", "[z-a]", "*"]),
+    ],
+)
+def test_a_part_that_is_not_there_is_refused(
+    archived: tuple[Session, str], part: dict[str, Any], why: str
 ) -> None:
     session, ref = archived
 
-    with pytest.raises(StoreError, match=r"this has lines 1-500"):
-        session.restore(ref, lines=lines)
+    with pytest.raises(StoreError, match=why):
+        session.restore(ref, **part)
 
 
 def test_lines_with_a_pattern_come_back_with_their_numbers(archived: tuple[Session, str]) -> None:
@@ -471,14 +420,6 @@ def test_lines_with_a_pattern_come_back_with_their_numbers(archived: tuple[Sessi
         "11: 10 info handled request 310 三\n12: 11 info handled request 341 三"
     )
     assert session.restore(ref, pattern="request 310", lines=(1, 5)) == "no line matches"
-
-
-@pytest.mark.parametrize("pattern", ["(", "[z-a]", "*"])
-def test_what_is_no_pattern_is_refused(archived: tuple[Session, str], pattern: str) -> None:
-    session, ref = archived
-
-    with pytest.raises(StoreError, match="is not a regular expression"):
-        session.restore(ref, pattern=pattern)
 
 
 def test_a_pattern_that_takes_too_long_is_given_up(
@@ -561,29 +502,18 @@ def test_what_was_compressed_undone_and_compressed_otherwise_comes_back(tmp_path
         assert ref_of(reopened(session).original(ref)) == ref
 
 
-def test_an_undo_brings_the_conversation_back(session: Session) -> None:
-    session.compress(target_tokens=2_000)
-
-    assert session.undo() == talk(30) == reopened(session).view()
-    assert session.status().compressions == 0
-    assert session.status().tokens_saved == 0
-
-
-def test_an_undo_keeps_what_was_recorded_since(session: Session) -> None:
-    session.compress(target_tokens=2_000)
-    session.record(MORE, TELL)
-
-    assert session.undo() == [*talk(30), MORE, TELL]
-
-
 def test_two_compressions_are_undone_one_after_the_other(session: Session) -> None:
     first = session.compress(target_tokens=4_000).messages
     session.record(MORE)
     session.compress(target_tokens=1_500)
     session.record(TELL)
 
+    names = sorted(path.name for path in (session.store.folder / "sessions/s").glob("compact-*"))
+    assert [name[-7:] for name in names] == ["-1.json", "-2.json"]
+    assert session.status().compressions == 2
     assert session.undo() == [*first, MORE, TELL]
-    assert session.undo() == [*talk(30), MORE, TELL]
+    assert session.undo() == [*talk(30), MORE, TELL] == reopened(session).view()
+    assert (session.status().compressions, session.status().tokens_saved) == (0, 0)
     with pytest.raises(NothingToUndo, match="s has no compression to undo"):
         session.undo()
 
@@ -598,42 +528,34 @@ def test_after_an_undo_it_can_be_compressed_again(session: Session) -> None:
     assert session.undo() == talk(30)
 
 
-def test_what_is_new_in_a_followed_conversation_is_recorded(session: Session) -> None:
-    session.follow([*talk(30), MORE])
-
-    assert session.view() == [*talk(30), MORE]
-    assert session.status().messages_recorded == 61
-
-
 def test_following_the_same_conversation_writes_nothing(session: Session) -> None:
-    before = files(session.store.folder)
+    before = files_in(session.store.folder)
 
     session.follow(talk(30))
 
-    assert files(session.store.folder) == before
+    assert files_in(session.store.folder) == before
 
 
-def test_after_a_compression_the_growing_original_is_followed(session: Session) -> None:
+@pytest.mark.parametrize("history", [[*talk(30), MORE], [*talk(28), MORE]])
+def test_what_is_new_in_a_history_is_recorded_and_what_is_gone_is_rewound(
+    session: Session, history: Messages
+) -> None:
+    session.follow(history)
+
+    assert session.view() == history
+    assert session.status().messages_recorded == len(history)
+
+
+@pytest.mark.parametrize("takes_over", [False, True])
+def test_after_a_compression_the_original_or_our_view_is_followed(
+    session: Session, takes_over: bool
+) -> None:
     result = session.compress(target_tokens=2_000)
 
-    session.follow([*talk(30), MORE])
-
-    assert session.view() == [*result.messages, MORE]
-
-
-def test_who_holds_our_view_is_followed_from_there(session: Session) -> None:
-    result = session.compress(target_tokens=2_000)
-
-    session.follow([*result.messages, MORE, TELL])
+    session.follow([*(result.messages if takes_over else talk(30)), MORE, TELL])
 
     assert session.view() == [*result.messages, MORE, TELL]
     assert session.status().messages_recorded == 62
-
-
-def test_a_history_that_was_cut_short_rewinds_ours(session: Session) -> None:
-    session.follow([*talk(28), MORE])
-
-    assert session.view() == [*talk(28), MORE]
 
 
 def test_a_rewind_behind_a_compression_leaves_it_in_place(session: Session) -> None:
@@ -711,11 +633,11 @@ def test_the_status_counts_a_message_once_however_often_it_was_compressed(
 def test_the_status_says_what_could_be_freed_and_changes_nothing(tmp_path: Path) -> None:
     session = Session(tmp_path, "s")
     session.record(*worked(LOG))
-    before = files(tmp_path)
+    before = files_in(tmp_path)
 
     status = session.status()
 
-    assert files(tmp_path) == before
+    assert files_in(tmp_path) == before
     assert status.could_free == session.compress(strategy="offload", force=True).tokens_freed > 0
     assert status.largest[0].what == "result of Bash"
 
@@ -794,6 +716,10 @@ def test_a_compression_that_only_mends_is_kept(tmp_path: Path) -> None:
         '{"type": "offload", "refs": 5}',
         '{"type": "compression"}',
         '{"type": "restore"}',
+        *(
+            f'{{"type": "restore", "ref": "0011aabb", "tokens": 1, "share": {share}}}'
+            for share in ('"x"', "null", "[1]", "-1", "NaN", "Infinity")
+        ),
     ],
 )
 def test_an_event_that_makes_no_sense_is_passed_over_and_reported(
@@ -807,6 +733,7 @@ def test_an_event_that_makes_no_sense_is_passed_over_and_reported(
     reopened = Session(tmp_path, "one")
 
     assert reopened.view() == [{"role": "user", "content": "hello"}]
+    assert not reopened.state().restored
     assert any("makes no sense" in said for said in reopened.status().warnings)
 
 
@@ -935,19 +862,3 @@ def test_an_undo_by_messages_whose_end_was_said_anew_takes_the_compression_back(
     session.follow([*messages, MORE])
 
     assert session.undo([*messages, TELL]) == [*messages, TELL]
-
-
-@pytest.mark.parametrize("share", ["x", None, [1], -1, float("nan"), float("inf")])
-def test_a_restore_that_makes_no_sense_is_passed_over_with_a_warning(
-    session: Session, share: Any
-) -> None:
-    session.compress(target_tokens=1_500)
-    ref = next(iter(session.state().refs))
-    log = session.store.folder / "sessions/s/events.jsonl"
-    event = {"type": "restore", "created_at": "2026-01-01T00:00:00Z", "ref": ref, "tokens": 1}
-    log.write_bytes(log.read_bytes() + json.dumps({**event, "share": share}).encode() + b"\n")
-
-    state = Session(Store(session.store.folder), "s").state()
-
-    assert not state.restored
-    assert state.warnings

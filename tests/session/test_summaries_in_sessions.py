@@ -13,6 +13,7 @@ import anyio
 import pytest
 from generated import Messages
 from provider import refused
+from written import files_in
 
 from context_compression import Result, Session, count_tokens
 from context_compression.conversation import COMPRESSED, parse, ref_of
@@ -63,15 +64,6 @@ def text_of(message: dict[str, Any]) -> str:
 def events_of(session: Session, kind: str) -> list[dict[str, Any]]:
     log = session.store.session(session.id)
     return [event for event in log.events().items if event["type"] == kind]
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """What is on disk, but for the locks."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and ".locks" not in path.parts
-    }
 
 
 def summarized(session: Session) -> Result:
@@ -443,7 +435,7 @@ def long_turn(session: Session) -> None:
 @pytest.mark.parametrize("answered", [0, 1])
 async def test_a_summary_that_is_cancelled_leaves_no_trace(session: Session, answered: int) -> None:
     long_turn(session)
-    before, view = files(session.store.folder), session.view()
+    before, view = files_in(session.store.folder), session.view()
     stuck = session.summarizer = Stuck(answered)
 
     async with anyio.create_task_group() as group:
@@ -451,7 +443,7 @@ async def test_a_summary_that_is_cancelled_leaves_no_trace(session: Session, ans
         await stuck.reached.wait()
         group.cancel_scope.cancel()
 
-    assert files(session.store.folder) == before
+    assert files_in(session.store.folder) == before
     assert session.view() == view
     session.summarizer = ScriptedSummarizer(SUMMARY)
     with anyio.fail_after(60):
@@ -464,14 +456,14 @@ async def test_a_summary_that_is_cancelled_leaves_no_trace(session: Session, ans
 async def test_a_compression_cancelled_while_it_waits_for_another_leaves_that_one_alone(
     session: Session,
 ) -> None:
-    before, view = files(session.store.folder), session.view()
+    before, view = files_in(session.store.folder), session.view()
 
     with session.store.session("s").locked():
         with anyio.move_on_after(0.05) as waited:
             await session.acompress(target_tokens=TARGET)
 
     assert waited.cancelled_caught
-    assert files(session.store.folder) == before
+    assert files_in(session.store.folder) == before
     assert session.view() == view
     assert (await session.acompress(target_tokens=TARGET)).changed
 

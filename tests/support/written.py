@@ -1,11 +1,13 @@
 """Conversations written by hand, for tests that must know their content."""
 
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from generated import Messages
 
-from context_compression import BudgetTooSmall, Session
-from context_compression.testing import Run, tool_step
+from context_compression import BudgetTooSmall, Session, Settings
+from context_compression.testing import Run, said_by_user, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Why does the login fail?"}
 TELL: dict[str, Any] = {"role": "assistant", "content": "I do not know yet."}
@@ -32,6 +34,43 @@ def talk(turns: int) -> Messages:
             {"role": "assistant", "content": f"Answer {n}. {words}"},
         )
     ]
+
+
+SMALL = Settings(
+    token_budget=3_000, keep_recent_tokens=300, keep_recent=1, offload_min_tokens=80,
+    offload_preview_tokens=30, max_tool_output=300, min_recent_messages=2, preserve_messages=1,
+)  # fmt: skip
+"""Settings with which `built` is soon compressed."""
+
+
+def begin() -> list[Any]:
+    """The request that `build` answers."""
+    return [said_by_user("Fix the build. Never touch src/vendor.", "openai")]
+
+
+def build(number: int, lines: int = 30) -> list[Any]:
+    """A call and its result, a log."""
+    log = "\n".join(f"src/part_{n % 7}.c:{n}: warning {number * n}" for n in range(lines))
+    return tool_step([Run(f"c{number}", "logs", {"n": number}, log)], "openai")
+
+
+def built(steps: int, lines: int = 30) -> list[Any]:
+    """A request and so many steps."""
+    return [*begin(), *(message for number in range(steps) for message in build(number, lines))]
+
+
+def broken_prefixes(requests: list[list[Any]]) -> int:
+    """How many requests do not begin with the one before."""
+    return sum(now[: len(before)] != before for before, now in pairwise(requests))
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """What is on disk, but for the locks."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and ".locks" not in path.parts
+    }
 
 
 def reopened(session: Session) -> Session:

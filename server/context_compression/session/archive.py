@@ -30,41 +30,33 @@ MOST_KEY_POINTS = 10
 """How many constraints and decisions are listed with a summary."""
 
 
+@dataclass(frozen=True)
 class Archiver:
-    """The `Keeper` of one compression in a session."""
+    """The `Keeper` of one compression in a session.
 
-    def __init__(
-        self,
-        log: SessionLog,
-        store: Store,
-        state: State,
-        pending: Sequence[dict[str, Any]],
-        system: Any = None,
-        origin: Mapping[str, Any] | None = None,
-        room: int | None = None,
-    ) -> None:
-        """Prepare to keep originals; nothing is written yet.
+    Attributes:
+        log: of the session.
+        store: the store that holds the log.
+        state: the state in which the compression is made.
+        pending: events that lead to this state, and are written with the compression.
+        system: the system prompt before the compression.
+        origin: where the conversation comes from.
+        room: for an automatic compression, the tokens that the settings' target leaves for the
+            messages; if there is much more later, the originals come back.
+    """
 
-        Args:
-            log: of the session.
-            store: the store that holds the log.
-            state: the state in which the compression is made.
-            pending: events that lead to this state and are not written yet; they are written with
-                the compression.
-            system: the system prompt before the compression.
-            origin: where the conversation comes from.
-            room: for an automatic compression, the tokens that the settings' target leaves for the
-                messages; if there is much more later, the originals come back.
-        """
-        self._room = room
-        self._log, self._store, self._state = log, store, state
-        self._system, self._origin = system, origin
-        self._pending = pending
+    log: SessionLog
+    store: Store
+    state: State
+    pending: Sequence[dict[str, Any]]
+    system: Any = None
+    origin: Mapping[str, Any] | None = None
+    room: int | None = None
 
     @property
     def archive(self) -> Archive:
         """Notes may name `context_restore` and the file of an offloaded text."""
-        return archive_of(self._store, self._log, self._state)
+        return archive_of(self.store, self.log, self.state)
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Write the originals, then the pending events, then the event that makes the view count.
@@ -75,23 +67,23 @@ class Archiver:
             StoreError: a file cannot be written, or another process changed the session meanwhile.
         """
         if same := self._same_compression(result):
-            warnings = (REPEATED, *self._store.doubts())
+            warnings = (REPEATED, *self.store.doubts())
             return Kept((), same.get("first_kept_index"), warnings, repeated=True)
         about_to_write()
-        with self._log.archiving():
+        with self.log.archiving():
             return self._keep(messages, result)
 
     def _keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         replaced = self._replaced(result)
         now, n = timestamp(), self._next_number()
-        file = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
-        if self._pending:
-            self._log.append(*self._without_copies(messages, result.compressed, file))
+        file = self.log.write_originals(n, now, [messages[i] for i in result.compressed])
+        if self.pending:
+            self.log.append(*self._without_copies(messages, result.compressed, file))
         state = self._checked_state(messages, result)
         refs = self._write_refs(result)
         facts = summary_facts(result, state)
         self._remember(messages, result, n, now, state)
-        self._log.append(
+        self.log.append(
             {
                 "type": "compression",
                 "created_at": now,
@@ -103,7 +95,7 @@ class Archiver:
                 "tokens_after": result.tokens_after,
                 **({"missed": result.missed} if result.missed else {}),
                 **({"no_summary": result.no_summary} if result.no_summary else {}),
-                **({} if self._room is None else {"room": self._room}),
+                **({} if self.room is None else {"room": self.room}),
                 "compressed": result.compressed,
                 "layout": encode_layout(result.layout, state.view[: len(messages)]),
                 "originals": file,
@@ -111,12 +103,12 @@ class Archiver:
                 "previews": result.previews,
                 **facts,
                 **self._system_summaries(result),
-                **({"origin": self._origin} if self._origin else {}),
+                **({"origin": self.origin} if self.origin else {}),
             }
         )
-        removed, warnings = self._log.remove_offloaded(covered_previews(messages, result))
-        files = map(self._log.offloaded_path, removed)
-        notes = (*replaced, *warnings, *state.warnings, *self._store.doubts())
+        removed, warnings = self.log.remove_offloaded(covered_previews(messages, result))
+        files = map(self.log.offloaded_path, removed)
+        notes = (*replaced, *warnings, *state.warnings, *self.store.doubts())
         return Kept((*files,), facts.get("first_kept_index"), notes)
 
     def _checked_state(self, messages: Sequence[Mapping[str, Any]], result: Result) -> State:
@@ -125,13 +117,13 @@ class Archiver:
         Raises:
             StoreError: another process changed the session since.
         """
-        state = state_of(self._log)
+        state = state_of(self.log)
         view = state.view[: len(messages)]
         same = view == list(messages) or view == json.loads(json.dumps(messages))
         known = ((digest_under(state, ref), r.sha256) for ref, r in result.refs.items())
         if not same or any(digest not in (None, sha256) for digest, sha256 in known):
             raise StoreError(
-                f"Something else was recorded in {self._log.id} meanwhile, so the context was "
+                f"Something else was recorded in {self.log.id} meanwhile, so the context was "
                 "not compacted. Compress again."
             )
         return state
@@ -154,7 +146,7 @@ class Archiver:
             if index is None:  # no message contains it, so the log does
                 refs[ref]["text"] = result.originals[ref]
             if (index is None or about.block is not None) and ref in in_files:
-                self._log.write_offloaded(ref, result.originals[ref])
+                self.log.write_offloaded(ref, result.originals[ref])
         return refs
 
     def _without_copies(
@@ -165,9 +157,9 @@ class Archiver:
         The messages among the events are the last of the messages in the compression.
         """
         position = {index: at for at, index in enumerate(compressed)}
-        index = len(messages) - sum(event["type"] == "message" for event in self._pending)
+        index = len(messages) - sum(event["type"] == "message" for event in self.pending)
         events: list[dict[str, Any]] = []
-        for event in self._pending:
+        for event in self.pending:
             at = position.get(index) if event["type"] == "message" else None
             index += event["type"] == "message"
             if at is None or messages[index - 1] != event["message"]:
@@ -184,24 +176,24 @@ class Archiver:
 
         `None` as well if a file of the session is damaged: then the originals are archived again.
         """
-        if not self._pending or any(event["type"] != "undo" for event in self._pending):
+        if not self.pending or any(event["type"] != "undo" for event in self.pending):
             return None
-        state = state_of(self._log)
+        state = state_of(self.log)
         last = state.compressions[-1]
         now = {
             "tokens_before": result.tokens_before,
             "tokens_after": result.tokens_after,
             **self._system_summaries(result),
-            **({"origin": self._origin} if self._origin else {}),
+            **({"origin": self.origin} if self.origin else {}),
         }
         same = all(last.get(name) == value for name, value in now.items())
-        is_there = same and list(result.messages) == state.view and not self._log.problems()
+        is_there = same and list(result.messages) == state.view and not self.log.problems()
         return last if is_there else None
 
     def _replaced(self, result: Result) -> tuple[str, ...]:
         """A warning if this view replaces another view of the same conversation."""
-        undoes = any(event["type"] == "undo" for event in self._pending)
-        earlier = state_of(self._log).compressions if undoes else ()
+        undoes = any(event["type"] == "undo" for event in self.pending)
+        earlier = state_of(self.log).compressions if undoes else ()
         if not earlier or earlier[-1]["tokens_after"] == result.tokens_after:
             return ()
         size = f"{earlier[-1]['tokens_after']:,} tokens"
@@ -211,7 +203,7 @@ class Archiver:
 
     def _system_summaries(self, result: Result) -> dict[str, Any]:
         """Our summary in the system prompt, before and after; the caller keeps the rest of it."""
-        summaries = {"before": summary_in(self._system), "after": summary_in(result.system)}
+        summaries = {"before": summary_in(self.system), "after": summary_in(result.system)}
         return {"system": summaries} if any(summaries.values()) else {}
 
     def _next_number(self) -> int:
@@ -219,7 +211,7 @@ class Archiver:
 
         Entries of a killed compression, in the ledger and among the summaries, never count.
         """
-        return max(*self._state.numbers, self._log.last_archived()) + 1
+        return max(*self.state.numbers, self.log.last_archived()) + 1
 
     def _remember(
         self,
@@ -237,16 +229,16 @@ class Archiver:
         else:
             ledger, text = entries(parse(compressed).messages), _digest_of(result)
             points = text.split("\n")[1:]
-        self._log.append_ledger({**to_json(entry), "n": n, "created_at": now} for entry in ledger)
+        self.log.append_ledger({**to_json(entry), "n": n, "created_at": now} for entry in ledger)
         if not text:
             return
         covered = result.compressed or (0,)  # only a summary in the system prompt was renewed
         first, last = state.recorded_span(min(covered), max(covered))
         starts = [message.starts_turn for message in parse(state.recorded).messages]
-        self._store.add_summary(
+        self.store.add_summary(
             {
                 "created_at": now,
-                "session": self._log.id,
+                "session": self.log.id,
                 "n": n,
                 "strategy": result.strategy,
                 "turns": [sum(starts[: first + 1]), sum(starts[: last + 1])],

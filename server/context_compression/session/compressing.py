@@ -237,7 +237,7 @@ def request_that_archives(
         conversation: the conversation to compress.
         state: its current state.
         pending: events that lead to this state and are written with the compression.
-        messages: the messages to compress: the view of the state, or a first part of it.
+        messages: the view of the state, or a first part of it.
         options: further fields of the request.
     """
     by_itself = options.get("must_answer") and not options.get("target_tokens")
@@ -321,9 +321,7 @@ Lock: TypeAlias = Callable[[float], AbstractContextManager[None]]
 def acquired(lock: Lock, seconds: float) -> Generator[None]:
     """Hold a lock of a store; a cancellation of the work ends the wait for it.
 
-    Args:
-        lock: takes the seconds to wait, and returns the lock.
-        seconds: how long to wait before its `StoreError` is raised; others are raised at once.
+    After so many seconds its `StoreError` is raised; others are raised at once.
     """
     until = monotonic() + seconds
     with ExitStack() as held:

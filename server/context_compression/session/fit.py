@@ -210,13 +210,7 @@ class Fitting:
         tools: Any = None,
         focus: str | None = None,
     ) -> Fitted:
-        """`Session.fit` with a report, and with its errors.
-
-        Args:
-            history: all messages, as the program passes them.
-            system: the system prompt, if it is given.
-            tools: the tool definitions, if they are given.
-            focus: as in `keep_small`.
+        """`Session.fit` with a report, and with its errors; `history` and `focus` as above.
 
         Raises:
             ContextCompressionError: as for `keep_small`.
@@ -304,12 +298,7 @@ class Fitting:
         raise StoreError(f"Other processes go on recording in {session.id}.")
 
     def follow(self, history: Sequence[Any], focus: str | None = None) -> PlannedCompression | None:
-        """Update the record to a history; returns the compression that is due then.
-
-        Args:
-            history: all messages, as the program passes them.
-            focus: the subject of the remaining work, in words.
-        """
+        """Update the record to a history; returns the compression that is due then."""
         conversation = self._session
         before = conversation.state()
         step = self._continued(before, history) or self._changed(before, history)

@@ -92,9 +92,7 @@ class InMemory:
     def recovered(self, refusal: Error, error: StoreError) -> list[Any] | None:
         """`Session.recover` for the last request; `None` if it cannot be made smaller.
 
-        Args:
-            refusal: the provider's.
-            error: of the store; it is raised where no history was fitted.
+        The error of the store is raised where no history was fitted.
         """
         if not (self._view or self.active):
             raise error

@@ -1,6 +1,7 @@
 """When a session compresses by itself, how deep, and when originals come back."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -164,10 +165,7 @@ class Due:
 def due(conversation: "Session", usage: Usage, messages: Messages | None = None) -> Due:
     """Whether an automatic compression is due: over the threshold, or by the turns for `window`.
 
-    Args:
-        conversation: the conversation.
-        usage: how full its context is.
-        messages: the content of the context if a host keeps the history; else the view.
+    `messages` are the content of the context, if a host keeps the history; else it is the view.
 
     Raises:
         InvalidConversation: the messages are not in a format we know.
@@ -194,17 +192,8 @@ def answering(conversation: "Session") -> dict[str, Any]:
     return {"must_answer": True, "restores": offers_restore(conversation.tools)}
 
 
-def before_request(
-    conversation: "Session", pace: Pace, usage: Usage | None = None
-) -> PlannedCompression | None:
-    """The compression that is due before the next request, if it is worth trying.
-
-    Args:
-        conversation: the conversation.
-        pace: its pace.
-        usage: how full its context is, if that is counted already.
-    """
-    usage = usage or conversation.usage()
+def before_request(conversation: "Session", pace: Pace, usage: Usage) -> PlannedCompression | None:
+    """The compression that is due before the next request, if it is worth trying."""
     worth_trying = pace.worth_trying(usage.used_tokens) and due(conversation, usage).now
     options = answering(conversation)
     return PlannedCompression("threshold", options, usage=usage) if worth_trying else None
@@ -297,7 +286,7 @@ def room_of(conversation: "Session", system: Any) -> int:
     return max(0, conversation.settings.target_tokens - beside)
 
 
-def is_much_larger(room: int, earlier: int) -> bool:
+def is_much_larger(room: int, earlier: float) -> bool:
     """Whether a room is so much larger than an earlier one that originals come back."""
     return room > 0 and room >= LARGER * earlier
 
@@ -306,15 +295,11 @@ def undone(conversation: "Session", state: State) -> list[dict[str, Any]]:
     """The events that undo automatic compressions made in much less room; mostly none.
 
     A compression that had not even room for its target is undone in any case. Another one is undone
-    only if the originals fit below the threshold.
-
-    Args:
-        conversation: the conversation, with the system prompt and tools of the next request.
-        state: of its log; it is changed.
+    only if the originals fit below the threshold. The state is changed.
     """
     room = room_of(conversation, system_for(conversation, state))
     now, events, enough = timestamp(), list[dict[str, Any]](), 0
-    while (crowded := _was_crowded(conversation, state)) or _had_less(state, room):
+    while (crowded := _was_crowded(conversation, state)) or is_much_larger(room, _had(state)):
         last = state.compressions[-1]
         events.append(undo_of(last, now))
         state.replay(events[-1])
@@ -324,11 +309,10 @@ def undone(conversation: "Session", state: State) -> list[dict[str, Any]]:
     return events[:enough]
 
 
-def _had_less(state: State, room: int) -> bool:
-    """Whether the last compression is automatic, and there is much more room now."""
-    last: Mapping[str, Any] = state.compressions[-1] if state.compressions else {}
-    earlier = last.get("room")
-    return isinstance(earlier, int) and earlier >= 0 and is_much_larger(room, earlier)
+def _had(state: State) -> float:
+    """The room that the last compression had; infinite if it is not automatic, or there is none."""
+    room = state.compressions[-1].get("room") if state.compressions else None
+    return room if isinstance(room, int) and room >= 0 else math.inf
 
 
 def _was_crowded(conversation: "Session", state: State) -> bool:

@@ -83,12 +83,7 @@ def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str
 def note_restored(session: "Session", ref: str, shown: str) -> None:
     """Record which part of an original was restored.
 
-    A text of which a good part was restored is not offloaded again.
-
-    Args:
-        session: where it is archived.
-        ref: all its digits.
-        shown: the part that was shown.
+    A text of which a good part was restored is not offloaded again. `ref` has all its digits.
     """
     if ref in session.in_memory:
         return
@@ -273,10 +268,7 @@ def _mark(key: str) -> str:
 def restored(session: "Session", asked: Asked, most: int = PAGE) -> str:
     """A page of an original of a session, quoted; the session notes it.
 
-    Args:
-        session: where it is archived.
-        asked: checked, with a ref.
-        most: characters of the page.
+    `asked` is checked and has a ref; `most` are the characters of the page.
 
     Raises:
         StoreError: the ref is unknown, the range or pattern is impossible, or there is no such

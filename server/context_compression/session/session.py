@@ -229,12 +229,7 @@ class Session:
     def sendable(
         self, view: Sequence[Mapping[str, Any]], outgoing: Outgoing | None = None
     ) -> Sendable:
-        """What goes out for a view.
-
-        Args:
-            view: the view.
-            outgoing: repairs it, if it is not the view of the session's next request.
-        """
+        """What goes out for a view; `outgoing` repairs one that is not of the next request."""
         drops = drops_thinking(self.settings, self.model)
         read = self.fitting.known(view) or view
         return (outgoing or self._outgoing).of(read, drops_thinking=drops, name=self.id)
