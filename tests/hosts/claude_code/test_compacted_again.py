@@ -58,9 +58,24 @@ class Session:
         self.add("system", f"{name}0", None, compactMetadata=about, **boundary)
         return self.user(f"{name}1", isCompactSummary=True)
 
-    def without(self, *uuids: str) -> "Session":
-        self.rows = [row for row in self.rows if row["uuid"] not in uuids]
+    def without(self, uuid: str) -> "Session":
+        self.rows = [row for row in self.rows if row["uuid"] != uuid]
         return self
+
+    def written_anew(self, count: int) -> "Session":
+        """The first rows stand there once more."""
+        self.rows += self.rows[:count]
+        return self
+
+    def hung(self, uuid: str, parent: str) -> "Session":
+        """A row follows another one."""
+        self.rows = [r | {"parentUuid": parent} if r["uuid"] == uuid else r for r in self.rows]
+        return self
+
+    def copy(self) -> "Session":
+        new = Session()
+        new.rows = [*self.rows]
+        return new
 
     def read(self, folder: Path) -> hosts.Transcript:
         """What is read at once, which is what is read row by row."""
@@ -78,150 +93,74 @@ def said(*uuids: str) -> list[str]:
     return [f"{role} {uuid}" for role, uuid in zip(roles, uuids, strict=True)]
 
 
-@pytest.mark.parametrize("parent", ["a1", "a2", "b1", "b2"])
-def test_after_a_second_compaction_rows_that_hang_off_the_old_history_do_not_bring_it_back(
-    parent: str, tmp_path: Path
-):
-    session = Session().turns("a", "b").compacted("K").turns("c").compacted("L")
-    session.user("d1", parent).assistant("d2")
+TWICE = Session().turns("a").compacted("K").turns("b").compacted("L")
+STOP = {"subtype": "stop_hook_summary"}
+CASES: dict[str, tuple[Session, str] | tuple[Session, str, list[str]]] = {
+    **{
+        f"after a second compaction, rows that hang off {parent} do not bring the old history back":
+        (Session().turns("a", "b").compacted("K").turns("c").compacted("L")
+         .user("d1", parent).assistant("d2"), "L1 d1 d2", [MISPLACED])
+        for parent in ("a1", "a2", "b1", "b2")
+    },
+    "after a third compaction the newest summary stands too":
+        (TWICE.copy().user("c1", "a2").assistant("c2").compacted("M").user("d1", "b1")
+         .assistant("d2"), "M1 d1 d2"),
+    "every turn may hang off the old history":
+        (TWICE.copy().user("c1", "a1").assistant("c2").user("d1", "a1").assistant("d2"),
+         "L1 c1 c2 d1 d2"),
+    "what the second compaction kept stays":
+        (Session().turns("a").compacted("K").turns("b", "c").compacted("L", ["c1", "c2"])
+         .user("d1", "a1").assistant("d2"), "L1 c1 c2 d1 d2", [MISPLACED]),
+    **{  # versions 2.1.237 to 2.1.260 hang the row that ends a turn off the old history
+        f"a misplaced row that was kept does not bring the old history back, {listed=}":
+        (Session().turns("a").compacted("K").turns("b").written_anew(2)
+         .add("system", "stop", "a1", **STOP).compacted("L", ["b2", "stop"], listed)
+         .user("d1", "stop").assistant("d2"), "L1 b2 d1 d2", [])
+        for listed in (True, False)
+    },
+    "the next prompt does not follow a misplaced row into the old history":
+        (Session().turns("a").compacted("K").turns("b").add("system", "stop", "a1", **STOP)
+         .turns("c"), "K1 b1 b2 c1 c2"),
+    "a row behind the end of what was summed up is no rewind":
+        (Session().turns("a", "b").compacted("K").user("c1", "b2").assistant("c2"), "K1 c1 c2"),
+    "a prompt in place of an old one goes back to before the compaction and says so":
+        (Session().turns("a", "b").compacted("K").turns("c").user("d1", "a2"), "a1 a2 d1",
+         [REWOUND]),
+    "so does one in place of the first":
+        (Session().turns("a", "b").compacted("K").turns("c").user("d1", None), "d1", [REWOUND]),
+    "a prompt in place of one between two compactions has the first summary":
+        (Session().turns("a").compacted("K").turns("b", "c").compacted("L").turns("d")
+         .user("e1", "b2").assistant("e2"), "K1 b1 b2 e1 e2"),
+    "a compaction in a branch that was left does not count":
+        (Session().turns("a", "b").compacted("K").turns("c").user("d1", "a2").assistant("d2")
+         .compacted("L").turns("e").user("f1", "a2").assistant("f2"), "a1 a2 f1 f2", [REWOUND]),
+    "a cleared result is no compaction":
+        (Session().turns("a").add("system", "m0", subtype="microcompact_boundary").turns("b")
+         .user("c1", "a2").assistant("c2"), "a1 a2 c1 c2"),
+    **{
+        f"a summary whose boundary is lost begins the context, without {lost}":
+        (TWICE.copy().turns("c").without(lost), "L1 c1 c2") for lost in ("L0", "K0")
+    },
+    "a summary without a boundary is a message like others":
+        (Session().turns("a").user("b1", isCompactSummary=True).assistant("b2"), "a1 a2 b1 b2"),
+    "a summary that hangs off the old history belongs to its boundary":
+        (Session().turns("a", "b").compacted("K").turns("c").hung("K1", "a2"), "K1 c1 c2"),
+    "what was kept is found where the summary is lost":
+        (Session().turns("a", "b").compacted("K", ["b1", "b2"]).user("c1", "b2").without("K1"),
+         "b1 b2 c1"),
+    "a boundary begins a context whatever it names as its parent":
+        (Session().turns("a").compacted("K").turns("b").hung("K0", "a2"), "K1 b1 b2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_context_is_that_of_the_newest_compaction_of_its_branch(case: str, tmp_path: Path):
+    session, expected, *warnings = CASES[case]
 
     transcript = session.read(tmp_path)
 
-    assert shown(transcript) == said("L1", "d1", "d2")
-    assert transcript.warnings == [MISPLACED]
-
-
-def test_after_a_third_compaction_the_newest_summary_stands_too(tmp_path: Path):
-    session = Session().turns("a").compacted("K").turns("b").compacted("L")
-    session.user("c1", "a2").assistant("c2").compacted("M").user("d1", "b1").assistant("d2")
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("M1", "d1", "d2")
-
-
-def test_every_turn_may_hang_off_the_old_history(tmp_path: Path):
-    session = Session().turns("a").compacted("K").turns("b").compacted("L")
-    session.user("c1", "a1").assistant("c2").user("d1", "a1").assistant("d2")
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("L1", "c1", "c2", "d1", "d2")
-
-
-def test_what_the_second_compaction_kept_stays(tmp_path: Path):
-    session = Session().turns("a").compacted("K").turns("b", "c").compacted("L", ["c1", "c2"])
-    session.user("d1", "a1").assistant("d2")
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("L1", "c1", "c2", "d1", "d2")
-    assert transcript.warnings == [MISPLACED]
-
-
-@pytest.mark.parametrize("listed", [True, False])
-def test_a_misplaced_row_that_was_kept_does_not_bring_the_old_history_back(
-    listed: bool, tmp_path: Path
-):
-    """Versions 2.1.237 to 2.1.260 hang the row that ends a turn off the old history."""
-    session = Session().turns("a").compacted("K").turns("b")
-    session.rows += session.rows[:2]  # they write it anew as well
-    session.add("system", "stop", "a1", subtype="stop_hook_summary")
-    session.compacted("L", ["b2", "stop"], listed).user("d1", "stop").assistant("d2")
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("L1", "b2", "d1", "d2")
-    assert transcript.warnings == []
-
-
-def test_the_next_prompt_does_not_follow_a_misplaced_row_into_the_old_history(tmp_path: Path):
-    session = Session().turns("a").compacted("K").turns("b")
-    session.add("system", "stop", "a1", subtype="stop_hook_summary").turns("c")
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("K1", "b1", "b2", "c1", "c2")
-
-
-def test_a_row_behind_the_end_of_what_was_summed_up_is_no_rewind(tmp_path: Path):
-    session = Session().turns("a", "b").compacted("K").user("c1", "b2").assistant("c2")
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("K1", "c1", "c2")
-
-
-@pytest.mark.parametrize("parent", ["a2", None])
-def test_a_prompt_in_place_of_an_old_one_goes_back_to_before_the_compaction_and_says_so(
-    parent: str | None, tmp_path: Path
-):
-    session = Session().turns("a", "b").compacted("K").turns("c").user("d1", parent)
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said(*(["a1", "a2", "d1"] if parent else ["d1"]))
-    assert transcript.warnings == [REWOUND]
-
-
-def test_a_prompt_in_place_of_one_between_two_compactions_has_the_first_summary(tmp_path: Path):
-    session = Session().turns("a").compacted("K").turns("b", "c").compacted("L").turns("d")
-    session.user("e1", "b2").assistant("e2")
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("K1", "b1", "b2", "e1", "e2")
-
-
-def test_a_compaction_in_a_branch_that_was_left_does_not_count(tmp_path: Path):
-    session = Session().turns("a", "b").compacted("K").turns("c")
-    session.user("d1", "a2").assistant("d2").compacted("L").turns("e")
-    session.user("f1", "a2").assistant("f2")  # once more, past the compaction of this branch
-
-    transcript = session.read(tmp_path)
-
-    assert shown(transcript) == said("a1", "a2", "f1", "f2")
-    assert transcript.warnings == [REWOUND]
-
-
-def test_a_cleared_result_is_no_compaction(tmp_path: Path):
-    session = Session().turns("a").add("system", "m0", subtype="microcompact_boundary")
-    session.turns("b").user("c1", "a2").assistant("c2")
-
-    assert shown(session.read(tmp_path)) == said("a1", "a2", "c1", "c2")
-
-
-def test_a_summary_whose_boundary_is_lost_begins_the_context(tmp_path: Path):
-    session = Session().turns("a").compacted("K").turns("b").compacted("L").turns("c")
-
-    assert shown(session.without("L0").read(tmp_path)) == said("L1", "c1", "c2")
-    assert shown(session.without("K0").read(tmp_path)) == said("L1", "c1", "c2")
-
-
-def test_a_summary_without_a_boundary_is_a_message_like_others(tmp_path: Path):
-    session = Session().turns("a").user("b1", isCompactSummary=True).assistant("b2")
-
-    assert shown(session.read(tmp_path)) == said("a1", "a2", "b1", "b2")
-
-
-def test_a_summary_that_hangs_off_the_old_history_belongs_to_its_boundary(tmp_path: Path):
-    session = Session().turns("a", "b").compacted("K").turns("c")
-    session.rows[5]["parentUuid"] = "a2"
-
-    assert shown(session.read(tmp_path)) == said("K1", "c1", "c2")
-
-
-def test_what_was_kept_is_found_where_the_summary_is_lost(tmp_path: Path):
-    session = Session().turns("a", "b").compacted("K", ["b1", "b2"]).user("c1", "b2")
-
-    assert shown(session.without("K1").read(tmp_path)) == said("b1", "b2", "c1")
-
-
-def test_a_boundary_begins_a_context_whatever_it_names_as_its_parent(tmp_path: Path):
-    session = Session().turns("a").compacted("K").turns("b")
-    session.rows[2]["parentUuid"] = "a2"
-
-    assert shown(session.read(tmp_path)) == said("K1", "b1", "b2")
+    assert shown(transcript) == said(*expected.split())
+    assert warnings in ([], [transcript.warnings])
 
 
 def test_a_session_that_was_compacted_is_called_what_it_began_with(tmp_path: Path):
