@@ -41,7 +41,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return noted
 
-    for method in ("data", "read", "lines_with", "lines_after"):
+    for method in ("data", "read", "lines_with", "items_after"):
         monkeypatch.setattr(LineFile, method, noting(getattr(LineFile, method)))
     log_stamp = file_backend.log_stamp
 

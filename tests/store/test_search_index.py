@@ -192,7 +192,7 @@ def test_one_that_is_none_is_made_anew(store: Store) -> None:
 def test_one_with_values_of_another_type_is_made_anew(store: Store, value: str) -> None:
     store.search("okapi")
     other = sqlite3.connect(store.folder / INDEX)
-    other.executescript(f"UPDATE documents SET start = {value};")
+    other.executescript(f"UPDATE texts SET packed = {value};")
     other.close()
 
     assert finds_all(store)

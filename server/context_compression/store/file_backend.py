@@ -327,7 +327,7 @@ class FileBackend:
                 from context_compression.store.search import index as index_file  # imports sqlite3
 
                 if self.is_ours():
-                    index_file.forget(self.folder, [session])
+                    index_file.forget(self.folder, session)
                 else:
                     index_file.remove(self.folder)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 from zlib import crc32
 
 from context_compression.conversation.refs import DIGITS
@@ -138,27 +138,6 @@ class _Progress:
     """the complete lines, and the torn end if there is one"""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A place between two lines of a file, where a later read continues.
-
-    Attributes:
-        offset: how many bytes are before it.
-        ending: the last of these bytes; if the file has others there, it did not only grow.
-    """
-
-    offset: int = 0
-    ending: bytes = b""
-
-
-class JsonLine(NamedTuple):
-    """A line that was read: its object, the offset of its first byte in the file, its bytes."""
-
-    item: dict[str, Any]
-    start: int
-    data: bytes
-
-
 class LineFile:
     """One file of JSON lines. A caller of `append` must hold a lock; reading needs none."""
 
@@ -217,34 +196,24 @@ class LineFile:
                     return True
         return False
 
-    def has(self, mark: Mark) -> bool:
-        """Whether the file is unchanged up to the mark; only the mark's `ending` is compared."""
-        with files.reading(self.path), suppress(FileNotFoundError), files.opened(self.path) as file:
-            file.seek(mark.offset - len(mark.ending))
-            return file.read(len(mark.ending)) == mark.ending
-        return not mark.offset
+    def checksum(self, stop: int) -> int:
+        """A CRC-32 of the first `stop` bytes. It tells whether the file only grew behind them."""
+        return crc32(self.data()[:stop])
 
-    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[JsonLine], Mark]:
-        """The complete lines in about `at_least` bytes after a mark, and the mark after them.
+    def items_after(self, offset: int, at_least: int) -> tuple[list[dict[str, Any]], int]:
+        """The lines in about `at_least` bytes after an offset, and the offset after them.
 
         Unreadable lines are omitted; a torn end is left for the next call. Nothing is kept in
         memory.
         """
         with files.reading(self.path), files.opened(self.path) as file:
-            file.seek(mark.offset)
-            left = os.fstat(file.fileno()).st_size - mark.offset
+            file.seek(offset)
+            left = os.fstat(file.fileno()).st_size - offset
             data = file.read(min(at_least, max(left, 0)))  # room for more costs time
             data += file.readline()
         complete = data[: data.rfind(b"\n") + 1]
-        lines: list[JsonLine] = []
-        start = mark.offset
-        for line in complete.split(b"\n"):
-            item = object_in_line(line)
-            if item is not None and not self._is_header(item):
-                lines.append(JsonLine(item, start, line))
-            start += len(line) + 1
-        ending = (mark.ending + complete)[-ENDING_BYTES:]
-        return lines, Mark(mark.offset + len(complete), ending)
+        items = filter(None, map(object_in_line, complete.split(b"\n")))
+        return [item for item in items if not self._is_header(item)], offset + len(complete)
 
     def append(self, values: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
         """Write a line for each value, and return when the lines are on disk.

@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,7 +34,7 @@ from context_compression.store import files
 from context_compression.store import refs as refs_of_store
 from context_compression.store.backend import COMPRESSING, Events, Kind, Stamp
 from context_compression.store.files import checked_name, collecting
-from context_compression.store.json_lines import JsonLine, LineFile, Mark, digits_in
+from context_compression.store.json_lines import LineFile, digits_in
 from context_compression.store.location import JOURNAL_ENDINGS
 from context_compression.store.root_folder import holding, make_folder
 from context_compression.strings import one_line
@@ -268,14 +267,14 @@ class SessionFiles:
             with noted:
                 file.append(rows, {"id": self.id, "created_at": created_at})
 
-    def has(self, mark: Mark) -> bool:
-        """Whether the log is unchanged up to the mark."""
-        return self._events.has(mark)
+    def checksum(self, stop: int) -> int:
+        """A CRC-32 of the first `stop` bytes of the log."""
+        return self._events.checksum(stop)
 
-    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[JsonLine], Mark]:
-        """The events in about `at_least` bytes after a mark, and the mark after them."""
-        lines, mark = self._events.lines_after(mark, at_least)
-        return [line for line in lines if line.item.get("type") != "originals"], mark
+    def events_after(self, offset: int, at_least: int) -> tuple[list[dict[str, Any]], int]:
+        """The events in about `at_least` bytes after an offset, and the offset after them."""
+        events, end = self._events.items_after(offset, at_least)
+        return [event for event in events if event.get("type") != "originals"], end
 
     def holds(self, text: str) -> bool:
         """Whether any event or original contains a text. Only bytes are compared."""
@@ -323,24 +322,6 @@ class SessionFiles:
     def stamp_of(self, name: str) -> Stamp | None:
         """Size and time of a file of originals, as in `stamp`; `None` if there is no such file."""
         return files.stamp(self.folder / self._checked(name))
-
-    def part(self, name: str, start: int = 0, length: int = -1) -> bytes:
-        """The bytes `start` to `start + length` of a file; see `parts`."""
-        return self.parts(name, [(start, length)])[0]
-
-    def parts(self, name: str, spans: Iterable[tuple[int, int]]) -> list[bytes]:
-        """The bytes of several spans of one file, which is opened once.
-
-        Args:
-            name: the name of a file of originals; "" for the log.
-            spans: start and length of each span; a length of -1 reads to the end.
-
-        Raises:
-            StoreDamaged: the file is missing or cannot be read.
-        """
-        path = Path(self._folder_path, self._checked(name) if name else self._events.path.name)
-        with files.reading(path), files.opened(path) as opened:
-            return [_read_span(opened, *span) for span in spans]
 
     def entries(self, digits: str = "") -> Sequence[tuple[str, Mapping[str, Any]]]:
         """The refs that begin with some hex digits, and their entries."""
@@ -470,8 +451,3 @@ class SessionFiles:
     @staticmethod
     def _checked(name: str) -> str:
         return checked_name(name, "An archive's name")
-
-
-def _read_span(file: BufferedReader, start: int, length: int) -> bytes:
-    file.seek(start)
-    return file.read(length)

@@ -27,7 +27,7 @@ from context_compression.store.postgres.coding import Coding, about_row
 from context_compression.store.postgres.rows import Archives, about_rows
 from context_compression.store.postgres.texts import FAILED, ITSELF, mark_of, words_in
 from context_compression.store.refs import is_usable
-from context_compression.store.search.documents import IndexedDocument, Span
+from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.excerpt import (
     NO_CALL,
     SHORTEST_BEGINNING,
@@ -65,7 +65,6 @@ SHELF = "\0"
 """Stands for the shelf in a condition."""
 NOT_ALL = "very many texts fit: only some of them, of the newest, were looked at; add rarer words"
 ENCRYPTED = "what this store keeps is encrypted: name a session to search its texts"
-NOWHERE = Span("", 0, 0)
 _SHELVES = "SELECT no, texts FROM shelves WHERE tenant = %s AND texts > 0 ORDER BY no DESC"
 _OF_SESSION = """
 SELECT s.no, t.shelf, count(*) FROM sessions s JOIN texts t ON t.session = s.no
@@ -302,10 +301,6 @@ class TextLookup:
         )
         return before, after
 
-    def call(self, candidate: CandidateDocument) -> CallLabel:
-        """The call that a text is the result of; for a message, the tools it calls."""
-        return candidate.document.call
-
     def _raw(self, session: str, event: Mapping[str, Any] | None, at: int) -> Any:
         """A recorded message; `None` if it is not where it was."""
         match event:
@@ -401,7 +396,7 @@ class TextLookup:
             entry = entries[id]
             text = entry["text"] if "text" in entry else _text_in(originals[places[id]], entry)
             document = IndexedDocument(
-                ref, entry["what"], message, NOWHERE, text,
+                ref, entry["what"], message, text,
                 _call(sound(call, f"texts/{ref}", list)), failed, by_us, place=at,
             )  # fmt: skip
             read.append(CandidateDocument(id, session, document))

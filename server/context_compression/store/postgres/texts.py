@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from threading import Lock
 from typing import Any
@@ -26,11 +26,10 @@ from typing import Any
 from context_compression.errors import ContextCompressionError
 from context_compression.evidence.words import Lexicon
 from context_compression.store.files import to_json
-from context_compression.store.json_lines import JsonLine
 from context_compression.store.postgres.coding import Coding
 from context_compression.store.postgres.connections import Connection
 from context_compression.store.postgres.rows import Added, TenantRows
-from context_compression.store.search.documents import IndexedDocument, Span, documents
+from context_compression.store.search.documents import IndexedDocument, documents
 from context_compression.store.search.excerpt import ConversationReader, RecordedMessage
 from context_compression.store.search.query import LONGEST_WORD
 from context_compression.store.search.tables import lexicon, words_of
@@ -120,7 +119,7 @@ def lexemes_of(document: IndexedDocument, lexicon: Lexicon) -> list[str]:
     The words are those of its text, of its call, and the parts of names in camel case.
     """
     if len(document.text) > INDEXED_CHARS:
-        document = replace(document, source=document.text[:INDEXED_CHARS])
+        document = replace(document, text=document.text[:INDEXED_CHARS])
     text, parts, _, about = words_of(document, lexicon)
     found = dict.fromkeys([FAILED] * document.failed)
     if document.call.tool:
@@ -196,17 +195,6 @@ class ArchivedText:
     beside: Sequence[Place | None]
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """Messages under a name, without their places in files."""
-
-    messages: Sequence[Any]
-
-    def span(self, position: int, block: int | None, texts: Sequence[str]) -> Span:
-        """No place: texts are read from the messages."""
-        return Span("", 0, 0, position, block)
-
-
 class Texts:
     """The texts of all sessions of a tenant, as they are written."""
 
@@ -234,27 +222,20 @@ class Texts:
         if not any(map(refs_in, events)):
             return []
 
-        @lru_cache(2)
-        def originals(name: str) -> _Kept:
-            return _Kept(self._read(session, name))
-
-        def messages(name: str) -> Sequence[Any]:
-            return originals(name).messages
-
+        originals = lru_cache(2)(partial(self._read, session))
         words = lexicon()
         found: list[ArchivedText] = []
         needed = any(event.get("type") == "compression" for event in events)
-        conversation = self._conversation(session, messages) if needed else SessionMessages()
+        conversation = self._conversation(session, originals) if needed else SessionMessages()
         for number, event in enumerate(events, 1):
             places = {ref: place for place, ref in enumerate(refs_in(event))}
-            line = JsonLine(dict(event), 0, b"")
             found += [
                 ArchivedText(
                     number, places[document.ref], document,
                     [] if self._coding.seals else lexemes_of(document, words),
                     conversation.beside(document.message),
                 )
-                for document in documents(line, originals, conversation.recorded)
+                for document in documents(event, originals, conversation.recorded)
             ]  # fmt: skip
         return found
 

@@ -89,28 +89,22 @@ class ConversationReader:
     Attributes:
         length: how many messages the conversation has.
         calls: the calls that wait for results, by their ids.
-        number: how many messages were read, including those that a rewind removed.
-        caller: the number of the message with these calls, from 0.
     """
 
     def __init__(
-        self, length: int = 0, calls: Mapping[str, CallLabel] | None = None, number: int = 0,
-        caller: int = 0, *, described: bool = True,
-    ) -> None:  # fmt: skip
-        """A reader that continues after `number` messages.
+        self,
+        length: int = 0,
+        calls: Mapping[str, CallLabel] | None = None,
+        *,
+        described: bool = True,
+    ) -> None:
+        """A reader that continues after `length` messages, while `calls` wait for results.
 
-        Args:
-            length: how many messages the conversation has.
-            calls: the calls that wait for results, by their ids.
-            number: how many messages were read.
-            caller: the number of the message with these calls.
-            described: whether the messages are read with their roles and glimpses, which takes
-                time; otherwise these are "".
+        With `described`, messages are read with their roles and glimpses, which takes time;
+        otherwise these are "".
         """
         self.length = length
         self.calls = dict(calls or {})
-        self.number = number
-        self.caller = caller
         self._described = described
 
     def read(self, event: Event) -> RecordedMessage | None:
@@ -128,8 +122,7 @@ class ConversationReader:
 
     def _read_message(self, raw: Any, message: Message) -> RecordedMessage:
         if message.role == "assistant":
-            self.calls, self.caller = calls_of(message), self.number
-        self.number += 1
+            self.calls = calls_of(message)
         answers = answers_in(message, self.calls)
         about = (speaker(message), glimpse_of(message)) if self._described else ("", "")
         return RecordedMessage(self.length, ref_of(raw), *about, answers)
@@ -355,12 +348,21 @@ class Fits:
             else 0
         )
 
-    def limits(self, query: Query) -> tuple[str, list[Any]]:
+    def within(self, query: Query) -> list[int]:
+        """The ids of all documents within the limits of a query, our own last, the newest first."""
+        limits, values = self._limits(query)
+        if query.paths:
+            limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            values.append(paths(query))
+        ids = f"SELECT id FROM documents WHERE {limits} ORDER BY ours, id DESC"
+        return [id for (id,) in self._rows(ids, *values)]
+
+    def _limits(self, query: Query) -> tuple[str, list[Any]]:
         """The condition for the limits of a query, except its paths; and the condition's values."""
         limits = [self._within] + ["failed"] * query.failed
         if query.tools:
             any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
-            limits.append(f"kind IN (SELECT id FROM kinds WHERE {any_tool})")
+            limits.append(f"({any_tool})")
         return " AND ".join(limits), [
             f"%{_escaped(indexable(tool).strip())}%" for tool in query.tools
         ]
@@ -430,7 +432,7 @@ class Fits:
     def _where(self, query: Query, words: str, table: str) -> tuple[str, list[Any]]:
         """The condition for words within the limits of a query, and its values."""
         where, values = f"{table} MATCH ?", [words]
-        limits, of_limits = self.limits(query)
+        limits, of_limits = self._limits(query)
         if limits != "1":
             where += f" AND +{table}.rowid IN (SELECT id FROM documents WHERE {limits})"
             values += of_limits

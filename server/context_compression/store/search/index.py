@@ -22,22 +22,22 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from context_compression.errors import ContextCompressionError, StoreUnwritable
 from context_compression.store import files
 from context_compression.store.hits import Neighbour
-from context_compression.store.json_lines import JsonLine
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS
 from context_compression.store.root_folder import holding
 from context_compression.store.search import tables
 from context_compression.store.search.documents import (
     BATCH_BYTES,
     IndexedDocument,
-    OriginalsFile,
-    Span,
-    checksum,
     documents,
     events_in,
 )
-from context_compression.store.search.excerpt import CallLabel, ConversationReader, Fits, paths
+from context_compression.store.search.excerpt import (
+    ConversationReader,
+    Event,
+    Fits,
+    RecordedMessage,
+)
 from context_compression.store.search.query import Pattern, Query
-from context_compression.store.search.tables import IndexedSession, stamp_of
 from context_compression.store.session_files import SessionFiles
 
 Stamps: TypeAlias = Mapping[str, tuple[int, int]]
@@ -96,17 +96,11 @@ class CandidateSource(Protocol):
         """The messages right before and right after a candidate."""
         ...
 
-    def call(self, candidate: CandidateDocument) -> CallLabel:
-        """The call that a text is the result of; for a message, the tools it calls."""
-        ...
 
-
+ADD_MESSAGE = "INSERT INTO messages (log, ref, place, packed) VALUES (?, ?, ?, ?)"
 FEW_BYTES = 2**16
 """If fewer bytes of a log contain nothing to index, they are read again later, not noted as read.
 """
-CHUNK = 512
-"""How many messages one row of the table of messages holds."""
-KNOWN = "SELECT ref FROM documents WHERE log = ?"
 
 
 class Index:
@@ -114,35 +108,35 @@ class Index:
 
     def __init__(self, database: sqlite3.Connection, root: Path) -> None:
         """The index in a database, for the store at `root`."""
-        self._do = database.execute
+        self.do = database.execute
         self._root = root
         self._log_of: Callable[[str], SessionFiles] = partial(SessionFiles, root)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a query returns."""
-        return self._do(query, values).fetchall()
+        return self.do(query, values).fetchall()
 
     @contextmanager
     def transaction(self, kind: str = "") -> Generator[None]:
         """Makes all changes or none; other processes cannot change anything in between."""
-        self._do(f"BEGIN {kind}")
+        self.do(f"BEGIN {kind}")
         try:
             yield
-            self._do("COMMIT")
+            self.do("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
-                self._do("ROLLBACK")
+                self.do("ROLLBACK")
             raise
 
     def prepare(self) -> None:
         """Make the tables in a new file; tables of another version raise `DatabaseError`."""
-        self._do(f"PRAGMA page_size = {tables.PAGE_BYTES}")  # of a new file
-        self._do("PRAGMA secure_delete = ON")
-        self._do("PRAGMA trusted_schema = OFF")  # the folder may have come with a repository
+        self.do(f"PRAGMA page_size = {tables.PAGE_BYTES}")  # of a new file
+        self.do("PRAGMA secure_delete = ON")
+        self.do("PRAGMA trusted_schema = OFF")  # the folder may have come with a repository
         if not self._is_made():
             with self.transaction("IMMEDIATE"):
                 for statement in () if self._is_made() else tables.TABLES:  # perhaps made meanwhile
-                    self._do(statement)
+                    self.do(statement)
 
     def catch_up(self, stamps: Stamps, log_of: Callable[[str], SessionFiles]) -> None:
         """Add the new events of all logs of the store.
@@ -152,8 +146,8 @@ class Index:
             log_of: returns the log of a session.
 
         Raises:
-            LookupError: a log that the index knows is gone or was replaced. Its words can be
-                removed only while its texts exist, so a new index must be made.
+            LookupError: a log that the index knows is gone or was replaced, so a new index must be
+                made.
         """
         self._log_of = log_of
         rows = self.rows("SELECT name, size, time FROM logs")
@@ -170,23 +164,40 @@ class Index:
                     with suppress(ContextCompressionError):  # it must not hide the others
                         self._read_all(log, [*known.get(log.id, ())])
 
-    def forget(self, logs: Iterable[SessionFiles]) -> None:
-        """Remove all documents of these sessions, and their bytes from the file."""
+    def forget(self, session: str) -> None:
+        """Remove all that is kept of a session, and its bytes from the file."""
         with self.transaction("IMMEDIATE"):
-            for log in logs:
-                for (id,) in self.rows("SELECT id FROM logs WHERE name = ?", log.id):
-                    self._clear(id, log)
-                    self._do("DELETE FROM logs WHERE id = ?", (id,))
-            self._do("DELETE FROM kinds WHERE id NOT IN (SELECT kind FROM documents)")
+            for (id,) in self.rows("SELECT id FROM logs WHERE name = ?", session):
+                self._clear(id)
             for table in ("words", "stems"):
-                self._do(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+                self.do(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         with suppress(sqlite3.OperationalError):  # another process reads, or there is no room
-            self._do("VACUUM")
+            self.do("VACUUM")
 
-    def session(self, id: int) -> IndexedSession:
-        """The session with an id in the table of logs."""
-        [(name,)] = self.rows("SELECT name FROM logs WHERE id = ?", id)
-        return IndexedSession(self.rows, id, self._log_of(name))
+    def documents(self, where: str, *values: Any) -> dict[int, tuple[int, IndexedDocument]]:
+        """The documents for which a condition holds, by key, each with the id of its log.
+
+        Raises:
+            ValueError: a file of originals was changed, or the index is damaged.
+        """
+        found: dict[int, tuple[int, IndexedDocument]] = {}
+        stamp_of = cache(self._stamp)
+        for key, log, file, stamp, *row in self.rows(
+            f"{tables.SELECT_DOCUMENT} WHERE {where}", *values
+        ):
+            if stamp_of(log, file) != stamp:
+                raise ValueError(f"{file} was changed")
+            found[key] = log, tables.document_of(*row)
+        return found
+
+    def name_of(self, log: int) -> str:
+        """The id of the session with an id in the table of logs."""
+        [(name,)] = self.rows("SELECT name FROM logs WHERE id = ?", log)
+        return name
+
+    def _stamp(self, log: int, file: str) -> str:
+        """The stamp of a file of originals, which changes with the file; "" for the log itself."""
+        return str(self._log_of(self.name_of(log)).stamp_of(file)) if file else ""
 
     def _is_made(self) -> bool:
         [(version,)] = self.rows("PRAGMA user_version")
@@ -219,100 +230,76 @@ class Index:
     def _read_on(self, log: SessionFiles) -> list[int]:
         """Add one batch; returns the log's stamp if it is read completely, else `[]`."""
         stamp = [*(log.stamp() or ())]
-        self._do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
-        query = "SELECT id, offset, ending, reading FROM logs WHERE name = ?"
-        [(id, *progress)] = self.rows(query, log.id)
-        mark, reader = tables.progress_from_row(*progress)
-        if mark.offset and not log.has(mark):
+        self.do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
+        query = "SELECT id, offset, checksum, reading FROM logs WHERE name = ?"
+        [(id, offset, checksum, reading)] = self.rows(query, log.id)
+        if log.checksum(offset) != checksum:
             raise LookupError(f"the log of {log.id} was replaced")
-        lines, next_mark = log.lines_after(mark, BATCH_BYTES)
-        added = self._add(id, log, lines, reader)
-        if next_mark != mark and next_mark.offset < stamp[0]:
+        reader = tables.reader_of(reading)
+        events, end = log.events_after(offset, BATCH_BYTES)
+        added = self._add(id, log, events, reader)
+        if offset < end < stamp[0]:
             stamp = []
-        if added or not stamp or next_mark.offset - mark.offset > FEW_BYTES:
-            self._do(
-                "UPDATE logs SET size = ?, time = ?, offset = ?, ending = ?, reading = ?"
+        if added or not stamp or end - offset > FEW_BYTES:
+            progress = (log.checksum(end), tables.reading_of(reader))
+            self.do(
+                "UPDATE logs SET size = ?, time = ?, offset = ?, checksum = ?, reading = ?"
                 " WHERE id = ?",
-                (*(stamp or (None, None)), *tables.progress_to_row(next_mark, reader), id),
+                (*(stamp or (None, None)), end, *progress, id),
             )
         return stamp
 
     def _add(
-        self, id: int, log: SessionFiles, lines: Iterable[JsonLine], reader: ConversationReader
+        self, id: int, log: SessionFiles, events: Iterable[Event], reader: ConversationReader
     ) -> bool:
-        """Add the messages and documents of some lines; returns whether there were any."""
-        originals = lru_cache(1)(partial(OriginalsFile, log))
-        file = cache(partial(self._file, id, log))
+        """Add the messages and documents of some events; returns whether there were any."""
+        originals = lru_cache(1)(log.read_originals)
         lexicon = tables.lexicon()
         length, added = reader.length, False
-        session = IndexedSession(self.rows, id, log)
-        known = {ref.hex() for (ref,) in self.rows(KNOWN, id)}
-        new: list[tables.MessageRow] = []
-        for line in lines:
-            for event, span in events_in(line, originals):
-                number = reader.number
-                if message := reader.read(event):
-                    back = number - reader.caller if message.answers else 0
-                    position = -1 if span.position is None else span.position
-                    where = (file(span.file), span.start, span.length, position)
-                    new.append(tables.MessageRow(message.ref, message.at, back, *where))
-                    session.add(message)
-            for document in documents(line, originals, session.recorded):
-                if document.ref in known:
-                    continue
-                known.add(document.ref)
-                span, words = document.span, tables.words_of(document, lexicon)
-                data = _data_of(line, span) or log.part(span.file, span.start, span.length)
-                sums = (checksum(document.ref, data), tables.sum_of(words))
-                kind, number = self._kind(document)
-                row = tables.document_to_row(document, kind, number, file(span.file), sums)
-                inserted = self._do(tables.ADD_DOCUMENT, (id, *row))
-                self._do(tables.ADD_WORDS, (inserted.lastrowid, *words))
-                self._do(tables.ADD_STEMS, (inserted.lastrowid, *tables.stems_of(words)))
-                added = True
-        for at in range(0, len(new), CHUNK):
-            add = "INSERT INTO messages (log, refs, packed) VALUES (?, ?, ?)"
-            self._do(add, (id, *tables.packed(new[at : at + CHUNK])))
+        known = {ref.hex() for (ref,) in self.rows("SELECT ref FROM documents WHERE log = ?", id)}
+        for event in events:
+            for each in events_in(event, originals):
+                if message := reader.read(each):
+                    row = (id, bytes.fromhex(message.ref), message.at)
+                    self.do(ADD_MESSAGE, (*row, tables.packed_message(message)))
+            for document in documents(event, originals, partial(self._recorded, id)):
+                if document.ref not in known:
+                    known.add(document.ref)
+                    name = event["originals"] if event["type"] == "compression" else ""
+                    tables.add(self.do, id, self._file(id, name), document, lexicon)
+                    added = True
         return added or reader.length != length
 
-    def _kind(self, document: IndexedDocument) -> tuple[int, int | None]:
-        """The id of a document's kind, and its number."""
-        about, tool, number = tables.kind_to_row(document)
-        self._do("INSERT OR IGNORE INTO kinds (about, tool) VALUES (?, ?)", (about, tool))
-        [(kind,)] = self.rows("SELECT id FROM kinds WHERE about = ?", about)
-        return kind, number
+    def _recorded(self, id: int, ref: str) -> RecordedMessage | None:
+        """The message of a session that was first recorded with a ref."""
+        query = "SELECT place, packed FROM messages WHERE log = ? AND ref = ? ORDER BY id LIMIT 1"
+        digits = bytes.fromhex(ref)
+        for row in self.rows(query, id, digits):
+            return tables.message_of(digits, *row)
+        return None
 
-    def _file(self, id: int, log: SessionFiles, name: str) -> int:
+    def _file(self, id: int, name: str) -> int:
         """The id of a file of originals; `LookupError` if the file was changed."""
         query = "SELECT id, stamp FROM files WHERE log = ? AND name = ?"
+        now = self._stamp(id, name)
         for file, stamp in self.rows(query, id, name):
-            if stamp != stamp_of(log, name):
+            if stamp != now:
                 raise LookupError(f"{name} was changed")
             return file
         add = "INSERT INTO files (log, name, stamp) VALUES (?, ?, ?)"
-        return self._do(add, (id, name, stamp_of(log, name))).lastrowid or 0
+        return self.do(add, (id, name, now)).lastrowid or 0
 
-    def _clear(self, id: int, log: SessionFiles) -> None:
-        """Remove the documents of a session. Removing words needs the words, so texts are read."""
+    def _clear(self, id: int) -> None:
+        """Remove all that is kept of a session."""
         lexicon = tables.lexicon()
-        session = IndexedSession(self.rows, id, log)
-        for columns in self.rows(f"{tables.SELECT_DOCUMENT} WHERE documents.log = ?", id):
-            row = tables.DocumentRow(*columns)
-            document = session.documents([row])[row.id]
-            call = session.call(row) or document.call
-            words = tables.words_of(replace(document, call=call), lexicon)
-            if tables.sum_of(words) != row.words:
-                raise ValueError(f"the words of {document.ref} are not known any more")
-            self._do(tables.REMOVE_WORDS, (row.id, *words))
-            self._do(tables.REMOVE_STEMS, (row.id, *tables.stems_of(words)))
+        sums = dict(self.rows("SELECT id, words FROM documents WHERE log = ?", id))
+        for key in sums:
+            [(_, document)] = self.documents("documents.id = ?", key).values()
+            tables.remove_words(self.do, key, document, sums[key], lexicon)
+            self.do("DELETE FROM texts WHERE id = ?", (key,))
         for table in ("documents", "messages", "files"):
-            self._do(f"DELETE FROM {table} WHERE log = ?", (id,))
-
-
-def _data_of(line: JsonLine, span: Span) -> bytes:
-    """The bytes of a span that is in a line of the log; b"" if it is in another file."""
-    start = span.start - line.start
-    return b"" if span.file else line.data[start : start + span.length]
+            self.do(f"DELETE FROM {table} WHERE log = ?", (id,))
+        self.do("DELETE FROM logs WHERE id = ?", (id,))
 
 
 def _batches(logs: Iterable[SessionFiles], stamps: Stamps) -> Iterator[list[SessionFiles]]:
@@ -357,22 +344,10 @@ def fitting(
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         for statement in tables.TABLES:
             database.execute(statement)
-        words, kinds = tables.lexicon(), dict[str, int]()
-        sessions = dict[str, int]()
+        words, sessions = tables.lexicon(), dict[str, int]()
         for each in candidates:
-            document = each.document
-            columns = tables.words_of(document, words)
-            about, tool, _ = tables.kind_to_row(document)
-            if about not in kinds:
-                kinds[about] = len(kinds)
-                database.execute("INSERT INTO kinds VALUES (?, ?, ?)", (kinds[about], about, tool))
             log = sessions.setdefault(each.session, len(sessions))
-            row = (each.key, log, kinds[about], document.failed, document.place)
-            database.execute(
-                "INSERT INTO documents (id, log, kind, failed, place) VALUES (?, ?, ?, ?, ?)", row
-            )
-            database.execute(tables.ADD_WORDS, (each.key, *columns))
-            database.execute(tables.ADD_STEMS, (each.key, *tables.stems_of(columns)))
+            tables.add_words(database.execute, log, each.document, words, key=each.key)
 
         def rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
             return database.execute(statement, values).fetchall()
@@ -380,12 +355,8 @@ def fitting(
         scores = Fits(rows, "1", among, holding)
         fits = scores.of(query)
         if not fits:
-            limits, values = scores.limits(query)
-            if query.paths:
-                limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
-                values = [*values, paths(query)]
-            within = {id for (id,) in rows(f"SELECT id FROM documents WHERE {limits}", *values)}
             terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
+            within = {*scores.within(query)}
             return [
                 each
                 for each in candidates
@@ -461,8 +432,8 @@ def using(
         raise StoreUnwritable(f"{folder / INDEX} cannot be used: {error}") from error
 
 
-def forget(folder: Path, names: Sequence[str]) -> None:
-    """Remove sessions from the index while their files still exist; the file gets smaller.
+def forget(folder: Path, session: str) -> None:
+    """Remove a session from the index; its file gets smaller.
 
     If that fails, the index is removed.
     """
@@ -470,7 +441,7 @@ def forget(folder: Path, names: Sequence[str]) -> None:
         return
     try:
         with _opened(_file(folder)) as index:
-            index.forget([SessionFiles(folder, name) for name in names])
+            index.forget(session)
     except (*DAMAGED, OSError):
         remove(folder)
 
@@ -479,8 +450,8 @@ def shares(folder: Path) -> dict[str, int]:
     """The approximate bytes of the index for each session, by the length of its indexed texts."""
     size = (folder / INDEX).stat().st_size
     query = (
-        "SELECT name, coalesce(sum(length), 0) + 1 FROM logs"
-        " LEFT JOIN documents ON documents.log = logs.id GROUP BY name"
+        "SELECT name, coalesce(sum(length(packed)), 0) + 1 FROM logs LEFT JOIN documents"
+        " ON documents.log = logs.id LEFT JOIN texts ON texts.id = documents.id GROUP BY name"
     )
     try:
         with _opened(_file(folder)) as index:

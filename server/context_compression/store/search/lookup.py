@@ -3,23 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 from context_compression.store.hits import Neighbour
-from context_compression.store.search import tables
 from context_compression.store.search.documents import IndexedDocument
-from context_compression.store.search.excerpt import (
-    CallLabel,
-    Fit,
-    Fits,
-    RecordedMessage,
-    is_letter,
-    paths,
-    phrase_of,
-)
+from context_compression.store.search.excerpt import Fit, Fits, is_letter, phrase_of
 from context_compression.store.search.index import MOST_SCANNED, CandidateDocument, Index
-from context_compression.store.search.query import Pattern, Query, Spellings
+from context_compression.store.search.query import Pattern, Query
+from context_compression.store.search.tables import message_of
 
 _GOES_ON = re.compile(r"[./\\:-]+\w")
 _GOES_BEFORE = frozenset("/\\.-")
@@ -42,14 +34,9 @@ def ranked(
         before: those on earlier pages; their duplicates are omitted.
         names: names that a hit should contain exactly as written.
     """
-    spellings = {name: Spellings(name) for name in names}
     levels = {
-        candidate.key: {
-            name: ABSENT if document.lacks(way) else exactness(name, document.text)
-            for name, way in spellings.items()
-        }
+        candidate.key: {name: exactness(name, candidate.document.text) for name in names}
         for candidate in candidates
-        if (document := candidate.document)
     }
 
     def closeness(candidate: CandidateDocument) -> tuple[float, ...]:
@@ -120,8 +107,7 @@ def _covering(
 
 
 READ_AT_ONCE = 64
-"""Documents read at once. A few may be read in vain, but each file is opened once for all of them.
-"""
+"""Documents read at once; a few may be read in vain."""
 
 
 class IndexLookup:
@@ -134,8 +120,8 @@ class IndexLookup:
             index: up to date.
             session: search only the session with this id; `None` for all.
         """
-        self._rows = index.rows
-        self._session = cache(index.session)
+        self._index, self._rows = index, index.rows
+        self._name_of = cache(index.name_of)
         self._within = "1" if session is None else f"documents.log = {self._log(session)}"
         [(self._all,)] = index.rows("SELECT count(*) FROM documents")
         self._fits = Fits(index.rows, self._within, self._all)
@@ -197,48 +183,31 @@ class IndexLookup:
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             values.append(f"text : {rest} *")
         ids = self._ids(f"SELECT id FROM documents WHERE {where} {order}", *values)
-        if literal:
-            may_hold = self._may_hold(Spellings(literal), f"{where} AND {self._within}", values)
-            ids = [id for id in ids if id in may_hold]
         matches = self._in_which(pattern, ids)
         yield from self._blocks((id for id in matches if id not in first), {}, most)
 
-    def _may_hold(self, spellings: Spellings, where: str, values: Sequence[Any]) -> set[int]:
-        """The ids of all documents except those that certainly do not contain a text."""
-        listed = self._rows(
-            "SELECT log, file, (SELECT name FROM files WHERE id = file), id, start, length,"
-            f" parts IS NOT NULL FROM documents WHERE {where} ORDER BY file",
-            *values,
-        )
-        ids = set[int]()
-        for (log, _, name), group in groupby(listed, lambda row: row[:3]):
-            ids |= self._session(log).may_hold(name, spellings, (row[3:] for row in group))
-        return ids
-
     def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
-        log = self._log(candidate.session)
-        before, after = self._session(log).neighbours(candidate.document.message)
-        return self._neighbour(log, before), self._neighbour(log, after)
+        log, ref = self._log(candidate.session), candidate.document.message
+        query = "SELECT id, place FROM messages WHERE log = ? AND ref = ? ORDER BY id LIMIT 1"
+        for id, place in self._rows(query, log, bytes.fromhex(ref)):
+            return (
+                self._neighbour(log, "id < ? AND place = ? ORDER BY id DESC", id, place - 1),
+                self._neighbour(log, "id > ? AND place = ? ORDER BY id", id, place + 1),
+            )
+        return None, None
 
-    def call(self, candidate: CandidateDocument) -> CallLabel:
-        """The call that a text is the result of; for a message, the tools it calls."""
-        query = f"{tables.SELECT_DOCUMENT} WHERE documents.id = ?"
-        [columns] = self._rows(query, candidate.key)
-        row = tables.DocumentRow(*columns)
-        return self._session(row.log).call(row) or candidate.document.call
-
-    def _neighbour(self, log: int, message: RecordedMessage | None) -> Neighbour | None:
+    def _neighbour(self, log: int, where: str, *values: int) -> Neighbour | None:
         """A message with the ref of its first archived text, or else its own ref."""
-        if message is None:
-            return None
-        ref = bytes.fromhex(message.ref)
-        texts = "message = ?2 AND message > x''"
-        for where in (texts, "ref = ?2 AND message IS NULL"):
-            query = f"SELECT ref FROM documents WHERE log = ?1 AND {where} ORDER BY id LIMIT 1"
-            for (archived,) in self._rows(query, log, ref):
-                return Neighbour(archived.hex(), message.role, message.glimpse)
-        return Neighbour(None, message.role, message.glimpse)
+        query = f"SELECT ref, place, packed FROM messages WHERE log = ? AND {where} LIMIT 1"
+        for ref, *row in self._rows(query, log, *values):
+            message = message_of(ref, *row)
+            for one in ("message = ?2 AND message > x''", "ref = ?2 AND message IS NULL"):
+                query = f"SELECT ref FROM documents WHERE log = ?1 AND {one} ORDER BY id LIMIT 1"
+                for (archived,) in self._rows(query, log, ref):
+                    return Neighbour(archived.hex(), message.role, message.glimpse)
+            return Neighbour(None, message.role, message.glimpse)
+        return None
 
     def _log(self, session: str) -> int:
         """The id of a session in the table of logs; -1 if it has none."""
@@ -248,11 +217,7 @@ class IndexLookup:
     def _with_parts(self, query: Query) -> list[int]:
         """All documents with a word as a part of others; without words, all within the limits."""
         terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
-        limits, values = self._fits.limits(query)
-        if query.paths:
-            limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
-            values = [*values, paths(query)]
-        ids = self._ids(f"SELECT id FROM documents WHERE {limits} ORDER BY ours, id DESC", *values)
+        ids = self._fits.within(query)
         if not terms:
             return ids
         texts = ((id, document.text.casefold()) for id, _, document in self._documents(ids))
@@ -267,38 +232,22 @@ class IndexLookup:
 
     def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[CandidateDocument]:
         return [
-            CandidateDocument(id, self._session(log).log.id, document, *fits.get(id, ())[1:3])
+            CandidateDocument(id, self._name_of(log), document, *fits.get(id, ())[1:3])
             for id, log, document in self._documents(ids)
         ]
 
     def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:
         """The ids of the documents that match a pattern, in their order."""
-        spellings = Spellings(pattern.literal) if pattern.literal else None
-        for id, _, document in self._documents(ids, spellings):
+        for id, _, document in self._documents(ids):
             if pattern.is_in(document.text):
                 yield id
 
-    def _documents(
-        self, ids: Iterable[int], spellings: Spellings | None = None
-    ) -> Iterator[tuple[int, int, IndexedDocument]]:
-        """Documents in the order of `ids`, each as its id, the id of its log, and the document.
-
-        Args:
-            ids: of the documents.
-            spellings: of a text; documents that certainly do not contain it may be omitted.
-
-        Raises:
-            ValueError: the files were changed.
-        """
+    def _documents(self, ids: Iterable[int]) -> Iterator[tuple[int, int, IndexedDocument]]:
+        """Documents in the order of `ids`, each as its id, the id of its log, and the document."""
         left = iter(ids)
         while block := [*islice(left, READ_AT_ONCE)]:
-            where = f"documents.id IN ({', '.join(map(str, block))}) ORDER BY file, start"
-            rows = self._rows(f"{tables.SELECT_DOCUMENT} WHERE {where}")
-            listed = map(tables.DocumentRow._make, rows)
-            documents: dict[int, tuple[int, IndexedDocument]] = {}
-            for (log, _), group in groupby(listed, lambda row: (row.log, row.file)):
-                read = self._session(log).documents([*group], spellings)
-                documents |= {id: (log, document) for id, document in read.items()}
+            listed = ", ".join(map(str, block))
+            documents = self._index.documents(f"documents.id IN ({listed})")
             yield from ((id, *documents[id]) for id in block if id in documents)
 
     def _ids(self, query: str, *values: Any) -> list[int]:

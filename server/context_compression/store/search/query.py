@@ -15,7 +15,6 @@ with a word does not tell that it says little. Hence the table. Words of time an
 Everything else is words: no query is invalid.
 """
 
-import json
 import math
 import re
 from collections import defaultdict
@@ -29,7 +28,6 @@ import regex
 
 from context_compression.errors import StoreError
 from context_compression.evidence.words import kind_of, trimmed
-from context_compression.store import files
 
 TABLE = {
     "English": """
@@ -102,40 +100,6 @@ def function_words(words: Iterable[str], *, asked: bool) -> frozenset[str]:
     given = frozenset(words)
     found = max((given & language for language in _LANGUAGES), key=len)
     return found if len(found) >= (1 if asked else FEWEST) else frozenset()
-
-
-class Spellings:
-    """The ways in which a text can be written within a JSON string.
-
-    A path may also be written with backslashes, so any bytes with backslashes may contain it.
-
-    Attributes:
-        text: the text.
-        in_one: whether the text has no newline, so that only a single string can contain it.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._ways = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
-        self._is_path = "/" in text
-        self.in_one = "\n" not in text
-
-    def may_be_in(self, data: bytes, *, in_parts: bool) -> bool:
-        """Whether some bytes may contain the text.
-
-        Args:
-            data: JSON strings.
-            in_parts: whether the strings stand for the lines of one text.
-        """
-        if (in_parts and not self.in_one) or (self._is_path and b"\\\\" in data):
-            return True
-        return any(way in data for way in self._ways)
-
-
-def lacks(data: bytes, spellings: Spellings, *, in_parts: bool) -> bool:
-    """Whether the bytes of a span certainly lack a text; `False` if that is not known."""
-    is_literal = in_parts or data.startswith(b'"')
-    return is_literal and not spellings.may_be_in(data, in_parts=in_parts)
 
 
 LONGEST, MOST_REPEATS = 1_000, 10_000

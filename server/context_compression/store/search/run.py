@@ -14,17 +14,14 @@ from pathlib import Path
 from context_compression.errors import ContextCompressionError, StoreUnwritable
 from context_compression.evidence.ledger.tasks import reported_errors
 from context_compression.store.hits import Hit, Neighbour, SearchResult
-from context_compression.store.json_lines import Mark
 from context_compression.store.search.documents import (
     BATCH_BYTES,
     IndexedDocument,
-    OriginalsFile,
     documents,
     events_in,
 )
 from context_compression.store.search.excerpt import (
     BEST_LINES,
-    CallLabel,
     ConversationReader,
     RecordedMessage,
     best_lines,
@@ -98,10 +95,6 @@ class Scan:
                 return self._neighbour(candidate, before), self._neighbour(candidate, after)
         return None, None
 
-    def call(self, candidate: CandidateDocument) -> CallLabel:
-        """The call that a text is the result of; for a message, the tools it calls."""
-        return candidate.document.call
-
     def _holding(self, query: Query) -> dict[str, set[int]]:
         """The keys of the candidates that contain each of a query's terms."""
         holding = {term: set[int]() for term in query.terms}
@@ -124,19 +117,17 @@ class Scan:
         messages = self._recorded[log.id] = []
         by_ref: dict[str, RecordedMessage] = {}
         refs: set[str] = set()
-        reader, mark = ConversationReader(), Mark()
-        originals = lru_cache(1)(partial(OriginalsFile, log))
-        while True:
-            lines, next_mark = log.lines_after(mark, BATCH_BYTES)
-            if next_mark == mark:
-                return
-            mark = next_mark
-            for line in lines:
-                for event, _ in events_in(line, originals):
-                    if message := reader.read(event):
+        reader, before, end = ConversationReader(), -1, 0
+        originals = lru_cache(1)(log.read_originals)
+        while before < end:
+            before = end
+            events, end = log.events_after(before, BATCH_BYTES)
+            for event in events:
+                for each in events_in(event, originals):
+                    if message := reader.read(each):
                         messages.append(message)
                         by_ref.setdefault(message.ref, message)
-                for document in documents(line, originals, by_ref.get):
+                for document in documents(event, originals, by_ref.get):
                     if document.ref in refs:
                         continue
                     refs.add(document.ref)
@@ -304,14 +295,14 @@ class Search:
             return source.with_pattern(self.pattern, least, most), None
         return source.with_words(self.query, most, self.pattern)
 
-    def _held(self, source: CandidateSource, candidate: CandidateDocument) -> int:
+    def _held(self, candidate: CandidateDocument) -> int:
         """How many words of the query, in any form, are in its text or in the call it answers."""
         text = candidate.document.text.casefold()
         words = map(str.casefold, self.query.words)
         terms = [name.casefold() for name in self.query.names]
         terms += [word if word in text else shortened(word) or word for word in words]
         elsewhere = [term for term in terms if term not in text]
-        call = str(source.call(candidate)).casefold() if elsewhere else ""
+        call = str(candidate.document.call).casefold()
         return len(terms) - sum(term not in call for term in elsewhere)
 
     def _hit(self, source: CandidateSource, candidate: CandidateDocument) -> Hit:
@@ -322,6 +313,6 @@ class Search:
         lines = tuple(best_lines(document.text, terms, self.pattern))
         before, after = source.neighbours(candidate)
         return Hit(
-            document.ref, document.what, candidate.session, self._held(source, candidate), lines,
+            document.ref, document.what, candidate.session, self._held(candidate), lines,
             document.is_text, before, after,
         )  # fmt: skip
