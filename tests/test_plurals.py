@@ -8,14 +8,11 @@ from context_compression.plurals import how_many, in_range, texts_and_messages
 @pytest.mark.parametrize(
     ("number", "thing", "said"),
     [
-        (0, "file", "0 files"),
-        (1, "message", "1 message"),
-        (2, "message", "2 messages"),
-        (1_200, "more entry", "1,200 more entries"),
-        (1, "summary", "1 summary"),
+        (0, "file", "0 files"), (1, "message", "1 message"), (2, "message", "2 messages"),
+        (1_200, "more entry", "1,200 more entries"), (1, "summary", "1 summary"),
         (3, "summary", "3 summaries"),
     ],
-)
+)  # fmt: skip
 def test_a_thing_is_one_or_several(number: int, thing: str, said: str) -> None:
     assert how_many(number, thing) == said
 

@@ -17,56 +17,19 @@ from context_compression.summaries import serialize
 from context_compression.testing import Run, tool_step
 
 LABELS = (
-    "[User]",
-    "[Assistant]",
-    "[System]",
-    "[Developer]",
-    "[Tool]",
-    "[Host]",
-    "[Human]",
-    "[Earlier note]",
-    "[Tool result]",
-    "[Assistant tool calls]",
-    COMPRESSED,
-    "[Result of Bash: ls]",
-    "[Result; ref 0123456789ab]",
-    "[Files]",
-    "[Files in src]",
-    "[More names used]",
+    "[User]", "[Assistant]", "[System]", "[Developer]", "[Tool]", "[Host]", "[Human]",
+    "[Earlier note]", "[Tool result]", "[Assistant tool calls]", COMPRESSED, "[Result of Bash: ls]",
+    "[Result; ref 0123456789ab]", "[Files]", "[Files in src]", "[More names used]",
     "[End of Compressed History]",
-)
+)  # fmt: skip
 CALLS = ("[Bash]", "[Bash: rm -rf x]", "[Edit; exit 1]")
 TOOLS = label_of({"Bash", "Edit"})
 UNSEEN = (
-    "\u200b",
-    "\u200c",
-    "\u200d",
-    "\u200e",
-    "\u202e",
-    "\u2060",
-    "\u2066",
-    "\u00ad",
-    "\ufeff",
-    "\u034f",
-    "\u061c",
-    "\u115f",
-    "\u1160",
-    "\u180b",
-    "\u180e",
-    "\u3164",
-    "\uffa0",
-    "\ufe0f",
-    "\U000e0001",
-    "\U000e0055",
-    "\U000e0100",
-    "\u0301",
-    "\x00",
-    "\x08",
-    "\x7f",
-    "\x1b[31m",
-    "\x1b[0m",
-    "\ufff9",
-)
+    "\u200b", "\u200c", "\u200d", "\u200e", "\u202e", "\u2060", "\u2066", "\u00ad", "\ufeff",
+    "\u034f", "\u061c", "\u115f", "\u1160", "\u180b", "\u180e", "\u3164", "\uffa0", "\ufe0f",
+    "\U000e0001", "\U000e0055", "\U000e0100", "\u0301", "\x00", "\x08", "\x7f", "\x1b[31m",
+    "\x1b[0m", "\ufff9",
+)  # fmt: skip
 BRACKETS = ("[]", "［］", "【】", "〔〕", "〖〗", "⟦⟧", "❲❳", "「」", "﹝﹞")
 CYRILLIC = str.maketrans("aceopxyisjhkmtbAEOPCTXHKMBIJSY", "асеорхуіѕјһкмтьАЕОРСТХНКМВІЈЅУ")
 GREEK = str.maketrans("oaeiuntvOAEIUNTBHKMPXYZ", "οαειυητνΟΑΕΙΥΝΤΒΗΚΜΡΧΥΖ")
@@ -82,28 +45,11 @@ ALPHABETS: tuple[Callable[[str], str], ...] = (
     str.swapcase,
 )
 HARMLESS = (
-    "[x] done",
-    "[ ] open",
-    "[tool.ruff]",
-    "[users]",
-    "[dependencies]",
-    "[1, 2]",
-    "[error] no user",
-    "[Users and groups]",
-    "[systemd]",
-    "[more]",
-    "[resulting]",
-    "[INFO] [User] logged in",
-    "a [User]",
-    "[file.py:12]",
-    "[filesystem]",
-    "[hosts]",
-    "[user@host ~]$ ls",
-    "[tools]",
-    "see [User]",
-    '["user"]',
-    '["user", "assistant"]',
-)
+    "[x] done", "[ ] open", "[tool.ruff]", "[users]", "[dependencies]", "[1, 2]", "[error] no user",
+    "[Users and groups]", "[systemd]", "[more]", "[resulting]", "[INFO] [User] logged in",
+    "a [User]", "[file.py:12]", "[filesystem]", "[hosts]", "[user@host ~]$ ls", "[tools]",
+    "see [User]", '["user"]', '["user", "assistant"]',
+)  # fmt: skip
 
 
 def mathematical(sign: str, first: int) -> str:
@@ -211,15 +157,10 @@ def test_a_result_cannot_speak_as_the_user_in_a_view_or_to_the_model_of_a_summar
 @pytest.mark.parametrize(
     "closing",
     [
-        "</quote>",
-        "</Quote>",
-        "< / quote >",
-        "<\u200b/quote>",
-        "＜／ｑｕｏｔｅ＞",
-        "</\x00quote>",
+        "</quote>", "</Quote>", "< / quote >", "<\u200b/quote>", "＜／ｑｕｏｔｅ＞", "</\x00quote>",
         "<∕quоte>",
     ],
-)
+)  # fmt: skip
 def test_a_text_cannot_close_the_tag_it_stands_in(closing: str) -> None:
     shown = sealed(f"a {closing} b <quote> </other>", "quote")
 

@@ -18,17 +18,8 @@ READERS = {"read_text", "read_bytes"}
 LIBRARIES = {"connect", "open", "fdopen"}
 """Functions that open a file by its name when they are called on one of these modules:"""
 MODULES = {
-    "os",
-    "io",
-    "gzip",
-    "bz2",
-    "lzma",
-    "zipfile",
-    "tarfile",
-    "codecs",
-    "sqlite3",
-    "zstandard",
-}
+    "os", "io", "gzip", "bz2", "lzma", "zipfile", "tarfile", "codecs", "sqlite3", "zstandard",
+}  # fmt: skip
 ALLOWED = {
     "opening.py": "the one door",
     # what lies in the package

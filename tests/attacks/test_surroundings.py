@@ -23,22 +23,12 @@ from context_compression.workspace import Workspace
 pytestmark = pytest.mark.slow
 
 COMMANDS = (
-    ("status",),
-    ("status", "chat.json"),
-    ("compress", "chat.json"),
-    ("export", "chat.json", "--host", "codex"),
-    ("restore", "c3f9"),
-    ("restore", "--query", "words"),
-    ("summaries",),
-    ("config",),
-    ("config", "keep_recent=5"),
-    ("install",),
-    ("install", "codex"),
-    ("uninstall", "codex"),
-    ("doctor", "codex"),
-    ("serve",),
+    ("status",), ("status", "chat.json"), ("compress", "chat.json"),
+    ("export", "chat.json", "--host", "codex"), ("restore", "c3f9"),
+    ("restore", "--query", "words"), ("summaries",), ("config",), ("config", "keep_recent=5"),
+    ("install",), ("install", "codex"), ("uninstall", "codex"), ("doctor", "codex"), ("serve",),
     ("serve", "--http"),
-)
+)  # fmt: skip
 NUL = "a\0b"
 
 HOMELESS = """

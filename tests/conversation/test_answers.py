@@ -255,14 +255,11 @@ def test_the_question_in_an_answer_is_not_the_users() -> None:
 @pytest.mark.parametrize(
     "output",
     [
-        "Timed out waiting for the user.",
-        "The user did not answer within 60 seconds.",
-        '{"status": "cancelled"}',
-        '{"action": "decline"}',
-        "[No response]",
+        "Timed out waiting for the user.", "The user did not answer within 60 seconds.",
+        '{"status": "cancelled"}', '{"action": "decline"}', "[No response]",
         "Question sent to the user.",
     ],
-)
+)  # fmt: skip
 def test_without_an_answer_the_user_said_nothing(output: str) -> None:
     run = Run("asked", "ask_user", {"question": ASKED}, output)
 

@@ -142,15 +142,10 @@ def test_the_first_request_is_no_reminder_even_if_it_comes_again() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Thanks!",
-        "ok, perfect",
-        "Vielen Dank!",
-        "谢谢",
-        "No problem, thanks!",
-        "merci beaucoup :)",
-        "Great, thank you so much.",
+        "Thanks!", "ok, perfect", "Vielen Dank!", "谢谢", "No problem, thanks!",
+        "merci beaucoup :)", "Great, thank you so much.",
     ],
-)
+)  # fmt: skip
 def test_a_thanks_is_only_polite(text: str) -> None:
     assert is_only_polite(text)
 
@@ -168,20 +163,10 @@ def test_a_long_request_that_is_sent_again_stays_the_users() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Thanks, now the docs.",
-        "ok?",
-        "",
-        "👍",
-        "yes, delete it",
-        "42",
-        "Danke, aber nie wieder.",
-        "no",
-        "No thanks.",
-        "stop",
-        "...",
-        "好的，删除它",
+        "Thanks, now the docs.", "ok?", "", "👍", "yes, delete it", "42", "Danke, aber nie wieder.",
+        "no", "No thanks.", "stop", "...", "好的，删除它",
     ],
-)
+)  # fmt: skip
 def test_what_asks_for_something_is_not_only_polite(text: str) -> None:
     assert not is_only_polite(text)
 

@@ -126,13 +126,10 @@ def test_other_names_with_signs_stand_in_quotes() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "[INFO] started\n",
-        "[2026-01-01 10:00] GET /\n",
-        '{ return "1"; }\n',
-        '["a", {"b": ]}\n',
+        "[INFO] started\n", "[2026-01-01 10:00] GET /\n", '{ return "1"; }\n', '["a", {"b": ]}\n',
         "[[x]]\n",
     ],
-)
+)  # fmt: skip
 def test_what_only_begins_like_json_has_no_paths(line: str) -> None:
     shown = render(line * 20, [(len(line) * 19, len(line) * 20)])
 
@@ -287,18 +284,12 @@ def test_a_line_of_a_diff_too_long_to_be_looked_back_over_is_in_no_file() -> Non
     st.lists(
         st.sampled_from(
             [
-                "diff --git a/x b/x",
-                "diff --cc y",
-                "diff -r",
-                "diff z",
-                "+a",
-                " b",
-                "why",
+                "diff --git a/x b/x", "diff --cc y", "diff -r", "diff z", "+a", " b", "why",
                 "commit 1234567",
             ]
         )
     )
-)
+)  # fmt: skip
 def test_whatever_a_diff_is_its_files_can_be_asked_for(lines: list[str]) -> None:
     text = "\n".join(lines)
     places = range(len(text))

@@ -16,24 +16,14 @@ def test_a_text_is_cut_into_sentences_in_both_languages() -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Never touch the migrations.",
-        "You must run `make check`.",
-        "Do not commit to main!",
-        "Only change src/app.py.",
-        "Make sure it works on Windows.",
-        "Never push to main, ok?",
-        "18:00 UTC is when deploys must stop.",
-        "1:1 meetings must never be moved.",
-        "不要修改数据库。",
-        "必须保留旧格式。",
-        "Could you make sure that it runs offline?",
-        "I don't want a new dependency.",
-        "We don't use lodash here.",
-        "2: Never push to main.",
-        "Why not, but please don't touch the API, okay?",
-        "能不能始终用中文，请你？",
+        "Never touch the migrations.", "You must run `make check`.", "Do not commit to main!",
+        "Only change src/app.py.", "Make sure it works on Windows.", "Never push to main, ok?",
+        "18:00 UTC is when deploys must stop.", "1:1 meetings must never be moved.",
+        "不要修改数据库。", "必须保留旧格式。", "Could you make sure that it runs offline?",
+        "I don't want a new dependency.", "We don't use lodash here.", "2: Never push to main.",
+        "Why not, but please don't touch the API, okay?", "能不能始终用中文，请你？",
     ],
-)
+)  # fmt: skip
 def test_what_binds_is_asked_of_the_model_or_not_wanted_is_a_constraint(sentence: str) -> None:
     assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
 

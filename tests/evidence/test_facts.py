@@ -90,14 +90,10 @@ def test_the_exit_status_is_read_from_the_ends_of_an_output(text: str, status: s
 @pytest.mark.parametrize(
     "sentence",
     [
-        "We decided to keep SQLite.",
-        "The root cause is a stale cache.",
-        "I chose WAL mode.",
-        "I use a queue instead of a lock.",
-        "因为时区不对。",
-        "改用 UTC。",
+        "We decided to keep SQLite.", "The root cause is a stale cache.", "I chose WAL mode.",
+        "I use a queue instead of a lock.", "因为时区不对。", "改用 UTC。",
     ],
-)
+)  # fmt: skip
 def test_sentences_that_say_what_was_decided_or_why_are_decisions(sentence: str) -> None:
     assert decisions(f"Some words before. {sentence} And after.") == [sentence]
 

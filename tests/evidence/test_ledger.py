@@ -136,11 +136,8 @@ rename to y.py
 """
 
     assert files(step({"patch": diff})) == [
-        ("modified", "a.py"),
-        ("created", "n.py"),
-        ("deleted", "o.py"),
-        ("renamed", "x.py", "y.py"),
-    ]
+        ("modified", "a.py"), ("created", "n.py"), ("deleted", "o.py"), ("renamed", "x.py", "y.py"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -207,11 +204,8 @@ def test_a_command_is_kept_with_its_outcome() -> None:
     ]
 
     assert [(e.text, e.detail) for e in entries(messages) if e.kind == "command"] == [
-        ("make a", "exit 0"),
-        ("make bb", "exit 2"),
-        ("make cc", ""),
-        ("make dddd", "failed"),
-    ]
+        ("make a", "exit 0"), ("make bb", "exit 2"), ("make cc", ""), ("make dddd", "failed"),
+    ]  # fmt: skip
 
 
 def test_an_edit_that_failed_is_an_error_and_changes_no_file() -> None:
@@ -451,24 +445,12 @@ def test_a_ledger_that_fits_is_shown_whole_newest_first() -> None:
     shown = render([*LEDGER[:2], *LEDGER[-7:]], 2000, "c3f9")
 
     assert shown.split("\n") == [
-        "Ledger, found by code in what was compressed (newest first):",
-        "Constraints of the user:",
-        "- Always run the tests.",
-        "- Never push to main.",
-        "Errors:",
-        "- error: number 39 of many",
-        "- error: number 38 of many",
-        "Tests:",
-        "- pytest -q: 3 failed, 12 passed",
-        "Files read:",
-        "- /w/src/read_0.py",
-        "Decisions:",
-        "- I chose sqlite because it is there.",
-        "Addresses:",
-        "- https://example.com/a",
-        "Ids:",
-        "- ENT-212",
-    ]
+        "Ledger, found by code in what was compressed (newest first):", "Constraints of the user:",
+        "- Always run the tests.", "- Never push to main.", "Errors:", "- error: number 39 of many",
+        "- error: number 38 of many", "Tests:", "- pytest -q: 3 failed, 12 passed", "Files read:",
+        "- /w/src/read_0.py", "Decisions:", "- I chose sqlite because it is there.", "Addresses:",
+        "- https://example.com/a", "Ids:", "- ENT-212",
+    ]  # fmt: skip
 
 
 def test_what_is_left_out_is_counted_and_its_ref_named() -> None:

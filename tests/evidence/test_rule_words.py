@@ -39,13 +39,10 @@ def test_talk_is_no_rule(language: str, said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "I've never seen this error.",
-        "I always get lost here.",
-        "Creo que siempre falla.",
-        "Das ist nur ein Test.",
-        "Мне нужно подумать.",
+        "I've never seen this error.", "I always get lost here.", "Creo que siempre falla.",
+        "Das ist nur ein Test.", "Мне нужно подумать.",
     ],
-)
+)  # fmt: skip
 def test_talk_with_the_words_of_rules_is_not_certain(said: str) -> None:
     assert not is_rule(said)
 

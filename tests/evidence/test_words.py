@@ -56,17 +56,12 @@ def test_words_are_evidence_of_paths_names_numbers_ids_or_of_nothing(
 @pytest.mark.parametrize(
     ("word", "bare"),
     [
-        ("src/app.py:88:", "src/app.py"),
-        ("src/app.py:88:12", "src/app.py"),
-        ("./main.py,", "main.py"),
-        ("main.py.", "main.py"),
-        ("@ann", "ann"),
-        ("#412.", "#412"),
-        ("#main", "main"),
-        ("https://example.org/", "https://example.org"),
+        ("src/app.py:88:", "src/app.py"), ("src/app.py:88:12", "src/app.py"),
+        ("./main.py,", "main.py"), ("main.py.", "main.py"), ("@ann", "ann"), ("#412.", "#412"),
+        ("#main", "main"), ("https://example.org/", "https://example.org"),
         ("parse_header", "parse_header"),
     ],
-)
+)  # fmt: skip
 def test_punctuation_and_line_numbers_are_no_part_of_a_word(word: str, bare: str) -> None:
     assert trimmed(word) == bare
 

@@ -24,13 +24,9 @@ from context_compression.transcripts import is_same_folder
 from context_compression.workspace import Workspace
 
 PATHS = [
-    "C:\\Users\\Me\\My Project",
-    "d:\\code",
-    "\\\\wsl$\\Ubuntu\\home\\me\\app",
-    "\\\\wsl.localhost\\Debian\\srv\\a b",
-    "C:/Users/me/slashes",
-    "C:\\Users\\张三\\项目",
-]
+    "C:\\Users\\Me\\My Project", "d:\\code", "\\\\wsl$\\Ubuntu\\home\\me\\app",
+    "\\\\wsl.localhost\\Debian\\srv\\a b", "C:/Users/me/slashes", "C:\\Users\\张三\\项目",
+]  # fmt: skip
 RECORDED = [
     path
     for host in ("claude_code", "codex", "pi", "copilot_cli")

@@ -32,13 +32,9 @@ async def test_there_are_six_tools(client: Client) -> None:
     names = [tool.name for tool in await tools_of(client)]
 
     assert names == [
-        "context_status",
-        "context_compress",
-        "context_config",
-        "context_summary",
-        "context_offload",
-        "context_restore",
-    ]
+        "context_status", "context_compress", "context_config", "context_summary",
+        "context_offload", "context_restore",
+    ]  # fmt: skip
 
 
 async def test_no_tool_can_delete_what_is_archived(client: Client) -> None:

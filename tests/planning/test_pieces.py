@@ -28,15 +28,10 @@ def test_pieces_hold_every_character_of_a_text_but_newlines(text: str) -> None:
 
 def test_a_piece_does_not_reach_from_one_block_hunk_or_row_into_the_next() -> None:
     blocks = [
-        "x = 1\ny = 2",
-        "@@ -1,2 +1,2 @@\n-a\n+b",
-        "diff --git a/x b/x\nindex 1..2",
-        "# Title\nsome words",
-        "| a | 1 |",
-        "| b | 2 |",
-        "def first():\n    pass",
+        "x = 1\ny = 2", "@@ -1,2 +1,2 @@\n-a\n+b", "diff --git a/x b/x\nindex 1..2",
+        "# Title\nsome words", "| a | 1 |", "| b | 2 |", "def first():\n    pass",
         "def second():\n    pass",
-    ]
+    ]  # fmt: skip
     text = "\n".join(blocks) + "\n\nafter a blank line"
 
     assert pieces_of(text) == [*blocks, "after a blank line"]

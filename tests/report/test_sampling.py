@@ -22,18 +22,9 @@ from context_compression.transcripts import Stage
 from context_compression.workspace import Workspace
 
 WORDS = [
-    "build",
-    "cache",
-    "client",
-    "config",
-    "error",
-    "fetch",
-    "handler",
-    "index",
-    "journal",
-    "render",
+    "build", "cache", "client", "config", "error", "fetch", "handler", "index", "journal", "render",
     "vector",
-]
+]  # fmt: skip
 
 
 def output(chance: random.Random) -> str:

@@ -62,11 +62,8 @@ def test_durations_are_told_in_words(seconds: float, words: str):
 
 def test_numbers_of_times_are_told_in_words():
     assert [times(number) for number in (1, 2, 3, 1_200)] == [
-        "once",
-        "twice",
-        "3 times",
-        "1,200 times",
-    ]
+        "once", "twice", "3 times", "1,200 times",
+    ]  # fmt: skip
 
 
 def test_the_text_says_that_a_session_without_compaction_would_have_cost_less():

@@ -131,13 +131,10 @@ session.compress(target_tokens=2_000)
 @pytest.mark.parametrize(
     "moment",
     [
-        "before anything is written",
-        "while the originals are written",
-        "after the originals",
-        "in the middle of the line that counts",
-        "after the line that counts",
+        "before anything is written", "while the originals are written", "after the originals",
+        "in the middle of the line that counts", "after the line that counts",
     ],
-)
+)  # fmt: skip
 def test_a_kill_in_the_middle_of_a_compression_loses_nothing(session: Session, moment: str) -> None:
     killed = start(KILLED, session, moment)
     assert killed.returncode == -signal.SIGKILL

@@ -35,13 +35,8 @@ def main(home: Path) -> Path:
 
 def git(folder: Path, *arguments: str) -> None:
     who = [
-        "-c",
-        "user.name=A",
-        "-c",
-        "user.email=a@example.org",
-        "-c",
-        "protocol.file.allow=always",
-    ]
+        "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always",
+    ]  # fmt: skip
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     subprocess.run(["git", *who, *arguments], cwd=folder, env=environ, check=True)
 

@@ -177,14 +177,10 @@ def test_a_host_whose_name_has_words_of_a_refusal_is_away(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("hosts", "shown"),
     [
-        ("[::1]:5432", "[::1]:5432"),
-        ("[fe80::1]", "[fe80::1]"),
-        ("a:1,b:2", "a:1,b:2"),
-        ("a,b", "a,b"),
-        ("a,b:2", "a,b:2"),
-        ("[::1]:1,b.example", "[::1]:1,b.example"),
+        ("[::1]:5432", "[::1]:5432"), ("[fe80::1]", "[fe80::1]"), ("a:1,b:2", "a:1,b:2"),
+        ("a,b", "a,b"), ("a,b:2", "a,b:2"), ("[::1]:1,b.example", "[::1]:1,b.example"),
     ],
-)
+)  # fmt: skip
 def test_hosts_are_shown_each_with_its_port(hosts: str, shown: str) -> None:
     assert Store(f"postgresql://u:s3cr@{hosts}/db").name == f"postgresql://{shown}/db"
 

@@ -208,13 +208,8 @@ def test_function_words_of_a_question_do_not_decide(store: Store, question: str)
 
     assert refs(found)[:2] == [wanted, alike]
     assert {word.lower() for word in found.words} <= {
-        "okapi",
-        "zebra",
-        "get",
-        "gesehen",
-        "est-ce",
-        "ont",
-    }
+        "okapi", "zebra", "get", "gesehen", "est-ce", "ont",
+    }  # fmt: skip
 
 
 def test_a_question_of_function_words_alone_is_searched_for_them(store: Store) -> None:

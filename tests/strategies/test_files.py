@@ -143,15 +143,10 @@ def test_a_line_of_the_view_counts_for_what_it_tells_the_same_of() -> None:
 @pytest.mark.parametrize(
     ("text", "there"),
     [
-        ("a.py", True),
-        ("see a.py.", True),
-        ("/app/a.py:12", True),
-        ("/other/a.py", False),
-        ("data.py, a.pyc, a.py.bak", False),
-        ("data.py, then a.py", True),
-        ("", False),
+        ("a.py", True), ("see a.py.", True), ("/app/a.py:12", True), ("/other/a.py", False),
+        ("data.py, a.pyc, a.py.bak", False), ("data.py, then a.py", True), ("", False),
     ],
-)
+)  # fmt: skip
 def test_part_of_another_name_is_not_the_name(text: str, there: bool) -> None:
     assert ("a.py" in named_in(text, ["a.py"], "/app/")) is there
 

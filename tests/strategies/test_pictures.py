@@ -172,12 +172,9 @@ def test_pictures_side_by_side_share_one_text() -> None:
 
     first, *_ = parse(result.messages).messages
     assert [line.partition(";")[0] for line in first.text.split("\n")] == [
-        "before",
-        "[Compressed History] [2 pictures left out",
-        "between",
-        "[Compressed History] [3 pictures left out",
-        "behind",
-    ]
+        "before", "[Compressed History] [2 pictures left out", "between",
+        "[Compressed History] [3 pictures left out", "behind",
+    ]  # fmt: skip
 
 
 def test_a_picture_that_costs_less_than_the_text_stays() -> None:

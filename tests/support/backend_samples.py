@@ -14,13 +14,8 @@ Check: TypeAlias = Callable[[Make], None]
 NOON = "2026-11-21T12:00:00Z"
 NAME = file_name(NOON, 1)
 TEXTS = (
-    "plain",
-    "",
-    'say "a\\b"\tand\u2028',
-    "\U0001f525 我们",
-    "half \ud83d of one",
-    "a\r\nb\x00",
-)
+    "plain", "", 'say "a\\b"\tand\u2028', "\U0001f525 我们", "half \ud83d of one", "a\r\nb\x00",
+)  # fmt: skip
 
 
 def name_of(check: Check) -> str:

@@ -134,10 +134,8 @@ RULES = {
         "يجب أن تكتب التعليقات بالعربية.",
     ],
     "Hebrew": [
-        "לעולם אל תיגע בתיקייה vendor.",
-        "מעכשיו כל הודעת קומיט מתחילה ב-IMP-204.",
-        "אסור לדחוף ל-main.",
-        "תמיד תענה בעברית.",
+        "לעולם אל תיגע בתיקייה vendor.", "מעכשיו כל הודעת קומיט מתחילה ב-IMP-204.",
+        "אסור לדחוף ל-main.", "תמיד תענה בעברית.",
     ],
     "Persian": [
         "هرگز به پوشه vendor دست نزن.",
@@ -194,21 +192,16 @@ RULES = {
     "Japanese": [
         "vendor ディレクトリは絶対に変更しないでください。",
         "今後、コミットメッセージはすべて IMP-204 で始めてください。",
-        "build のファイルは触らないこと。",
-        "必ず日本語で答えてください。",
+        "build のファイルは触らないこと。", "必ず日本語で答えてください。",
         "main に push してはいけません。",
     ],
     "Korean": [
-        "vendor 폴더는 절대 건드리지 마세요.",
-        "앞으로 모든 커밋 메시지는 IMP-204로 시작합니다.",
-        "항상 한국어로 대답하세요.",
-        "main에 푸시하면 안 됩니다.",
+        "vendor 폴더는 절대 건드리지 마세요.", "앞으로 모든 커밋 메시지는 IMP-204로 시작합니다.",
+        "항상 한국어로 대답하세요.", "main에 푸시하면 안 됩니다.",
     ],
     "Chinese": [
-        "绝对不要修改 vendor 目录。",
-        "从现在开始，所有提交信息都以 IMP-204 开头。",
-        "别动 build 里的文件。",
-        "一律用中文回答。",
+        "绝对不要修改 vendor 目录。", "从现在开始，所有提交信息都以 IMP-204 开头。",
+        "别动 build 里的文件。", "一律用中文回答。",
     ],
     "Chinese, traditional": [
         "絕對不要修改 vendor 目錄。",
@@ -280,18 +273,12 @@ RULES = {
         "Each new endpoint goes under /v2.",
         "Answer in French only.",
     ],
-}
+}  # fmt: skip
 TALK = {
     "English": [
-        "I can't wait to see it.",
-        "Keep it up!",
-        "I need to think about it.",
-        "All tests pass now.",
-        "So it works again.",
-        "I ran it in the same folder.",
-        "No changes were found.",
-        "Her build is green.",
-        "Sounds good, thank you.",
+        "I can't wait to see it.", "Keep it up!", "I need to think about it.",
+        "All tests pass now.", "So it works again.", "I ran it in the same folder.",
+        "No changes were found.", "Her build is green.", "Sounds good, thank you.",
     ],
     "German": ["Der Test läuft jetzt durch.", "Ich habe den Ordner angelegt.", "Das war gut."],
     "French": ["Le test passe maintenant.", "J'ai créé le dossier hier."],
@@ -308,4 +295,4 @@ TALK = {
     "Thai": ["การทดสอบผ่านแล้ว"],
     "Vietnamese": ["Bài kiểm tra đã chạy xong."],
     "Indonesian": ["Tesnya sudah lulus."],
-}
+}  # fmt: skip

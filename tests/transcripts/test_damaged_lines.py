@@ -255,16 +255,10 @@ def test_nuls_behind_the_only_value_of_a_file_do_not_cost_it(text: bytes, tmp_pa
         NULS + b"\n" + NULS,
     ],
     ids=[
-        "utf-16-le",
-        "utf-16-be",
-        "utf-32",
-        "utf-16 with a mark",
-        "jpeg",
-        "elf",
-        "nuls",
+        "utf-16-le", "utf-16-be", "utf-32", "utf-16 with a mark", "jpeg", "elf", "nuls",
         "lines of nuls",
     ],
-)
+)  # fmt: skip
 def test_a_file_that_holds_nuls_and_no_text_is_refused_as_binary(data: bytes, tmp_path: Path):
     with pytest.raises(TranscriptError, match="is binary"):
         reading(tmp_path / "c.jsonl", data)

@@ -68,13 +68,10 @@ def test_what_an_object_says_beside_its_messages_is_kept(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "starts"),
     [
-        ("a b.json", "a-b-"),
-        ("..json", "conversation-"),
-        ("会议.jsonl", "conversation-"),
-        ("会议 7.jsonl", "7-"),
-        ("-h.json", "h-"),
+        ("a b.json", "a-b-"), ("..json", "conversation-"), ("会议.jsonl", "conversation-"),
+        ("会议 7.jsonl", "7-"), ("-h.json", "h-"),
     ],
-)
+)  # fmt: skip
 def test_a_session_id_is_safe_as_a_folder_name(name: str, starts: str, tmp_path: Path):
     path = tmp_path / name
     path.write_text(json.dumps(HELLO), encoding="utf-8")

@@ -297,13 +297,10 @@ async def test_the_preview_prefers_what_the_conversation_is_about(
 @pytest.mark.parametrize(
     ("limits", "offloaded"),
     [
-        ("", True),
-        ("Bash=0", False),
-        ("Bash=20000", False),
-        ("Bash=20k", False),
+        ("", True), ("Bash=0", False), ("Bash=20000", False), ("Bash=20k", False),
         ("mcp__*=0, B*=500", True),
     ],
-)
+)  # fmt: skip
 async def test_limits_can_be_set_for_each_tool(
     tmp_path: Path, limits: str, offloaded: bool
 ) -> None:

@@ -123,12 +123,9 @@ def test_what_was_charged_before_a_compaction_is_not_the_usage(tmp_path: Path):
 def test_a_compaction_without_history_leaves_the_users_words_and_its_summary():
     assert shown(read("compacted-without-history")) == snapshot(
         [
-            "user | First.",
-            "user | Second.",
-            "user | Summary: first and second.",
-            "user | Third.",
+            "user | First.", "user | Second.", "user | Summary: first and second.", "user | Third.",
         ]
-    )
+    )  # fmt: skip
 
 
 def test_turns_taken_back_are_gone_with_what_was_told_before_them():

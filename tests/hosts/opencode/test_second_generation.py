@@ -171,12 +171,8 @@ All is done.
     assert [shown_stage(stage.messages) for stage in history.stages] == snapshot(
         [
             [
-                "user | List the folder.",
-                "assistant | I look. | shell(c1)",
-                "user | c1: a.py",
-                "assistant | One file.",
-                "user | And of b?",
-                "assistant | None.",
+                "user | List the folder.", "assistant | I look. | shell(c1)", "user | c1: a.py",
+                "assistant | One file.", "user | And of b?", "assistant | None.",
             ],
             [
                 """\
@@ -203,7 +199,7 @@ All is done.
                 "user | Now c.",
             ],
         ]
-    )
+    )  # fmt: skip
     assert transcript.warnings == []
 
 
@@ -370,12 +366,8 @@ Three files.
     assert [shown_stage(stage.messages) for stage in history.stages] == snapshot(
         [
             [
-                "user | List the folder.",
-                "assistant | I look. | shell(c1)",
-                "user | c1: a.py",
-                "assistant | One file.",
-                "user | And of c?",
-                "assistant | Two.",
+                "user | List the folder.", "assistant | I look. | shell(c1)", "user | c1: a.py",
+                "assistant | One file.", "user | And of c?", "assistant | Two.",
             ],
             [
                 """\
@@ -388,7 +380,7 @@ Three files.
                 "user | And of d?",
             ],
         ]
-    )
+    )  # fmt: skip
     assert hosts.read(two).compactions[0].tokens_before == 260
     assert shown(hosts.read(early)) == ["user | List the folder.", "user | E?"]
 

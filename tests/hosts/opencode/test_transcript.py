@@ -89,14 +89,11 @@ def test_a_compaction_leaves_its_summary_then_what_it_kept_then_what_followed():
     assert shown(transcript) == snapshot(
         [
             "user | What did we do so far?",
-            "assistant | Two folders, one file in each, 10 lines in a.",
-            "user | And of b?",
-            "assistant | bash(c7)",
-            "user | c7: 20",
-            "user | Continue.",
+            "assistant | Two folders, one file in each, 10 lines in a.", "user | And of b?",
+            "assistant | bash(c7)", "user | c7: 20", "user | Continue.",
             "assistant | Thirty lines in all.",
         ]
-    )
+    )  # fmt: skip
     assert transcript.usage == (308, len(transcript.messages))
 
 

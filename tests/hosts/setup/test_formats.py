@@ -362,29 +362,16 @@ def test_a_section_that_is_left_empty_stays_a_mapping() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "extensions: {a: {b: c}}\n",
-        "extensions:\n- a\n",
-        "extensions:\n  - a\n",
-        "extensions:\n\ta: b\n",
-        "extensions:\nextensions:\n",
-        "- a\nextensions:\n",
-        "{extensions: {}}\n",
-        "a: 1\n---\nextensions:\n",
-        "just words\n",
-        "a: [1, 2\nextensions:\n",
-        "a: 'open\nextensions:\n",
-        "a: {b: c\nextensions:\n  x: {}\n",
-        "a: b: c\nextensions:\n",
-        "a:\n    b: 1\n  c: 2\nextensions:\n",
-        "a: *nobody\nextensions:\n",
-        "a: 1\na: 2\nextensions:\n",
-        "a:\n  b: 1\n  b: 2\nextensions:\n",
-        "extensions:\n  x:\n    - 1\n    y: 2\n",
-        'extensions:\n  x: "\\q"\n',
-        "a: \x01\nextensions:\n",
-        "a: %b\nextensions:\nc: @d\n",
+        "extensions: {a: {b: c}}\n", "extensions:\n- a\n", "extensions:\n  - a\n",
+        "extensions:\n\ta: b\n", "extensions:\nextensions:\n", "- a\nextensions:\n",
+        "{extensions: {}}\n", "a: 1\n---\nextensions:\n", "just words\n", "a: [1, 2\nextensions:\n",
+        "a: 'open\nextensions:\n", "a: {b: c\nextensions:\n  x: {}\n", "a: b: c\nextensions:\n",
+        "a:\n    b: 1\n  c: 2\nextensions:\n", "a: *nobody\nextensions:\n",
+        "a: 1\na: 2\nextensions:\n", "a:\n  b: 1\n  b: 2\nextensions:\n",
+        "extensions:\n  x:\n    - 1\n    y: 2\n", 'extensions:\n  x: "\\q"\n',
+        "a: \x01\nextensions:\n", "a: %b\nextensions:\nc: @d\n",
     ],
-)
+)  # fmt: skip
 def test_yaml_written_in_another_way_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         yaml.with_entry(text, "extensions", NAME, ENTRY)

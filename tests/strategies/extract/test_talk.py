@@ -16,16 +16,9 @@ def chat(turns: int) -> Messages:
             ),
         )
         for how in (
-            "again",
-            "gladly",
-            "plainly",
-            "calmly",
-            "kindly",
-            "briefly",
-            "warmly",
-            "so soon",
+            "again", "gladly", "plainly", "calmly", "kindly", "briefly", "warmly", "so soon",
         )
-    ]
+    ]  # fmt: skip
     told = session(
         text_message("user", "It should be a quiet one. We are going to Lisbon with Emily in May."),
         text_message(

@@ -91,13 +91,9 @@ def test_error_handling() -> str:
 
 
 CONTENTS = (
-    test_simple_text,
-    test_image_content,
-    test_audio_content,
-    test_embedded_resource,
-    test_multiple_content_types,
-    test_error_handling,
-)
+    test_simple_text, test_image_content, test_audio_content, test_embedded_resource,
+    test_multiple_content_types, test_error_handling,
+)  # fmt: skip
 
 
 async def test_tool_with_progress(context: Context) -> str:
@@ -134,12 +130,9 @@ async def test_trigger_prompt_change(context: Context) -> str:
 
 
 NOTIFYING = (
-    test_tool_with_progress,
-    test_tool_with_logging,
-    test_logging_tool,
-    test_trigger_tool_change,
+    test_tool_with_progress, test_tool_with_logging, test_logging_tool, test_trigger_tool_change,
     test_trigger_prompt_change,
-)
+)  # fmt: skip
 
 
 class Person(BaseModel):

@@ -12,12 +12,6 @@ from generated.talk import DIALECTS, EVERY_DIALECT, Messages, dialects, rarely
 from generated.text_protocols import text_protocols
 
 __all__ = [
-    "DIALECTS",
-    "EVERY_DIALECT",
-    "Messages",
-    "broken",
-    "conversations",
-    "dialects",
-    "rarely",
+    "DIALECTS", "EVERY_DIALECT", "Messages", "broken", "conversations", "dialects", "rarely",
     "text_protocols",
-]
+]  # fmt: skip

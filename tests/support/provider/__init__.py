@@ -17,19 +17,9 @@ from provider.responses import separated
 from provider.thinking import unbound
 
 __all__ = [
-    "RULES",
-    "Messages",
-    "alternates",
-    "blocks",
-    "call_ids",
-    "misplaced_system",
-    "refused",
-    "result_ids",
-    "separated",
-    "signatures",
-    "unbound",
-    "undeclared",
-]
+    "RULES", "Messages", "alternates", "blocks", "call_ids", "misplaced_system", "refused",
+    "result_ids", "separated", "signatures", "unbound", "undeclared",
+]  # fmt: skip
 
 RULES: Mapping[str, Callable[[Messages], Iterable[str]]] = {
     "anthropic": anthropic.rules,
