@@ -14,6 +14,7 @@ import anyio.lowlevel
 import pytest
 from generated import Messages
 from provider import refused
+from written import files_in
 
 from context_compression import Result, Session, acompress, compress, count_tokens
 from context_compression.session import Event
@@ -141,14 +142,6 @@ async def by_a_scope(work: Coroutine[Any, Any, object], watch: Watch) -> bool:
 Cancelling: TypeAlias = Callable[[Coroutine[Any, Any, object], Watch], Awaitable[bool]]
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and ".locks" not in path.parts
-    }
-
-
 def without_times(found: dict[str, bytes]) -> dict[str, str]:
     """What two runs have in common: names and contents, but for times."""
     time = re.compile(r'\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\dZ|(?<="crc32":")[0-9a-f]{8}')
@@ -179,10 +172,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def test_cancelled_at_any_moment_a_compression_is_made_or_never_was(
     recorded: Path, tmp_path: Path, deed: str, cancelling: Cancelling
 ) -> None:
-    before, whole, watch = files(recorded), tmp_path / "whole", Watch()
+    before, whole, watch = files_in(recorded), tmp_path / "whole", Watch()
     shutil.copytree(recorded, whole)
     await DEEDS[deed](opened(whole, watch))
-    after = without_times(files(whole))
+    after = without_times(files_in(whole))
     assert after != without_times(before)
     moments, left_alone = watch.telling(), 0
     assert ("waiting for the model" in watch.moments) == (deed in ASKING)
@@ -194,7 +187,7 @@ async def test_cancelled_at_any_moment_a_compression_is_made_or_never_was(
         stopped = await cancelling(DEEDS[deed](opened(folder, watch)), watch)
 
         watch.over = True
-        found, events = files(folder), watch.events
+        found, events = files_in(folder), watch.events
         left_alone += found == before
         assert stopped
         assert found == before or without_times(found) == after
@@ -219,7 +212,7 @@ async def test_a_cancellation_reaches_the_call_of_the_model(
 ) -> None:
     """The model answers in an hour, in the event loop of the caller."""
     shutil.copytree(recorded, folder := tmp_path / "s")
-    before, here = files(folder), threading.get_ident()
+    before, here = files_in(folder), threading.get_ident()
     ended: list[str] = []
 
     class Slow(Model):
@@ -240,14 +233,14 @@ async def test_a_cancellation_reaches_the_call_of_the_model(
 
     assert stopped == (deed in ASKING)
     assert ended == ["CancelledError"] * stopped
-    assert (files(folder) == before) == stopped
+    assert (files_in(folder) == before) == stopped
 
 
 async def test_cancelled_before_it_writes_a_compression_writes_nothing(
     recorded: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(recorded, folder := tmp_path / "s")
-    before, watch = files(folder), Watch(0)
+    before, watch = files_in(folder), Watch(0)
     session = Session(folder, "s", settings=SETTINGS)
 
     with before_writing(lambda: watch.now("about to write")):
@@ -255,7 +248,7 @@ async def test_cancelled_before_it_writes_a_compression_writes_nothing(
 
     assert stopped
     assert watch.moments == ["about to write"]
-    assert without_times(files(folder)) != without_times(before), "it was writing already"
+    assert without_times(files_in(folder)) != without_times(before), "it was writing already"
     with session.store.session("s").locked(timeout=0):
         pass
 

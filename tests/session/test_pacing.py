@@ -183,30 +183,20 @@ class Worked(Told):
 
 BUDGET, THRESHOLD = 20_000, 14_545
 """The threshold is 0.8 of the budget, less the doubt of a count."""
-sizes = pytest.mark.parametrize(
-    ("question", "output"),
-    [(0.01, 600), (0.01, 1_500), (0.01, 8_000), (0.9, 300), (0.98, 150), (1.1, 300)],
-)
 
 
 @pytest.mark.slow
-@sizes
-def test_between_compressions_each_request_begins_with_the_one_before_it(
+@pytest.mark.parametrize(
+    ("question", "output"),
+    [(0.01, 600), (0.01, 1_500), (0.01, 8_000), (0.9, 300), (0.98, 150), (1.1, 300)],
+)
+def test_between_compressions_requests_only_grow_and_each_follows_much_growth(
     question: float, output: int, tmp_path: Path
 ) -> None:
     worked = Worked(tmp_path, question * THRESHOLD, output, 30)
 
     rewritten = sum(before != after[: len(before)] for before, after in pairwise(worked.requests))
     assert rewritten <= len(worked.ended)
-
-
-@pytest.mark.slow
-@sizes
-def test_a_compression_follows_another_only_when_the_view_has_grown_again(
-    question: float, output: int, tmp_path: Path
-) -> None:
-    worked = Worked(tmp_path, question * THRESHOLD, output, 30)
-
     recorded = int(count_tokens(worked.session.state().recorded))
     assert 1 <= len(worked.ended) <= 1 + recorded / (0.047 * THRESHOLD)
     for before, after in pairwise(worked.ended):

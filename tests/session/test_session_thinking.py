@@ -1,6 +1,5 @@
 """A session whose thinking is refused, because it is bound to another conversation."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -120,16 +119,6 @@ def test_without_thinking_there_is_nothing_to_retry(tmp_path: Path) -> None:
 
     assert session.recover(FOREIGN) is None
     assert session.state().compressions == []
-
-
-@pytest.mark.anyio
-async def test_the_asynchronous_twin_does_the_same(tmp_path: Path, session: Session) -> None:
-    other = Session(tmp_path / "other", "s")
-    other.record(*thinking())
-
-    assert await other.arecover(FOREIGN) == session.recover(FOREIGN)
-    assert await other.arecover(FOREIGN) is None
-    assert json.dumps(other.view()) == json.dumps(session.view())
 
 
 def test_a_repair_does_not_put_off_the_next_compression(tmp_path: Path) -> None:

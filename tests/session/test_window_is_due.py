@@ -7,11 +7,9 @@ import pytest
 from written import talk
 
 from context_compression import Session
-from context_compression.conversation import COMPRESSED
 from context_compression.hooks import view_to_send
 from context_compression.session import Event
 
-pytestmark = pytest.mark.anyio
 SETTINGS: dict[str, Any] = {"strategy": "window"}
 
 
@@ -36,12 +34,6 @@ def test_prepare_compresses_once_there_are_too_many_turns(
 
     assert (len(view) < 2 * turns) is due
     assert session.view() == view
-
-
-async def test_aprepare_asks_the_same(session: Session) -> None:
-    session.record(*talk(21))
-
-    assert str((await session.aprepare())[0]["content"]).startswith(COMPRESSED)
 
 
 def test_it_is_due_again_only_after_keep_recent_further_turns(

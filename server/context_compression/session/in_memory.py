@@ -75,7 +75,8 @@ class InMemory:
         try:
             room = room_of(self._conversation, self._conversation.given_system)
             gave_up = self._room and is_much_larger(room, self._room)
-            if not gave_up and (shared := self._shared(history)):
+            shared = Shared() if gave_up else shared_messages(self._history, history)
+            if 0 < shared.known == len(self._history):  # the history only grew
                 placed = enumerate(zip(map(id, self._history), shared.places, strict=True))
                 places = {of: at for n, (of, at) in placed if n not in shared.regrouped}
                 known = ((message, places.get(id(message))) for message in self._view)
@@ -157,11 +158,6 @@ class InMemory:
             "model": conversation.model, "counter": conversation.counter,
             "settings": conversation.settings,
         }  # fmt: skip
-
-    def _shared(self, history: Sequence[Any]) -> Shared | None:
-        """What the last history has in common with this one, if this one only adds to it."""
-        shared = shared_messages(self._history, history)
-        return shared if 0 < shared.known == len(self._history) else None
 
     def _compressed(self, view: Sequence[Any]) -> Sequence[Any]:
         about, settings = self._about, self._conversation.settings

@@ -31,7 +31,7 @@ from context_compression.session.compressing import (
 )
 from context_compression.session.events import has_rewind, timestamp, undo_of
 from context_compression.session.fit import Fitting
-from context_compression.session.following import check_list, new_events
+from context_compression.session.following import check_list, message_events, new_events
 from context_compression.session.outgoing import Outgoing, system_for
 from context_compression.session.pacing import Announcer, Event, PlannedCompression, due
 from context_compression.session.restoring import NO_LINE, as_text, in_lines, note_restored, select
@@ -179,9 +179,8 @@ class Session:
         Raises:
             InvalidConversation: the messages are not in a format we know; nothing was recorded.
         """
-        read, now = self._read(messages), timestamp()
-        said = ({"type": "message", "created_at": now, "message": dict(m)} for m in read.raw)
-        self.log.append(*said)
+        read = self._read(messages)
+        self.log.append(*message_events(read.raw))
         self.fitting.recorded(read)
 
     def _read(self, messages: Sequence[Mapping[str, Any]]) -> Conversation:
