@@ -35,7 +35,7 @@ from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Archive
 from context_compression.planning.selection import previews_in
 from context_compression.plurals import how_many
-from context_compression.strategies.floor import Floor
+from context_compression.strategies.extract import Floor
 from context_compression.strings import one_line
 from context_compression.tokens.usage import Messages
 

@@ -25,13 +25,13 @@ from context_compression.progress import LOOKING, counted
 from context_compression.settings import Settings
 from context_compression.strategies.base import Strategy
 from context_compression.strategies.keep import (
+    drops_thinking,
     takes_turns,
     with_consequences,
     without_bound,
     without_stale_thinking,
 )
 from context_compression.strategies.summarize import previous_summary
-from context_compression.strategies.thinking import drops_thinking
 from context_compression.tokens import (
     UNDERSTATED,
     Count,

@@ -18,7 +18,7 @@ from context_compression.compression.steps import Steps, start
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.listening import ModelCall, heard
 from context_compression.planning.edits import Edit, View
-from context_compression.strategies import thinking
+from context_compression.strategies.keep import THINKING, dropping_thinking
 from context_compression.summaries.errors import is_overflow, window_named
 from context_compression.summaries.summarizer import (
     Summarizer,
@@ -156,7 +156,7 @@ def without_thinking(request: CompressionRequest) -> Result:
         ContextCompressionError: see `library.compress`.
     """
     settings = for_model(request.settings, request.model)
-    prepared = PreparedConversation(request, settings, thinking.NAME)
-    edits = thinking.edits(prepared.plan)
-    step = StrategyStep(thinking.NAME, prepared.fixed_tokens + prepared.view(edits)[1])
-    return applied(prepared, Outcome(edits, thinking.NAME, (step,)))
+    prepared = PreparedConversation(request, settings, THINKING)
+    edits = dropping_thinking(prepared.plan)
+    step = StrategyStep(THINKING, prepared.fixed_tokens + prepared.view(edits)[1])
+    return applied(prepared, Outcome(edits, THINKING, (step,)))

@@ -36,8 +36,8 @@ from context_compression.progress import COMPRESSING, advance
 from context_compression.settings import Settings
 from context_compression.strategies import extract, measured, offload, summarize, truncate, window
 from context_compression.strategies.base import OurStrategy, Proposal, Strategy
+from context_compression.strategies.extract import Floor, floor
 from context_compression.strategies.filling import refilled
-from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.notes import lacks_a_ref, with_a_ref
 from context_compression.strategies.rules import missing_after, with_standing_rules
 from context_compression.strategies.tool_results import least_left

@@ -8,7 +8,7 @@ from context_compression.conversation.system_prompt import ROOM
 from context_compression.errors import BudgetTooSmall, largest_parts
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured, window
-from context_compression.strategies.floor import Floor, floor
+from context_compression.strategies.extract import Floor, floor
 from context_compression.strategies.forms import unread_in
 
 LEAST_OF_TARGET = 0.25

@@ -42,7 +42,7 @@ from context_compression.store import SessionLog, Store
 from context_compression.store.refs import bare_ref, complete_ref, too_short_note
 from context_compression.store.session_files import original_of
 from context_compression.strategies.base import Strategy
-from context_compression.strategies.thinking import drops_thinking
+from context_compression.strategies.keep import drops_thinking
 from context_compression.strings import one_line
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.errors import Error

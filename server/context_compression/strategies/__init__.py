@@ -9,7 +9,8 @@
 Read `base` (the protocol of a strategy) first, then `tool_results` (results shortened one by one)
 with `truncate`, the shortest strategy. The modules of `extract`, in the order of their use:
 
-    extract         the messages that stay at each level, and the room that is left
+    extract         the smallest view, the messages that stay at each level, and the room that is
+                    left
     forms           a message in full, with previews, clipped, or as a skeleton
     filling         pieces, chosen by evidence, for the remaining room
     competing       the texts that compete for it, and what their parts are worth
@@ -23,10 +24,7 @@ with `truncate`, the shortest strategy. The modules of `extract`, in the order o
 The modules that several strategies use:
 
     measured        all numbers that were chosen or measured
-    floor           the smallest view, and the room of results that the model has not read
     keep            the edits that leave only the messages that stay, and those that follow
-
-`thinking` is not for callers: a session repairs a refused request with it.
 """
 
 from typing import TYPE_CHECKING

@@ -3,7 +3,7 @@
 Further edits that follow from a strategy's edits, so that the provider accepts the view. If a
 strategy changes messages, bound thinking after them must be dropped, items may no longer name
 reasoning that is missing, and notes may be needed so that roles alternate. These edits are counted
-like any others.
+like any others. For a provider that accepts none of the model's thinking, all of it is dropped.
 """
 
 from bisect import bisect_left
@@ -29,6 +29,8 @@ from context_compression.conversation.messages import (
 from context_compression.conversation.validity import Repaired, one_of
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
+from context_compression.settings import Settings
+from context_compression.tokens import takes_thinking_anywhere
 
 
 def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, Message]:
@@ -497,3 +499,32 @@ def _divided(plan: Plan, turn: range, changes: Sequence[Edit]) -> Edit | None:
     return Edit(
         first.start, turn.stop, tuple(becomes), first.reason, reasons, origins=tuple(origins)
     )
+
+
+THINKING = "thinking"
+"""The name of the step that drops thinking. It is not for callers, because it is not made to free
+tokens: a session repairs a refused request with it."""
+
+
+def drops_thinking(settings: Settings, model: str | None) -> bool:
+    """Whether signed thinking is dropped if the messages before it change.
+
+    The settings decide, or for `auto` the model.
+    """
+    anywhere = settings.thinking == "auto" and takes_thinking_anywhere(model)
+    return not (settings.thinking == "keep" or anywhere)
+
+
+def dropping_thinking(plan: Plan) -> list[Edit]:
+    """Edits that drop every thinking block, and each message that holds nothing else.
+
+    Roles stay valid, because only the assistant has thinking, and messages of one role may follow
+    each other.
+    """
+    dropping: list[Edit] = []
+    for index, message in enumerate(plan.messages):
+        if message.has_thinking:
+            left = tuple(block for block in message.blocks if not isinstance(block, Thinking))
+            becomes = (message.with_blocks(left),) if left else ()
+            dropping.append(Edit(index, index + 1, becomes, THINKING, needed=True))
+    return dropping

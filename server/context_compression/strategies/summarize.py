@@ -33,8 +33,8 @@ from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.competing import Beside
+from context_compression.strategies.extract import anchored
 from context_compression.strategies.filling import Filling
-from context_compression.strategies.floor import anchored
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only, saved_by
 from context_compression.strategies.notes import gap_of_messages, ref_of_first

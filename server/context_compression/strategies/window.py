@@ -39,7 +39,7 @@ from context_compression.planning.selection import SUMMARY_MARKS, digest, own_re
 from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
-from context_compression.strategies.floor import anchored
+from context_compression.strategies.extract import anchored
 from context_compression.strategies.forms import Form, Forms, outer_parts, unread_in
 from context_compression.strategies.keep import NOTE, cost, keep_only
 from context_compression.strategies.notes import ref_of_first

@@ -10,27 +10,23 @@ This package only counts. `compression` and `session` decide what follows from a
     o200k.py        the base count: o200k tokens of texts, remembered; an estimate where there is no
                     tokenizer
     counter.py      `Counter`, which counts blocks, messages and conversations in the tokens of one
-                    model
-    anchors.py      anchors: the usage that a provider reported, plus a count of the messages after
-                    it
+                    model, and adds up on the usage that a provider reported
     usage.py        how full a context window is, and whether a compression is due
 """
 
-from context_compression.tokens.anchors import (
+from context_compression.tokens.counter import (
     CHARACTERS_A_TOKEN,
     UNDERSTATED,
     Anchor,
-    anchor_in,
-    anchored,
-    is_understated,
-    sure_characters,
-)
-from context_compression.tokens.counter import (
     Count,
     Counter,
     Family,
+    anchor_in,
+    anchored,
     binds_thinking,
     family_of,
+    is_understated,
+    sure_characters,
     takes_thinking_anywhere,
     window_of,
 )
