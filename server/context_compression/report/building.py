@@ -90,12 +90,7 @@ def sample(things: Sequence[T], sizes: Sequence[int], share: float) -> Iterator[
 
 
 def warnings(share: float, calls: float = 1) -> list[str]:
-    """What is said of a report whose counts are of a sample.
-
-    Args:
-        share: of the texts, the part that was counted.
-        calls: of the calls of tools, the part that was looked into.
-    """
+    """What is said of a report in which this share of the texts, and of the calls, was counted."""
     if share == 1:
         return []
     said = (
@@ -111,12 +106,9 @@ def warnings(share: float, calls: float = 1) -> list[str]:
 def evidence_of(
     stages: Sequence[MeasuredStage], archived: Iterable[Message], share: float = 1
 ) -> list[EvidenceClass]:
-    """The evidence of all messages of a session and of its originals, by class.
+    """The evidence of all messages of a session and of its archived originals, by class.
 
-    Args:
-        stages: of its history.
-        archived: the messages whose originals our archive holds.
-        share: of the texts, the part that is searched: see `sample`.
+    Of long sessions only a share of the texts is searched: see `sample`.
     """
     lexicon = Lexicon()
     total, shown, kept = no_facts(), no_facts(), no_facts()
@@ -213,15 +205,9 @@ def archived(
 ) -> list[Archived]:
     """What left the context and can be restored, the largest first.
 
-    A message is not listed if texts of it are that are most of it.
-
-    Args:
-        session: whose originals they are.
-        state: of its log.
-        originals: of the session.
-        count: counts the tokens of a text.
-        view: the messages that the model sees.
-        titles: what tool results are about, by the id of the call.
+    A message is not listed if texts of it are that are most of it. `count` counts the tokens of a
+    text, `view` are the messages that the model sees, and `titles` say what tool results are about,
+    by the id of the call.
     """
     times: dict[str, float | None] = {}
     calls: dict[str, Any] = {}
@@ -345,10 +331,7 @@ def report_of(
 ) -> Report:
     """The report of a conversation that a caller named. Nothing is written.
 
-    Args:
-        opened: the conversation.
-        prices: for amounts in dollars.
-        history: reads the whole conversation in the file of a host.
+    `history` reads the whole conversation in the file of a host.
     """
     return build_report(
         whole(opened, history),
@@ -382,13 +365,9 @@ def build_report(
     anchor: Anchor | None = None,
     prices: Prices = NO_PRICES,
 ) -> Report:
-    """The report of a session. Nothing is written.
+    """The report of a session, whose record with us may be empty. Nothing is written.
 
-    Args:
-        history: the whole conversation.
-        session: our record of it, which may be empty.
-        anchor: the tokens that the host's provider charged for the last request, if known.
-        prices: for amounts in dollars.
+    `anchor` has the tokens that the host's provider charged for the last request, if known.
     """
     state, counter = session.state(), Counter(session.model, session.counter)
     stages, rough, share = _measured(history, counter)

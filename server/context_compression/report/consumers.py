@@ -104,10 +104,7 @@ def uses_of(
 ) -> tuple[list[Use], float]:
     """What calls were about, and how many calls each use stands for.
 
-    Args:
-        asked: the calls.
-        project: the folder in which paths are given without it.
-        most: about how many calls are looked into; all by default.
+    Paths in the project are given without it. With `most`, about so many calls are looked into.
     """
     looked_into = asked[:: 1 + len(asked) // most] if most else asked
     times = len(asked) / len(looked_into) if asked else 1

@@ -3,6 +3,7 @@
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -18,54 +19,33 @@ from context_compression.transcripts.transcript import AnsweredRequest, Compacti
 
 @dataclass(frozen=True)
 class MeasuredStage:
-    """A stage of a history.
-
-    Attributes:
-        stage: as it was read.
-        messages: its messages as values.
-        by_kind: tokens of each message, by kind of content.
-        sizes: tokens of each message.
-    """
+    """A stage of a history, with its messages as values, and their tokens by kind of content."""
 
     stage: Stage
     messages: Sequence[Message]
     by_kind: Sequence[Mapping[str, int]]
-    sizes: Sequence[int]
 
-    @property
-    def added(self) -> Sequence[Message]:
-        """The messages that came in this stage."""
-        return self.messages[self.stage.carried :]
+    @cached_property
+    def sizes(self) -> Sequence[int]:
+        """Tokens of each message."""
+        return [sum(kinds.values()) for kinds in self.by_kind]
 
 
 def measured(
     stages: Sequence[Stage], conversations: Sequence[Conversation], counter: Counter
 ) -> list[MeasuredStage]:
-    """All stages of a history. A message that a compaction left as it was is not counted again.
-
-    Args:
-        stages: of the history.
-        conversations: the messages of each stage, parsed.
-        counter: counts their tokens.
-    """
+    """All stages of a history. A message that a compaction left as it was is not counted again."""
     known: dict[int, Mapping[str, int]] = {}
-    return [
-        _measured(stage, conversation, counter, known)
-        for stage, conversation in zip(stages, conversations, strict=True)
-    ]
-
-
-def _measured(
-    stage: Stage,
-    conversation: Conversation,
-    counter: Counter,
-    known: dict[int, Mapping[str, int]],
-) -> MeasuredStage:
-    messages = conversation.messages
-    if ahead := counter.ahead(m for m in messages if id(m.source) not in known):
-        ahead.finish()
-    by_kind = [*_by_kind(stage.messages, messages, counter, known)]
-    return MeasuredStage(stage, messages, by_kind, [sum(kinds.values()) for kinds in by_kind])
+    made: list[MeasuredStage] = []
+    for stage, conversation in zip(stages, conversations, strict=True):
+        messages = conversation.messages
+        if ahead := counter.ahead(m for m in messages if id(m.source) not in known):
+            ahead.finish()
+        for source, message in zip(stage.messages, messages, strict=True):
+            if id(source) not in known:
+                known[id(source)] = breakdown([message], counter)
+        made.append(MeasuredStage(stage, messages, [known[id(raw)] for raw in stage.messages]))
+    return made
 
 
 def measured_roughly(
@@ -76,32 +56,14 @@ def measured_roughly(
 ) -> list[MeasuredStage]:
     """All stages of a long history, with sizes by the characters of the texts.
 
-    Args:
-        stages: of the history.
-        conversations: the messages of each stage as values, if they were read.
-        counter: knows what is around the blocks of a message.
-        rough: the parts of all messages.
+    `conversations` are the messages of each stage as values, if they were read.
     """
     made: list[MeasuredStage] = []
     for place, (stage, parts) in enumerate(zip(stages, rough.parts, strict=True)):
         by_kind = [rough.by_kind(each, counter.family.per_message) for each in parts]
-        sizes = [sum(kinds.values()) for kinds in by_kind]
         read = conversations[place].messages if conversations else Reading(stage.messages)
-        made.append(MeasuredStage(stage, read, by_kind, sizes))
+        made.append(MeasuredStage(stage, read, by_kind))
     return made
-
-
-def _by_kind(
-    raw: Sequence[Mapping[str, Any]],
-    messages: Sequence[Message],
-    counter: Counter,
-    known: dict[int, Mapping[str, int]],
-) -> Iterator[Mapping[str, int]]:
-    for source, message in zip(raw, messages, strict=True):
-        kinds = known.get(id(source))
-        if kinds is None:
-            kinds = known[id(source)] = breakdown([message], counter)
-        yield kinds
 
 
 def summed(by_kind: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -353,13 +315,8 @@ def cost_of(
     """The cost of all requests.
 
     "Without" is each request with the tokens that left the context before it. Its cache behaves as
-    it did: what left is read from the cache if the request read anything from it.
-
-    Args:
-        sent: the requests, in their order.
-        window: the most tokens of a request.
-        input_price: US dollars per million tokens of input.
-        output_price: US dollars per million tokens of output.
+    it did: what left is read from the cache if the request read anything from it. Prices are in US
+    dollars per million tokens.
     """
     charged = sum(one.request.input_tokens is not None for one in sent)
     caches = any(one.request.cache_read_tokens for one in sent) or not charged

@@ -132,14 +132,7 @@ def replaced_compressions(opened: Opened) -> int:
 
 
 def next_steps(opened: Opened, result: Result, *, messages_passed: bool, replaced: int) -> str:
-    """Whether the history itself changed, and how the agent or the user continues.
-
-    Args:
-        opened: the conversation.
-        result: the result of its compression, which changed it.
-        messages_passed: whether the caller passed the messages.
-        replaced: how many earlier compressions it replaces.
-    """
+    """Whether a compression changed the history itself, and how the agent or the user continues."""
     session = opened.session
     earlier = f" It replaces that of {how_many(replaced, 'earlier compression')}." * bool(replaced)
     if messages_passed:
@@ -407,13 +400,7 @@ def details(result: Result) -> Record:
 
 
 def undone(opened: Opened, state: State, view: Sequence[Mapping[str, Any]]) -> Facts:
-    """The facts of an undo.
-
-    Args:
-        opened: the conversation, of which a compression was undone.
-        state: its state before.
-        view: what `Session.undo` returned.
-    """
+    """The facts of an undo, with the state before it and the view that `Session.undo` returned."""
     session = opened.session
 
     def size(view: Sequence[Mapping[str, Any]]) -> int:

@@ -37,13 +37,7 @@ def chart(
 ) -> Iterator[str]:
     """Lines with bars for the context, each for some requests, and a mark for each compaction.
 
-    Args:
-        points: the context in each request.
-        marks: the compactions.
-        window: the size of the context window.
-        threshold: from how many tokens on a compression is due.
-        width: of a line.
-        now: the context now, if it is to be shown beside the requests.
+    `now` is the context now, if it is to be shown beside the requests.
     """
     if len(points) < 2:
         return
@@ -107,12 +101,7 @@ ADVICE = {
 
 
 def text(report: Report, width: int = 80) -> str:
-    """The report in about 40 lines.
-
-    Args:
-        report: the facts.
-        width: how many columns a line has at most.
-    """
+    """The report in about 40 lines of at most `width` columns."""
     sections = (
         _head(report, width),
         chain(_now(report), _chart(report, width), _compactions(report)),
