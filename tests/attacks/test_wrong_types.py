@@ -15,7 +15,7 @@ import pytest
 
 import context_compression
 from context_compression import Session
-from context_compression.cli import output
+from context_compression.cli import status as pages
 from context_compression.conversation import is_array, is_object, ref_of
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import INSTALLABLE, Host, Machine, Server, examine, read
@@ -94,7 +94,7 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
 
     yield store.verify
     if changed in ("summaries.json", "ledger.jsonl"):
-        yield lambda: output.summaries(store.summaries())
+        yield lambda: pages.summaries_page(store.summaries())
         yield lambda: page_of_summaries(store.summaries(), 5)
     if changed in ("events.jsonl", "compact-*.json"):
         yield restore
@@ -102,8 +102,8 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
         yield lambda: [*session().archived()]
     if changed in ("events.jsonl", "config.json"):
         workspace = Workspace.here(environ={}, store=str(store.folder))
-        yield lambda: output.status(workspace, Opened(session()), session().status(), detailed=True)
-        yield lambda: output.sessions(store.name, output.recorded(store, store.sessions()))
+        yield lambda: pages.status_page(workspace, Opened(session()), session().status(), detailed=True)
+        yield lambda: pages.sessions_page(store.name, pages.recorded(store, store.sessions()))
     yield answer
     yield lambda: session().compress(target_tokens=300, force=True)
     yield lambda: session().undo()

@@ -41,6 +41,12 @@ class Desk:
             check=False,
         )
 
+    def with_stdin_closed(self, *arguments: str) -> Done:
+        return subprocess.run(
+            ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, *arguments],
+            cwd=self.folder, env=self.environ(), capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+
     def does(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
         done = self.run(*arguments, env=env)
         assert done.returncode == 0, done.stderr.decode()

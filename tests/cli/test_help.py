@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from context_compression.cli import main
-from context_compression.cli.commands import OnDemand
-from context_compression.cli.help import GROUPS, OTHERS, PROGRAM, did_you_mean, in_groups
+from context_compression.cli.app import OTHERS, PROGRAM, OnDemand, did_you_mean, in_groups
 
 
 def commands(group: click.Group = main) -> Iterator[click.Command]:
@@ -22,8 +21,10 @@ def commands(group: click.Group = main) -> Iterator[click.Command]:
 
 
 def test_every_command_for_people_is_in_a_group_of_the_help():
-    assert OTHERS not in dict(in_groups(main.commands.values()))
-    assert sum(len(group) for _, group in in_groups(main.commands.values())) == len(
+    groups = in_groups(main.commands.values())
+
+    assert OTHERS not in groups
+    assert sum(map(len, groups.values())) == len(
         [command for command in main.commands.values() if not command.hidden]
     )
 
@@ -54,7 +55,7 @@ def test_version_and_help_import_no_command():
 
 
 def test_a_command_in_no_group_is_listed_nevertheless():
-    groups = dict(in_groups([click.Command("new"), click.Command("status")]))
+    groups = in_groups([click.Command("new"), click.Command("status")])
 
     assert [command.name for command in groups[OTHERS]] == ["new"]
 
@@ -110,12 +111,6 @@ def test_an_unknown_host_names_the_nearest():
 def test_a_hidden_command_is_never_suggested():
     assert "hook" not in CliRunner().invoke(main, ["hok"]).output
     assert did_you_mean("stat", []) == ""
-
-
-def test_groups_name_each_command_once():
-    names = [name for group in GROUPS.values() for name in group]
-
-    assert len(names) == len({*names})
 
 
 def commands_in(epilog: str) -> list[list[str]]:

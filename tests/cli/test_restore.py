@@ -60,30 +60,6 @@ def test_a_ref_may_be_copied_with_what_stands_around_it(used: Desk, refs: dict[s
         assert used.json("restore", written) == used.json("restore", ref)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
-        ((), "Pass a REF, or search for one with --query"),
-        (("--query", ""), "The --query has no words to search for"),
-        (("--query", '"'), "a regular expression with --pattern"),
-        (("c3f9", "--query", "x"), "not both"),
-        (("c3f9", "--limit", "5"), "--limit goes only with a search"),
-        (("--query", "x", "--lines", "1-2"), "--lines goes only with a REF"),
-        (("--query", "x", "--session", "nobody"), "No session 'nobody' is recorded"),
-        (("--pattern", "("), "is not a regular expression"),
-    ],
-)
-def test_what_cannot_be_looked_for_is_refused(
-    used: Desk, given: tuple[str, ...], wanted: str
-) -> None:
-    done = used.run("restore", *given)
-
-    assert done.returncode == 2
-    assert wanted in done.stderr.decode()
-    assert b"Traceback" not in done.stderr
-
-
 def test_a_range_of_lines_is_written_in_every_way_that_the_tools_take(
     used: Desk, refs: dict[str, int]
 ) -> None:

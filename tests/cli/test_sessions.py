@@ -243,13 +243,8 @@ def test_a_session_that_is_too_large_to_be_read_has_a_title_and_a_size(home: Pat
     """Of the last megabytes, a result alone; what the request before it cost comes earlier."""
     call: dict[str, Any] = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
     usage = {"input_tokens": 70_000, "output_tokens": 5}
-    said: dict[str, Any] = {
-        "role": "assistant",
-        "id": "m",
-        "model": "x",
-        "content": [call],
-        "usage": usage,
-    }
+    said: dict[str, Any] = {"role": "assistant", "id": "m", "model": "x", "content": [call]}
+    said |= {"usage": usage}
 
     def row(number: int, message: dict[str, Any]) -> str:
         about = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None}
@@ -414,12 +409,26 @@ def test_the_numbers_are_kept_for_this_user_alone(
     assert sorted(Path.cwd().rglob("*")) == before
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"sessions": [{"number": 1}]}', b"\xff"])
-def test_a_damaged_list_of_numbers_is_none(hosts: Path, run: Run, content: bytes):
-    run("sessions")
+GOOD = {"number": 1, "name": "x.jsonl", "id": "x", "host": "pi", "title": "t", "store": ""}
+TAMPERED: list[dict[str, Any]] = [
+    {"number": [1]}, {"number": True}, {"title": None}, {"title": [1]}, {"host": {}}, {"store": 5},
+    {"name": None},
+]  # fmt: skip
+DAMAGED = [
+    b"", b"{", b"[]", b'{"sessions": [{"number": 1}]}', b"\xff",
+    *(json.dumps({"version": 1, "sessions": [GOOD | about]}).encode() for about in TAMPERED),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_damaged_list_of_numbers_is_none(run: Run, content: bytes):
+    listing_file().parent.mkdir(parents=True)
     listing_file().write_bytes(content)
 
-    assert "No session has a number yet" in run("status", "1").stderr
+    done = run("status", "1")
+
+    assert done.exit_code == 2
+    assert "No session has a number yet. Run `context-compression sessions`" in done.stderr
 
 
 def test_where_numbers_cannot_be_kept_the_sessions_are_still_listed(
@@ -434,20 +443,13 @@ def test_where_numbers_cannot_be_kept_the_sessions_are_still_listed(
     assert "warning: the numbers cannot be kept" in done.stderr
 
 
-def test_a_recorded_session_is_called_so(home: Path, run: Run):
-    Path("chat.json").write_text(json.dumps(conversation()), encoding="utf-8")
-    run("compress", "chat.json", "--target-tokens", "6000")
-    run("sessions")
-
-    assert run("status", "1").stderr.startswith("1 is the recorded session chat: ")
-
-
 def test_a_number_of_another_store_says_where_it_is(
     home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ):
     Path("chat.json").write_text(json.dumps(conversation()), encoding="utf-8")
     run("compress", "chat.json", "--target-tokens", "6000")
     run("sessions")
+    assert run("status", "1").stderr.startswith("1 is the recorded session chat: ")
     elsewhere = home / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
@@ -486,24 +488,6 @@ def test_where_it_is_not_certain_status_alone_lists(
     done = run("status")
 
     assert done.exit_code == 0 and done.stdout.startswith("Nothing is recorded in ")
-
-
-@pytest.mark.parametrize(
-    "about",
-    [
-        {"number": [1]}, {"number": True}, {"title": None}, {"title": [1]}, {"host": {}},
-        {"store": 5}, {"name": None},
-    ],
-)  # fmt: skip
-def test_a_tampered_number_is_no_number(run: Run, about: dict[str, Any]):
-    good = {"number": 1, "name": "x.jsonl", "id": "x", "host": "pi", "title": "t", "store": ""}
-    listing_file().parent.mkdir(parents=True)
-    listing_file().write_text(json.dumps({"version": 1, "sessions": [{**good, **about}]}))
-
-    done = run("status", "1")
-
-    assert done.exit_code == 2
-    assert "Run `context-compression sessions`" in done.stderr
 
 
 def test_numbers_that_others_may_have_written_do_not_count(hosts: Path, run: Run):

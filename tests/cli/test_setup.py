@@ -6,26 +6,13 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any, Protocol
 
 import pytest
 
-Snapshot = Callable[[Path], dict[str, bytes]]
+from .conftest import Desk, Snapshot
+
 NO_HOSTS = {"PATH": "/nowhere"}
-
-
-class Desk(Protocol):
-    """That of conftest.py."""
-
-    folder: Path
-
-    def environ(self, **more: str) -> dict[str, str]: ...
-    def run(self, *arguments: str, env: dict[str, str]) -> CompletedProcess[bytes]: ...
-    def does(self, *arguments: str, env: dict[str, str]) -> CompletedProcess[bytes]: ...
-    def json(self, *arguments: str) -> Any: ...
 
 
 @pytest.fixture

@@ -168,30 +168,6 @@ def test_a_summary_that_cannot_be_used_leaves_the_plan_open(desk: Desk):
     desk.does(*answer, "summary.md")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("--plan-id", "abc"),
-        ("--summary", "-"),
-        ("--plan-id", "abc", "--summary", "chat.json", "--undo"),
-        ("--plan-id", "abc", "--summary", "chat.json", "--dry-run"),
-    ],
-)
-def test_plan_and_summary_go_together(desk: Desk, more: tuple[str, ...]):
-    refused = desk.run("compress", "chat.json", *more)
-
-    assert refused.returncode == 2
-    assert b"--plan-id and --summary go together" in refused.stderr
-
-
-def test_a_plan_nobody_made_is_refused(desk: Desk):
-    refused = desk.run("compress", "chat.json", "--plan-id", "abc", "--summary", "chat.json")
-
-    assert refused.returncode == 2
-    assert b"There is no plan 'abc'" in refused.stderr
-
-
 def test_a_dry_run_foresees_what_the_caller_would_have_to_write(desk: Desk):
     done = desk.does(*BY_ME, "--dry-run")
 

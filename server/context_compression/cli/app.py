@@ -1,19 +1,27 @@
-"""The command itself: global options, errors, exit codes."""
+"""The command itself: its list of commands and their help, global options, errors, exit codes."""
 
 import gc
 import os
 import sys
+from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from context_compression.cli.commands import OnDemand
-from context_compression.cli.help import did_you_mean, help_width, in_groups, visible
-from context_compression.cli.terminal import is_at_terminal, say, speak_utf8
+from context_compression.cli.terminal import (
+    DEFAULT_SIZE,
+    is_at_terminal,
+    is_terminal,
+    say,
+    size,
+    speak_utf8,
+)
 from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words
 from context_compression.strings import harmless, one_line
@@ -34,6 +42,134 @@ CLICK_EXCEPTIONS = (click.ClickException, click.Abort, click.exceptions.Exit)
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object, for programs."
 )
+
+
+PROGRAM = "context-compression"
+LOOK, COMPRESS, ARCHIVE, SET_UP, SERVE, OTHERS = (
+    "Look at a conversation",
+    "Compress it",
+    "Use the archive",
+    "Set up",
+    "Serve agents, or try it",
+    "Others",
+)
+"""The headings of the help, in their order."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A command as it is listed, before it is imported.
+
+    Attributes:
+        heading: in the help.
+        module: in this package.
+        help: the beginning of its help, which the list shortens.
+        short: what the list says instead of that.
+        hidden: whether the list leaves it out.
+    """
+
+    heading: str
+    module: str
+    help: str | None = None
+    short: str | None = None
+    hidden: bool = False
+
+
+COMMANDS = {
+    "status": Listed(LOOK, "status", short="Show how full a conversation's context is."),
+    "sessions": Listed(LOOK, "sessions", short="List the sessions of all hosts, and our own."),
+    "report": Listed(
+        LOOK, "report", short="Show what filled and left a session's context, and its cost."
+    ),
+    "summaries": Listed(LOOK, "status", help="Show past summaries and digests, newest first."),
+    "compress": Listed(COMPRESS, "compress", short="Print a conversation, compacted."),
+    "export": Listed(
+        COMPRESS, "compress", short="Write a conversation, compacted, as a new session of a host."
+    ),
+    "restore": Listed(
+        ARCHIVE, "restore", short="Print an archived original, or search the archive."
+    ),
+    "archive": Listed(
+        ARCHIVE, "archive", short="List archived sessions and their sizes; delete them."
+    ),
+    "install": Listed(SET_UP, "setup", short="Add the server to the configuration of a host."),
+    "uninstall": Listed(
+        SET_UP, "setup", short="Remove the server from the configuration of a host."
+    ),
+    "doctor": Listed(SET_UP, "setup", short="Check that the server works in a host."),
+    "config": Listed(SET_UP, "config", short="Show or change settings."),
+    "trust": Listed(SET_UP, "config", short="Apply settings and prompts that came with a clone."),
+    "completion": Listed(
+        SET_UP, "completion", short="Print the script that completes this command in a shell."
+    ),
+    "serve": Listed(SERVE, "serve", help="Serve the six tools to an agent (MCP)."),
+    "demo": Listed(SERVE, "demo", short="Run a recorded conversation through all six tools."),
+    "hook": Listed(OTHERS, "hook", short="Answer one event of a host's hook.", hidden=True),
+    "statusline": Listed(OTHERS, "hook", short="Print the line for Claude Code.", hidden=True),
+}
+
+
+class OnDemand(MutableMapping[str, click.Command]):
+    """Commands by name; each is imported when it is taken out."""
+
+    def __init__(self) -> None:
+        self._listed = {
+            name: click.Command(name, help=each.help, short_help=each.short, hidden=each.hidden)
+            for name, each in COMMANDS.items()
+        }
+        self._imported: dict[str, click.Command] = {}
+
+    @property
+    def listed(self) -> list[click.Command]:
+        """The commands as they are listed; they cannot be run."""
+        return [*self._listed.values()]
+
+    def __getitem__(self, name: str) -> click.Command:
+        """The command itself."""
+        if name not in self._imported:
+            place = f"context_compression.cli.{COMMANDS[name].module}"
+            self._imported[name] = getattr(import_module(place), name)
+        return self._imported[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all commands."""
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        """How many commands there are."""
+        return len(self._listed)
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        """Add a command that is there already."""
+        self._listed[name] = self._imported[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a command."""
+        del self._listed[name]
+
+
+def in_groups(commands: Iterable[click.Command]) -> dict[str, list[click.Command]]:
+    """The visible commands under their headings."""
+    groups: dict[str, list[click.Command]] = {}
+    for command in commands:
+        if not command.hidden:
+            listed = COMMANDS.get(command.name or "")
+            groups.setdefault(listed.heading if listed else OTHERS, []).append(command)
+    return groups
+
+
+def examples(*lines: tuple[str, str]) -> str:
+    """The end of a command's help, from its examples and what each does."""
+    pairs = ((f"  {PROGRAM} {command}", f"      {does}") for command, does in lines)
+    return "\n".join(["\b", "Examples:", *chain.from_iterable(pairs)])
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """`" Did you mean 'status'?"`, or nothing if no name is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), [*names], n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 class Refused(click.ClickException):
@@ -60,15 +196,15 @@ class Commands(click.Group):
         **extra: Any,
     ) -> click.Context:
         """A context whose help, and that of its commands, is as wide as the terminal."""
-        width = help_width(sys.stdout)
+        columns = size(sys.stdout).columns if is_terminal(sys.stdout) else DEFAULT_SIZE.columns
         return super().make_context(
-            info_name, args, parent, terminal_width=width, max_content_width=width, **extra
+            info_name, args, parent, terminal_width=columns, max_content_width=columns, **extra
         )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands, each group under its heading."""
         listed = self.commands.listed if isinstance(self.commands, OnDemand) else ()
-        for heading, commands in in_groups(listed):
+        for heading, commands in in_groups(listed).items():
             with formatter.section(heading):
                 width = formatter.width - 6 - max(len(command.name or "") for command in commands)
                 formatter.write_dl(
@@ -91,8 +227,10 @@ class Commands(click.Group):
         """The command of this name; the error for an unknown one names the nearest."""
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            listed = self.commands.items()
+            visible = [name for name, command in listed if not command.hidden]
             raise click.UsageError(
-                f"No such command {name!r}.{did_you_mean(name, visible(self.commands))} "
+                f"No such command {name!r}.{did_you_mean(name, visible)} "
                 "`context-compression --help` lists all.",
                 ctx,
             )

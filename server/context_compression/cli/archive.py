@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from context_compression.cli import completion
-from context_compression.cli.app import Options, Refused, as_json
+from context_compression.cli.app import Options, Refused, as_json, examples
 from context_compression.cli.arguments import seconds_in
-from context_compression.cli.help import examples
 from context_compression.cli.output import when
 from context_compression.cli.page import Block, Page, StyledLine, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json

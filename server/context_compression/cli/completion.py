@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from context_compression.cli.app import Refused, main
-from context_compression.cli.help import PROGRAM, examples
+from context_compression.cli.app import PROGRAM, Refused, examples, main
 from context_compression.cli.last_listing import last_listing
 from context_compression.cli.terminal import write
 from context_compression.strings import in_words

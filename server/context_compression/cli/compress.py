@@ -1,34 +1,38 @@
-"""`compress`: prints the compacted conversation on stdout and its report on stderr."""
+"""`compress` prints a conversation, compacted; `export` writes it as a new session of a host."""
 
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar, get_args
+from uuid import uuid4
 
 import click
 
 from context_compression.cli import completion
-from context_compression.cli.app import Options, Refused, as_json, warn
+from context_compression.cli.app import Options, Refused, as_json, examples, warn
 from context_compression.cli.arguments import Tokens, change_in, pin
-from context_compression.cli.help import examples
-from context_compression.cli.output import RESTORES, page_of
-from context_compression.cli.page import Page
+from context_compression.cli.output import page_of
+from context_compression.cli.page import Page, StyledLine
 from context_compression.cli.sessions import CONVERSATION
-from context_compression.cli.terminal import is_terminal, say, working, write, write_json
+from context_compression.cli.terminal import is_terminal, say, show, working, write, write_json
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.conversation.labels import without_speakers
+from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
+from context_compression.hosts.exporting import EXPORTERS, NewSession
+from context_compression.hosts.exporting import export as write_session
+from context_compression.plurals import how_many
 from context_compression.progress import COMPRESSING, READING, STAGES
 from context_compression.report.facts import (
-    Record,
     ReportedCompression,
     details,
     replaced_compressions,
@@ -138,13 +142,19 @@ class RequestedCompression:
                 return session.compress(messages=messages, **options), None
             if summarizer is None:
                 return session.preview(messages, **options), None
-            return forecast_summary(
-                session.preview,
-                session.state().view if messages is None else messages,
-                options,
-                counter=Counter(session.model, session.counter),
-                most=session.settings.summary_tokens,
-            )
+            return self.forecast()
+
+    def forecast(self, *, by_caller: bool = False) -> tuple[Result, Forecast | None]:
+        """The result of a dry run, and what its summary would take; nothing is kept."""
+        session, messages = self.opened.session, self.opened.shown
+        return forecast_summary(
+            session.preview,
+            session.state().view if messages is None else messages,
+            {**self.options, "force": True},
+            counter=Counter(session.model, session.counter),
+            most=session.settings.summary_tokens,
+            by_caller=by_caller,
+        )
 
     @property
     def may_ask_a_model(self) -> bool:
@@ -186,74 +196,6 @@ class RequestedCompression:
         return summarizer
 
 
-def is_requested(requested: RequestedCompression) -> bool:
-    """Whether the user chose to write the summary, and the strategy may use one."""
-    return requested.settings.summarizer == "caller" and requested.may_ask_a_model
-
-
-def preview(requested: RequestedCompression) -> tuple[Result, Forecast | None]:
-    """The result of a dry run, and a forecast of the summary; nothing is kept."""
-    session, transcript = requested.opened.session, requested.opened.transcript
-    return forecast_summary(
-        session.preview,
-        transcript.messages if transcript else session.state().view,
-        {**requested.options, "force": True},
-        counter=Counter(session.model, session.counter),
-        most=session.settings.summary_tokens,
-        by_caller=True,
-    )
-
-
-def request_summary(requested: RequestedCompression) -> SummaryAssignment | Result:
-    """The summary to write; or the result, if no summary is due."""
-    session, transcript = requested.opened.session, requested.opened.transcript
-    messages = transcript.messages if transcript else None
-    with working("planning the summary"):
-        return session.ask(
-            messages=messages, force=True, settings=dict(requested.changes), **requested.options
-        )
-
-
-def apply_summary(
-    requested: RequestedCompression, plan_id: str, summary: str
-) -> SummaryAssignment | Result:
-    """The result of a compression with the summary; or the next part to write.
-
-    Raises:
-        PlanError: the plan is unknown or has expired, or the messages it covers have changed.
-        SummaryError: the summary cannot be used; the plan stays open.
-    """
-    session, transcript = requested.opened.session, requested.opened.transcript
-    with working("applying the summary"):
-        if transcript and plan_id in session.state().plans:
-            session.follow(transcript.messages)
-        return session.answer(plan_id, summary)
-
-
-def as_record(session: str, assignment: SummaryAssignment) -> Record:
-    """The assignment for a program."""
-    return {
-        "session": session,
-        "changed": False,
-        "plan_id": assignment.plan_id,
-        "part": assignment.part,
-        "instructions": assignment.instructions,
-        "prompt": assignment.prompt,
-    }
-
-
-def next_command(conversation: str, assignment: SummaryAssignment, output: Path | None) -> str:
-    """What the user does next, with the command that takes the summary."""
-    part = f"part {assignment.part} of the summary" if assignment.part > 1 else "the summary"
-    source = f"{output} holds the messages to summarize.\n" if output else ""
-    return (
-        f"\nNothing is compressed yet. Write {part} by the instructions above. Then run, within "
-        f"{PLAN_SECONDS // 60} minutes:\n{source}"
-        f"context-compression compress {quote(conversation)} --plan-id {assignment.plan_id} "
-        "--summary FILE  (or - for stdin)"
-    )
-
-
 def read_summary(path: str) -> str:
     """The summary in a file; `-` is stdin.
 
@@ -268,6 +210,7 @@ def read_summary(path: str) -> str:
         raise click.UsageError(f"The summary in {path} cannot be read: {reason}.") from error
 
 
+RESTORES = "`context-compression restore REF` prints an original, byte for byte"
 NOT_PRINTED = (
     "A terminal shows only this report. The conversation goes to a file with `--output FILE`, or "
     "to another program with `| …`."
@@ -435,15 +378,24 @@ def _holds(output: Path, requested: RequestedCompression) -> bool:
 def _compressed(
     requested: RequestedCompression, dry_run: bool, plan_id: str | None, summary: str | None
 ) -> tuple[Result | SummaryAssignment, Forecast | None]:
-    """The result, or the summary that the user must write first."""
+    """The result, or the summary (or its next part) that the user must write first.
+
+    Raises:
+        PlanError: the plan is unknown or has expired, or the messages it covers have changed.
+        SummaryError: the summary cannot be used; the plan stays open.
+    """
+    session, transcript = requested.opened.session, requested.opened.transcript
     if plan_id is not None and summary is not None:
         text = read_summary(summary)
-        return apply_summary(requested, plan_id, text), None
-    if is_requested(requested):
-        if dry_run:
-            return preview(requested)
-        return request_summary(requested), None
-    return requested.run(dry_run=dry_run)
+        if transcript and plan_id in session.state().plans:
+            session.follow(transcript.messages)
+        return session.answer(plan_id, text), None
+    if requested.settings.summarizer != "caller" or not requested.may_ask_a_model:
+        return requested.run(dry_run=dry_run)
+    if dry_run:
+        return requested.forecast(by_caller=True)
+    messages, changes = transcript.messages if transcript else None, dict(requested.changes)
+    return session.ask(messages=messages, force=True, settings=changes, **requested.options), None
 
 
 def _print_assignment(
@@ -457,10 +409,19 @@ def _print_assignment(
     if output:
         _write(output, assignment.prompt.encode("utf-8", "surrogatepass") + b"\n")
     if as_json:
-        write_json(as_record(session, assignment))
-    else:
-        write(assignment.instructions.encode("utf-8", "surrogatepass") + b"\n")
-        say(next_command(conversation, assignment, output))
+        names = ("plan_id", "part", "instructions", "prompt")
+        told = {name: getattr(assignment, name) for name in names}
+        write_json({"session": session, "changed": False, **told})
+        return
+    write(assignment.instructions.encode("utf-8", "surrogatepass") + b"\n")
+    part = f"part {assignment.part} of the summary" if assignment.part > 1 else "the summary"
+    source = f"{output} holds the messages to summarize.\n" if output else ""
+    say(
+        f"\nNothing is compressed yet. Write {part} by the instructions above. Then run, within "
+        f"{PLAN_SECONDS // 60} minutes:\n{source}"
+        f"context-compression compress {quote(conversation)} --plan-id {assignment.plan_id} "
+        "--summary FILE  (or - for stdin)"
+    )
 
 
 def _write(output: Path, data: bytes) -> None:
@@ -482,3 +443,67 @@ def _deliver(
         write_json({**report, **({} if output else {"messages": messages})})
     elif not output and not is_terminal(sys.stdout):
         write(to_json(messages, indent=2) + b"\n")
+
+
+@click.command(
+    short_help="Write a conversation, compacted, as a new session of a host.",
+    epilog=examples(
+        ("export chat.jsonl --host claude-code", "a session that the host resumes"),
+        ("export a1b2 --host codex --target-tokens 50k", "a recorded session, compressed further"),
+    ),
+)
+@click.argument("conversation", type=CONVERSATION)
+@click.option(
+    "--host", required=True, type=click.Choice([*EXPORTERS]), help="The host that resumes it."
+)
+@compression_options
+@as_json
+@click.pass_obj
+def export(
+    options: Options, conversation: str, host: str, as_json: bool, **compression: Any
+) -> None:
+    """Write CONVERSATION, compacted, as a new session of a host; print the command to resume it.
+
+    CONVERSATION is a transcript or a file of messages, which is never changed, the id of a session,
+    or its number from `sessions`. A session is compressed only if --target-tokens is given. The new
+    session belongs to this folder, whose store keeps the originals for context_restore.
+    """
+    requested = RequestedCompression.of(options, conversation, **compression)
+    session, transcript = requested.opened.session, requested.opened.transcript
+    if transcript or compression["target_tokens"] is not None:
+        result, _ = requested.run()
+        facts = requested.told(result).facts
+        view, report, page = result.messages, facts.record, page_of(facts, requested.said)
+    else:
+        view, report = session.view(), {}
+        page = [f"{session.id}: {how_many(len(view), 'message')}, not compressed further."]
+    if summary := summary_in(session.system):  # the host has a system prompt of its own
+        view = [{"role": "user", "content": summary}, *view]
+    exported = write_session(
+        view,
+        host,
+        NewSession(
+            session_id=str(uuid4()),
+            project=requested.workspace.cwd.resolve(),
+            created=datetime.now(UTC),
+            model=transcript.model if transcript else None,
+        ),
+        written_by=transcript.host if transcript else None,
+        home=requested.workspace.home,
+        environ=requested.workspace.environ,
+    )
+    if as_json:
+        write_json(
+            {
+                "host": host,
+                "session": exported.session_id,
+                "path": str(exported.path),
+                "command": exported.command,
+                "left_out": list(exported.notes),
+                "account": report,
+            }
+        )
+        return
+    say(*page, *exported.notes, "", "Written to:", StyledLine(str(exported.path), "command"))
+    say("", "To resume it, run:")
+    show(StyledLine(exported.command, "command"))

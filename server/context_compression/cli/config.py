@@ -1,15 +1,18 @@
-"""`config`: shows settings, or changes them."""
+"""`config` shows or changes settings; `trust` applies those of a store that came with a clone."""
 
 import json
-from typing import Any
+import os
+from collections.abc import Container, Mapping
+from pathlib import Path
+from typing import Any, cast
 
 import click
 
-from context_compression.cli import completion, output
-from context_compression.cli.app import Options, as_json
+from context_compression.cli import completion
+from context_compression.cli.app import Options, Refused, as_json, examples
 from context_compression.cli.arguments import change_in
-from context_compression.cli.help import examples
-from context_compression.cli.terminal import say, show, write_json
+from context_compression.cli.page import Page, Table
+from context_compression.cli.terminal import confirmed, say, show, write_json
 from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
@@ -18,6 +21,9 @@ from context_compression.settings import (
     setting_name,
     variables,
 )
+from context_compression.store import Store
+from context_compression.store.files import read_text
+from context_compression.store.location import NAME
 from context_compression.strings import one_line
 from context_compression.workspace import Workspace
 
@@ -71,7 +77,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         origins = dict.fromkeys(workspace.store.read_config(), workspace.settings_origin)
         origins |= variables(workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        show(*output.config(settings, origins, shown or NAMES))
+        show(*_page(settings, origins, shown or NAMES))
 
 
 def _warn_of_overrides(changed: set[str], kept: Settings, workspace: Workspace) -> None:
@@ -81,3 +87,93 @@ def _warn_of_overrides(changed: set[str], kept: Settings, workspace: Workspace) 
         if name in changed:
             value = one_line(json.dumps(values[name], ensure_ascii=False))
             say(f"warning: {name} is {value} in {kept_in} now, but {variable} overrides it")
+
+
+def _page(settings: Settings, origins: Mapping[str, str], shown: Container[str]) -> Page:
+    """Settings as a table, and for those of the budget the threshold that they amount to."""
+    rows = [
+        (name, _value(getattr(settings, name)), origins.get(name, ""), field.description or "")
+        for name, field in Settings.model_fields.items()
+        if name in shown
+    ]
+    tokens, reason = settings.threshold
+    due = f"compression is due from {tokens:,} tokens on: {reason}"
+    table = Table([("setting", "value", "from", "meaning"), *rows], left=4, prose=True)
+    return [table, *(["", due] if "token_budget" in shown else [])]
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, tuple):
+        words = ", ".join(map(str, cast(tuple[object, ...], value)))
+        return words if len(words) <= 24 else f"{words[:23]}…"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+NOT_TRUSTED = 1
+"""The exit code if the user answers no."""
+READ_FIRST = "Read the above, then add --yes."
+
+
+@click.command(
+    short_help="Apply settings and prompts that came with a clone.",
+    epilog=examples(
+        ("trust", "show them and ask"),
+        ("trust ../project --yes", "those of another folder"),
+    ),
+)
+@click.argument("folder", required=False)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.pass_obj
+def trust(options: Options, folder: str | None, yes: bool) -> None:
+    """Apply the settings and prompts in a .compression FOLDER that you did not make.
+
+    They came with a clone or an archive file, or an older version wrote them. Read them first: a
+    prompt tells your agent what to write, and a setting tells it what to keep. After a change, you
+    have to trust them again. FOLDER may also be the folder that contains .compression. Without
+    FOLDER, the store of this project is meant.
+    """
+    workspace = options.workspace()
+    store = workspace.store
+    if folder is not None:
+        store = Store.of_user(_store_in(workspace.place(folder), store.folder), workspace.home)
+    if not os.path.isdir(store.folder):
+        show(f"Nothing to trust: there is no folder {store.folder}.")
+        return
+    if store.is_ours() and not store.not_applied():
+        show(f"Nothing to trust: {store.folder} is yours, and its settings apply.")
+        return
+    for path in store.files.speaking():
+        show(f"{path}:")
+        for line in (read_text(path) or "").split("\n"):
+            show(f"    {line}")
+    if not store.files.speaking():
+        show(f"{store.folder} holds no settings or prompts.")
+    if not confirmed("Apply these from now on?", yes, otherwise=READ_FIRST):
+        raise SystemExit(NOT_TRUSTED)
+    store.files.trust()
+    show(f"{store.folder} is trusted until its settings or prompts change.")
+
+
+def _store_in(place: Path, current: Path) -> Path:
+    """The folder of a store: `place` itself, or the `.compression` in it.
+
+    Args:
+        place: the folder that the user named.
+        current: the store of this run, which may have any name.
+
+    Raises:
+        Refused: the folder does not exist, or is not a store and contains none.
+    """
+    if not os.path.isdir(place):
+        raise Refused(f"There is no folder {place}. Nothing was changed.")
+    inner = place / NAME
+    if os.path.isdir(inner) and not os.path.islink(inner):
+        return inner
+    if place.name == NAME or os.path.realpath(place) == os.path.realpath(current):
+        return place
+    raise Refused(
+        f"{place} is not a store and contains no {NAME}. Name the folder that the settings are in. "
+        f"For a store of another name, run `context-compression --store {place} trust`."
+    )

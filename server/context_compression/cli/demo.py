@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from context_compression.cli.help import examples
+from context_compression.cli.app import examples
 from context_compression.cli.terminal import above_the_bar, is_coloured, is_terminal, size, working
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolResult

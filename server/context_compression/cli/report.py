@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from context_compression.cli.app import Options, Refused, as_json, place
+from context_compression.cli.app import Options, Refused, as_json, examples, place
 from context_compression.cli.arguments import FiniteRange
-from context_compression.cli.help import examples
 from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import is_terminal, say, show, size, working, write_json
 from context_compression.errors import (

@@ -10,9 +10,8 @@ import click
 from click.core import ParameterSource
 
 from context_compression.cli import completion
-from context_compression.cli.app import Options, as_json
+from context_compression.cli.app import Options, as_json, examples
 from context_compression.cli.arguments import line_range
-from context_compression.cli.help import examples
 from context_compression.cli.page import Block, Fact, Page, StyledLine
 from context_compression.cli.terminal import (
     is_terminal,

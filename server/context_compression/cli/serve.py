@@ -6,105 +6,78 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from context_compression.cli.app import Options, Refused
+from context_compression.cli.app import Options, Refused, examples
 from context_compression.cli.arguments import FiniteRange
-from context_compression.cli.help import examples
 from context_compression.cli.terminal import is_at_terminal, say, stdin_is_closed
 from context_compression.hosts.events import HOSTS as HOOKED
 
-OF_TENANTS = ("at_once", "per_minute", "in_all", "workers", "seconds", "megabytes")
-"""Options that go only with tokens of tenants."""
 MOST = 1_000_000
 """Requests; the largest number of any limit."""
 MOST_SECONDS = 3_600
-MOST_WORKERS, MOST_MEGABYTES = 1_000, 1_024
+OF_TENANTS = {
+    "at_once": (click.IntRange(1, MOST), "N", "requests of one tenant at a time. Default: 16."),
+    "per_minute": (
+        click.IntRange(1, MOST), "N", "requests of one tenant in a minute. Default: 1,200.",
+    ),
+    "in_all": (
+        click.IntRange(1, MOST), "N",
+        "requests of all tenants at a time. Default: four times as many as of one.",
+    ),
+    "workers": (
+        click.IntRange(1, 1_000), "N",
+        "processes that answer, each one request at a time; one tenant gets half of them. "
+        "Default: 8.",
+    ),
+    "seconds": (
+        FiniteRange(1, MOST_SECONDS), "SECONDS",
+        "how long one request may take; its process is ended then. Default: 300.",
+    ),
+    "megabytes": (
+        click.IntRange(1, 1_024), "N", "how large one request may be, in MiB. Default: 64.",
+    ),
+}  # fmt: skip
+"""Options that go only with tokens of tenants: the values that each takes, and its help."""
 HTTP_OPTIONS = (
     click.option(
-        "--host",
-        default="127.0.0.1",
-        show_default=True,
-        metavar="ADDRESS",
+        "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
         help="Address for HTTP.",
     ),
     click.option(
-        "--port",
-        default=8765,
-        show_default=True,
-        type=click.IntRange(0, 65535),
-        metavar="PORT",
+        "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), metavar="PORT",
         help="Port for HTTP; 0 takes a free one.",
     ),
     click.option(
-        "--token",
-        metavar="TOKEN",
-        help="Bearer token that HTTP clients have to send. Other users of this machine "
-        "can see it here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
+        "--token", metavar="TOKEN",
+        help="Bearer token that HTTP clients have to send. Other users of this machine can see it "
+        "here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
     ),
     click.option(
-        "--tokens",
-        metavar="FILE",
-        help="Tenants and their tokens, one of each in a line; a changed file is read "
-        "again. Also CONTEXT_COMPRESSION_TOKENS.",
+        "--tokens", metavar="FILE",
+        help="Tenants and their tokens, one of each in a line; a changed file is read again. Also "
+        "CONTEXT_COMPRESSION_TOKENS.",
     ),
     click.option(
-        "--allow-host",
-        metavar="NAME",
-        multiple=True,
-        help="A further name by which clients address this server, such as that of a "
-        "proxy. Repeatable.",
+        "--allow-host", metavar="NAME", multiple=True,
+        help="A further name by which clients address this server, such as that of a proxy. "
+        "Repeatable.",
+    ),
+    *(
+        click.option(
+            f"--{name.replace('_', '-')}", type=values, metavar=metavar,
+            help=f"With --tokens: {help}",
+        )
+        for name, (values, metavar, help) in OF_TENANTS.items()
     ),
     click.option(
-        "--at-once",
-        type=click.IntRange(1, MOST),
-        metavar="N",
-        help="With --tokens: requests of one tenant at a time. Default: 16.",
+        "--drain", type=FiniteRange(0, MOST_SECONDS), metavar="SECONDS",
+        help="How long requests are taken after SIGTERM, while /readyz says that the server ends. "
+        "Default: 5 with --tokens, else 0.",
     ),
     click.option(
-        "--per-minute",
-        type=click.IntRange(1, MOST),
-        metavar="N",
-        help="With --tokens: requests of one tenant in a minute. Default: 1,200.",
-    ),
-    click.option(
-        "--in-all",
-        type=click.IntRange(1, MOST),
-        metavar="N",
-        help="With --tokens: requests of all tenants at a time. Default: four times as "
-        "many as of one.",
-    ),
-    click.option(
-        "--workers",
-        type=click.IntRange(1, MOST_WORKERS),
-        metavar="N",
-        help="With --tokens: processes that answer, each one request at a time; one tenant gets "
-        "half of them. Default: 8.",
-    ),
-    click.option(
-        "--seconds",
-        type=FiniteRange(1, MOST_SECONDS),
-        metavar="SECONDS",
-        help="With --tokens: how long one request may take; its process is ended then. "
-        "Default: 300.",
-    ),
-    click.option(
-        "--megabytes",
-        type=click.IntRange(1, MOST_MEGABYTES),
-        metavar="N",
-        help="With --tokens: how large one request may be, in MiB. Default: 64.",
-    ),
-    click.option(
-        "--drain",
-        type=FiniteRange(0, MOST_SECONDS),
-        metavar="SECONDS",
-        help="How long requests are taken after SIGTERM, while /readyz says that the "
-        "server ends. Default: 5 with --tokens, else 0.",
-    ),
-    click.option(
-        "--access-log",
-        is_flag=True,
+        "--access-log", is_flag=True,
         help="Log each HTTP request to stderr as JSON, without any content.",
     ),
-)
+)  # fmt: skip
 
 
 def http_options(command: Callable[..., Any]) -> Callable[..., Any]:

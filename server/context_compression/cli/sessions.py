@@ -10,8 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from context_compression.cli import completion
-from context_compression.cli.app import Options, Refused, as_json
-from context_compression.cli.help import PROGRAM, examples
+from context_compression.cli.app import PROGRAM, Options, Refused, as_json, examples
 from context_compression.cli.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.cli.page import Page, StyledLine, Table
 from context_compression.cli.terminal import say, show, working, write_json

@@ -1,21 +1,36 @@
-"""`status`: how full a conversation's context is, and what fills it."""
+"""`status`: how full a conversation's context is; `summaries`: what was summarized in the past."""
 
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import click
 
-from context_compression.cli import output
-from context_compression.cli.app import Options, as_json
-from context_compression.cli.help import examples
+from context_compression.cli import completion
+from context_compression.cli.app import Options, as_json, examples
+from context_compression.cli.output import page_of, when
+from context_compression.cli.page import Block, Gauge, Page, Style, StyledLine, Table
 from context_compression.cli.sessions import CONVERSATION
-from context_compression.cli.terminal import say, show, working, write_json
+from context_compression.cli.terminal import is_terminal, say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import CURRENT, Conversations
+from context_compression.plurals import how_many
 from context_compression.progress import COUNTING, READING
-from context_compression.report.facts import status_facts
-from context_compression.strings import one_line
+from context_compression.report.facts import Record, status_facts
+from context_compression.session import Session, Status
+from context_compression.store import Store
+from context_compression.strings import fenced, one_line
+from context_compression.tokens import Counter
 from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.opened import KEPT_IN
+
+LISTED = 8  # refs
+MAKES_ROOM = "`context-compression compress` makes room; the archive keeps the originals"
+UNSENT = "not sent yet"
+SHOWN = 2_000  # characters of a summary
+SHOWN_ON_SCREEN = 600
+"""How many characters of each summary a terminal shows if there are several."""
 
 
 @click.command(
@@ -58,7 +73,7 @@ def status(
     if as_json:
         write_json(status_facts(workspace, opened, status, detailed=detailed).record)
     else:
-        show(*output.status(workspace, opened, status, detailed=detailed))
+        show(*status_page(workspace, opened, status, detailed=detailed))
 
 
 def _show_own_session(opened: Opened, as_json: bool) -> None:
@@ -67,7 +82,7 @@ def _show_own_session(opened: Opened, as_json: bool) -> None:
     if as_json:
         write_json({"session": opened.session.id, "refs_total": len(refs), "newest_refs": refs})
     else:
-        show(*output.own_session(opened.session.id, refs))
+        show(*own_session_page(opened.session.id, refs))
 
 
 def _opened(
@@ -87,8 +102,127 @@ def _list_recorded(workspace: Workspace, as_json: bool) -> None:
     for doubt in workspace.doubts():
         say(f"warning: {one_line(doubt)}")
     store = workspace.store
-    recorded = output.recorded(store, store.sessions())
+    records = recorded(store, store.sessions())
     if as_json:
-        write_json({"store": store.name, "sessions": recorded})
+        write_json({"store": store.name, "sessions": records})
     else:
-        show(*output.sessions(store.name, recorded))
+        show(*sessions_page(store.name, records))
+
+
+def status_page(workspace: Workspace, opened: Opened, status: Status, *, detailed: bool) -> Page:
+    """How full the context of a conversation is, and what fills it."""
+    head, _, *rest = page_of(status_facts(workspace, opened, status, detailed=detailed))
+    room = [MAKES_ROOM] if status.due.now else []
+    return [head, Gauge(status.usage.usage_percent, _fullness(status)), *room, *rest]
+
+
+def _fullness(status: Status) -> Style:
+    """The colour of the gauge: red if a compression is due, yellow if half of the way is gone."""
+    usage = status.usage
+    if status.due.now:
+        return "bad"
+    return "warning" if usage.used_tokens * 2 > usage.threshold_tokens else "good"
+
+
+def own_session_page(id: str, refs: Mapping[str, str]) -> Page:
+    """What is kept in a session of this package, which is no conversation."""
+    return [f"{id} is no conversation: {KEPT_IN[id]} are kept in it", "", _newest(refs)]
+
+
+def _newest(refs: Mapping[str, str]) -> Table:
+    head = ("newest refs", f"of {len(refs)}")
+    return Table([head, *list(refs.items())[-LISTED:]], left=2)
+
+
+def recorded(store: Store, ids: Sequence[str]) -> list[Record]:
+    """An overview of each session."""
+    records: list[Record] = []
+    for id in ids:
+        events = store.session(id).events().items
+        state = Session(store, id).state()
+        savings = state.tally.savings(state.freed, Counter().text)
+        records.append(
+            {
+                "session": id,
+                "last_written": events[-1].get("created_at") if events else None,
+                "messages": len(state.view),
+                "messages_recorded": len(state.recorded),
+                "compressions": len(state.compressions),
+                "tokens_saved_net": savings.net,
+                "unsent": savings.unsent,
+            }
+        )
+    return records
+
+
+def sessions_page(store: str, records: Sequence[Record]) -> Page:
+    """The recorded sessions, as a table."""
+    if not records:
+        return [
+            f"Nothing is recorded in {store} yet.",
+            "`context-compression status FILE` shows how full a transcript is; "
+            "`context-compression compress FILE` compacts it.",
+        ]
+    rows = [
+        (
+            str(about["session"]),
+            when(about["last_written"]),
+            f"{about['messages']:,} of {about['messages_recorded']:,}",
+            f"{about['compressions']:,}",
+            UNSENT if about["unsent"] else f"{about['tokens_saved_net']:,}",
+        )
+        for about in records
+    ]
+    head = ("session", "last written", "messages", "compressions", "tokens saved")
+    return [store, "", Table([head, *rows], left=2, flexible=(0,), long=True)]
+
+
+@click.command(
+    epilog=examples(
+        ("summaries", "the newest five"),
+        ("summaries --limit 1 --session 3f9a", "the newest of one session"),
+    ),
+)
+@click.option(
+    "--limit",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="Summaries to show.",
+)
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=completion.recorded,
+    help="Only summaries of this session.",
+)
+@as_json
+@click.pass_obj
+def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
+    """Show past summaries and digests, newest first."""
+    conversations = options.conversations()
+    if session is not None:
+        session = conversations.session_named(session)
+    entries = conversations.workspace.store.summaries(session=session, limit=limit)
+    if as_json:
+        write_json({"summaries": entries})
+    else:
+        most = SHOWN_ON_SCREEN if limit > 1 and is_terminal(sys.stdout) else SHOWN
+        show(*summaries_page(entries, most))
+
+
+def summaries_page(entries: Iterable[Mapping[str, Any]], most: int = SHOWN) -> Page:
+    """Past summaries, each quoted under its time, session and strategy; long ones are cut."""
+    parts: list[Block] = []
+    for entry in entries:
+        text = str(entry.get("content", ""))
+        more = len(text) - most
+        rest = f"\n… {how_many(more, 'more character')}; --json shows them" if more > 0 else ""
+        about = (("created_at", "?"), ("session", "?"), ("strategy", "summary"))
+        heading = "  ".join(one_line(entry.get(name, unknown)) for name, unknown in about)
+        tokens = entry.get("tokens")
+        size = how_many(tokens if isinstance(tokens, int) else 0, "token")
+        parts += [*([""] if parts else []), StyledLine(f"── {heading}  {size}", "strong")]
+        parts.append(f"{fenced(text[:most])}{rest}")
+    return parts or ["There are no summaries yet."]
