@@ -83,7 +83,7 @@ def report(
     `context-compression sessions`. Without it, the current conversation is shown, or the newest
     session of this folder. Nothing is changed.
     """
-    from context_compression.report.building import Prices, report_of
+    from context_compression.report.building import report_of
     from context_compression.tokens.o200k import base_count
 
     path = _checked(file, force) if file is not None else None
@@ -94,9 +94,10 @@ def report(
         opened = _opened(conversations, conversation, model)
         if path:
             _refuse_to_lose(path, opened)
-        facts = report_of(opened, Prices(input_price, output_price), conversations.readings.history)
+        facts = report_of(opened, conversations.readings.history)
     doubts = conversations.workspace.doubts(opened.session.settings)
-    facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))])
+    cost = replace(facts.cost, input_price=input_price, output_price=output_price)
+    facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))], cost=cost)
     if without_text:
         facts = _without_text(facts)
     if opens and path is None:

@@ -22,7 +22,7 @@ from context_compression.strings import harmless
 
 if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.hosts.claude_code.install_plugin import Plugin, StatusLine
-    from context_compression.hosts.host import Addition, ConfigurationEntry, Finding, Host
+    from context_compression.hosts.host import Addition, Finding, Host
     from context_compression.hosts.setup.installing import AppliedChange
     from context_compression.hosts.setup.machine import Machine, Server
 
@@ -99,9 +99,8 @@ class Installation:
 
     Attributes:
         host: the host.
-        wanted: what the user wants.
-        entry: our server in the host's configuration.
-        additions: the entry, and files with hooks; empty if a plugin brings both along.
+        additions: our server in the host's configuration, and files with hooks; empty if a plugin
+            brings both along.
         removed: hooks that the user does not want any more.
         plugin: Claude Code's plugin, if it is installed.
         line: the status line, if the user wants it and has none of their own.
@@ -109,8 +108,6 @@ class Installation:
     """
 
     host: "Host"
-    wanted: Wanted
-    entry: "ConfigurationEntry"
     additions: "Sequence[Addition]"
     removed: "Sequence[Addition]"
     plugin: "Plugin | None"
@@ -153,7 +150,7 @@ def _planned(host: "Host", machine: "Machine", server: "Server", wanted: Wanted)
     additions: list[Addition] = [] if plugin else [entry, *(hooks if wanted.hooks else ())]
     removed = [] if wanted.hooks else hooks
     installing.planned([*additions, *removed, *([line] if line else ())])
-    return Installation(host, wanted, entry, additions, removed, plugin, line, notes)
+    return Installation(host, additions, removed, plugin, line, notes)
 
 
 def _install(planned: Installation, machine: "Machine", server: "Server", *, dry_run: bool) -> None:

@@ -313,43 +313,18 @@ def health_of(session: Session, originals: RestoredOriginals) -> StoreHealth:
     )
 
 
-@dataclass(frozen=True)
-class Prices:
-    """US dollars per million tokens; `None` if the user named none."""
-
-    input: float | None = None
-    output: float | None = None
-
-
-NO_PRICES = Prices()
-
-
-def report_of(
-    opened: Opened,
-    prices: Prices = NO_PRICES,
-    history: Callable[[Path], History] = hosts.history,
-) -> Report:
+def report_of(opened: Opened, history: Callable[[Path], History] = hosts.history) -> Report:
     """The report of a conversation that a caller named. Nothing is written.
 
-    `history` reads the whole conversation in the file of a host.
-    """
-    return build_report(
-        whole(opened, history),
-        opened.session,
-        anchor=opened.anchor,
-        prices=prices,
-    )
-
-
-def whole(opened: Opened, history: Callable[[Path], History] = hosts.history) -> History:
-    """The whole conversation: from the file of its host, else from our record.
-
-    A file of messages does not say that it was compressed; our record of it does.
+    `history` reads the whole conversation in the file of a host. A file of messages does not say
+    that it was compressed; our record of it does.
     """
     transcript = opened.transcript
     if transcript is None or (transcript.host == "messages" and _is_compressed(opened)):
-        return history_of(opened.session)
-    return history(transcript.path)
+        whole = history_of(opened.session)
+    else:
+        whole = history(transcript.path)
+    return build_report(whole, opened.session, anchor=opened.anchor)
 
 
 def _is_compressed(opened: Opened) -> bool:
@@ -358,13 +333,7 @@ def _is_compressed(opened: Opened) -> bool:
     return bool(state.compressions and transcript and state.recorded == transcript.messages)
 
 
-def build_report(
-    history: History,
-    session: Session,
-    *,
-    anchor: Anchor | None = None,
-    prices: Prices = NO_PRICES,
-) -> Report:
+def build_report(history: History, session: Session, *, anchor: Anchor | None = None) -> Report:
     """The report of a session, whose record with us may be empty. Nothing is written.
 
     `anchor` has the tokens that the host's provider charged for the last request, if known.
@@ -404,9 +373,7 @@ def build_report(
         archived_total=len(left),
         archived_tokens=sum(entry.tokens for entry in left),
         archived_restored=sum(entry.restored > 0 for entry in left),
-        cost=cost_of(
-            course.sent, usage.total_budget, input_price=prices.input, output_price=prices.output
-        ),
+        cost=cost_of(course.sent, usage.total_budget),
         evidence=evidence_of(stages, chain.from_iterable(originals.messages.values()), share),
         store=health_of(session, originals),
         warnings=[

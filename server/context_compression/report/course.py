@@ -305,18 +305,11 @@ READ, WRITE = 0.1, 1.25
 """
 
 
-def cost_of(
-    sent: Sequence[Sent],
-    window: int,
-    *,
-    input_price: float | None = None,
-    output_price: float | None = None,
-) -> Cost:
+def cost_of(sent: Sequence[Sent], window: int) -> Cost:
     """The cost of all requests.
 
     "Without" is each request with the tokens that left the context before it. Its cache behaves as
-    it did: what left is read from the cache if the request read anything from it. Prices are in US
-    dollars per million tokens.
+    it did: what left is read from the cache if the request read anything from it.
     """
     charged = sum(one.request.input_tokens is not None for one in sent)
     caches = any(one.request.cache_read_tokens for one in sent) or not charged
@@ -344,8 +337,6 @@ def cost_of(
         output=sum(one.answer for one in sent),
         measured=charged > len(sent) / 2,
         impossible=impossible,
-        input_price=input_price,
-        output_price=output_price,
     )
 
 
