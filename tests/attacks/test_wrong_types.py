@@ -102,7 +102,9 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
         yield lambda: [*session().archived()]
     if changed in ("events.jsonl", "config.json"):
         workspace = Workspace.here(environ={}, store=str(store.folder))
-        yield lambda: pages.status_page(workspace, Opened(session()), session().status(), detailed=True)
+        yield lambda: pages.status_page(
+            workspace, Opened(session()), session().status(), detailed=True
+        )
         yield lambda: pages.sessions_page(store.name, pages.recorded(store, store.sessions()))
     yield answer
     yield lambda: session().compress(target_tokens=300, force=True)
