@@ -119,7 +119,7 @@ def edit(path: str, old: str, new: str) -> tuple[str, dict[str, str]]:
 
 
 PACKAGE = "server/context_compression"
-JOB = f"{PACKAGE}/compression/steps.py"
+JOB = f"{PACKAGE}/compression/run.py"
 COLLAPSE = f"{PACKAGE}/strategies/collapse.py"
 TEST = "tests/test_collapse.py"
 
@@ -332,7 +332,7 @@ def story(say: Recording) -> None:
         read(f"{PACKAGE}/planning/selection.py"),
     )
     say.agent(
-        "The order is in `Compression._auto` in compression/steps.py: offload, truncate, and a "
+        "The order is in `Compression._auto` in compression/run.py: offload, truncate, and a "
         "summary or extract where that was not enough; truncate sees the messages as offload left "
         "them. The "
         "names a user may pass are the keys of `STRATEGIES`, and `StrategyName` in settings.py "
@@ -409,12 +409,12 @@ def story(say: Recording) -> None:
         ),
     )
     say.agent(
-        "The name is used in compression/steps.py and not imported there yet.",
+        "The name is used in compression/run.py and not imported there yet.",
         bash(f"grep -n 'context_compression.strategies import' {JOB}"),
         bash(
             "sed -i 's/^from context_compression.strategies import /&collapse, /' "
             f"{JOB} && ruff check {JOB} && python -c "
-            "'from context_compression.compression.steps import STRATEGIES as S; print(*S)'"
+            "'from context_compression.compression.run import STRATEGIES as S; print(*S)'"
         ),
     )
     say.agent('Registered: `strategy="collapse"` is accepted, and `auto` does not run it.')

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from context_compression.listening import RunningCompaction, heard
-from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
+from context_compression.summaries.summarizer import BY_SETTINGS, Writer, summarizer_for
 from context_compression.threads import twin_of
 
 if TYPE_CHECKING:

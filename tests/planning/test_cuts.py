@@ -3,7 +3,7 @@
 import pytest
 
 from context_compression.planning import Cutter, cuts, measured
-from context_compression.planning.cuts import cutter_for, keep, spans
+from context_compression.planning.pieces import cutter_for, keep, spans
 
 TEXTS = ("Read src/app.py.", "def main():\n    return 1\n", "build 4711 failed: no such file")
 

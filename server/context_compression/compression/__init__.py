@@ -6,8 +6,8 @@ applies their edits, and `session` and `store` keep data on disk.
 The path of one call, `compress(messages)`:
 
     (library.py)            makes a `CompressionRequest` from the arguments
-    compression/run.py      drives the steps, and asks a model if they need a summary
-    compression/steps.py    runs strategies until the conversation fits
+    compression/run.py      runs strategies until the conversation fits, and asks a model if they
+                            need a summary
     strategies/<name>.py    proposes edits
     compression/prepared.py has the edits applied and counts the view
     planning/edits.py       applies the edits, which replaces messages
@@ -15,11 +15,9 @@ The path of one call, `compress(messages)`:
 
 The modules of this package:
 
-    prepared.py   one call of `compress` as a value, and its conversation: read, repaired, counted
-                  and planned
-    run.py        `compress`, which drives the steps of one compression to its `Result`
-    steps.py      the steps of one compression: strategies, in their order, until the target is met
-    target.py     the target of one compression, whether one is due, and what it can reach
+    prepared.py   one call of `compress` as a value; its conversation: read, repaired, counted and
+                  planned; its target, and what it can reach
+    run.py        `compress`: strategies, in their order, until the target is met
     outcome.py    `Outcome`, and the `Result` of the edits that strategies proposed or of a view
                   that goes on
     result.py     `Result`: the view that a compression made, and the report on it

@@ -20,13 +20,13 @@ from context_compression.evidence.constraints import constraints_in, is_rule
 from context_compression.evidence.facts import is_talk
 from context_compression.evidence.words import Lexicon
 from context_compression.planning import measured
-from context_compression.planning.cuts import Cutter
 from context_compression.planning.edits import Edit, View
 from context_compression.planning.pieces import (
     DUE,
     FAILED,
     FAILURE,
     REASON,
+    Cutter,
     Weights,
     cover,
     known_in,

@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, cast
 
 from context_compression.compression.explaining import Explainer
 from context_compression.compression.loss import loss_report, missing_rules, user_sentences
-from context_compression.compression.prepared import PreparedConversation, as_a_harness_wrote
+from context_compression.compression.prepared import (
+    PreparedConversation,
+    Target,
+    as_a_harness_wrote,
+)
 from context_compression.compression.result import Ref, Result, StrategyStep
-from context_compression.compression.target import Target
 from context_compression.conversation import arguments
 from context_compression.conversation.authors import title_of
 from context_compression.conversation.formats import Conversation, parse
@@ -29,9 +32,9 @@ from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.text_protocol import written
 from context_compression.conversation.validity import Repaired
 from context_compression.evidence.files import cut_by_host, results_cut_by_hosts
-from context_compression.planning.cuts import Cutter
 from context_compression.planning.edits import Edit, View
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
+from context_compression.planning.pieces import Cutter
 from context_compression.planning.plan import Archive
 from context_compression.planning.selection import previews_in
 from context_compression.plurals import how_many
@@ -42,55 +45,52 @@ from context_compression.tokens.usage import Messages
 NAMED_REF = re.compile(rf"\bref ({REF})\b")
 
 
+@dataclass(frozen=True)
 class Accounting:
     """Follows messages from the input into a view.
 
     Attributes:
-        gone: the indices of the input messages that are not in the view unchanged.
-        dropped: the indices of the `gone` messages that are not in the view in any form.
+        raw: the input messages.
+        messages: the same messages as values.
+        planned: the same messages after their repair, as in the plan.
+        view: the planned messages after edits.
+        ref_of: gives refs to originals.
         refs: the meaning of each ref that `archive` and `add` gave to an original.
         originals: the originals by their ref.
     """
 
-    def __init__(
-        self,
-        raw: Messages,
-        messages: Sequence[Message],
-        planned: Repaired,
-        view: View,
-        ref_of: Refs,
-    ) -> None:
-        """Compare the stages of a conversation.
+    raw: Messages
+    messages: Sequence[Message]
+    planned: Repaired
+    view: View
+    ref_of: Refs
+    refs: dict[str, Ref] = field(default_factory=dict[str, Ref])
+    originals: dict[str, Any] = field(default_factory=dict[str, Any])
 
-        Args:
-            raw: the input messages.
-            messages: the same messages as values.
-            planned: the same messages after their repair, as in the plan.
-            view: the planned messages after edits.
-            ref_of: gives refs to originals.
-        """
-        self._raw, self._messages, self._planned, self._view = raw, messages, planned, view
-        self._ref_of = ref_of
-        origins = planned.origins
-        unedited = {*self._unedited()}
-        shown = {origins[origin] for origin in view.origins if origin is not None}
-        self.gone = [index for index in range(len(raw)) if index not in unedited]
-        self.dropped = tuple(index for index in self.gone if index not in shown)
-        self.refs: dict[str, Ref] = {}
-        self.originals: dict[str, Any] = {}
+    @cached_property
+    def gone(self) -> list[int]:
+        """The indices of the input messages that are not in the view unchanged."""
+        unedited = {
+            index
+            for message, origin in zip(self.view.messages, self.view.origins, strict=True)
+            if origin is not None and not isinstance(message, Edited)
+            if (index := self.planned.origins[origin]) is not None
+            if message is self.messages[index]
+        }
+        return [index for index in range(len(self.raw)) if index not in unedited]
 
-    def _unedited(self) -> Iterator[int]:
-        for message, origin in zip(self._view.messages, self._view.origins, strict=True):
-            if origin is not None and not isinstance(message, Edited):
-                index = self._planned.origins[origin]
-                if index is not None and message is self._messages[index]:
-                    yield index
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """The indices of the `gone` messages that are not in the view in any form."""
+        origins = self.view.origins
+        shown = {self.planned.origins[origin] for origin in origins if origin is not None}
+        return tuple(index for index in self.gone if index not in shown)
 
     @property
     def gone_of_planned(self) -> set[int]:
         """Indices of the planned messages whose input message is `gone`."""
         gone = {*self.gone}
-        return {place for place, origin in enumerate(self._planned.origins) if origin in gone}
+        return {place for place, origin in enumerate(self.planned.origins) if origin in gone}
 
     @property
     def refs_of_planned(self) -> dict[int, str]:
@@ -100,20 +100,20 @@ class Accounting:
             for name, ref in self.refs.items()
             if ref.block is None and len(ref.indices) == 1
         }
-        places = enumerate(self._planned.origins)
+        places = enumerate(self.planned.origins)
         return {place: whole[index] for place, index in places if index in whole}
 
     def index_at(self, place: int) -> int:
         """The index of the first input message at or after a position in the planned messages."""
-        following = (index for index in self._planned.origins[place:] if index is not None)
-        return next(following, len(self._raw))
+        following = (index for index in self.planned.origins[place:] if index is not None)
+        return next(following, len(self.raw))
 
     def previews(self, archive: Archive) -> tuple[str, ...]:
         """The hashes of the previews to which this compression shortened results."""
-        before = self._planned.messages
+        before = self.planned.messages
         return tuple(
             ref
-            for message, origin in zip(self._view.messages, self._view.origins, strict=True)
+            for message, origin in zip(self.view.messages, self.view.origins, strict=True)
             if origin is not None and message is not before[origin]
             for ref in previews_in(before[origin], message, archive)
         )
@@ -121,9 +121,9 @@ class Accounting:
     def reasons(self) -> dict[int, str]:
         """The reason why each `gone` input message changed, by index."""
         reasons: dict[int, str] = {}
-        for edit in self._view.edits:
+        for edit in self.view.edits:
             for place in range(edit.start, edit.stop):
-                index = self._planned.origins[place]
+                index = self.planned.origins[place]
                 if index is not None:
                     why = edit.why.get(place)
                     reasons[index] = f"{edit.reason}: {why}" if why else edit.reason
@@ -146,11 +146,11 @@ class Accounting:
         repaired_names = {call.id: call.name for m in repaired.messages for call in m.calls}
         named = self._named(sent)
         gone, names = {*self.gone}, dict(repaired_names)
-        for index, message in enumerate(self._messages):
+        for index, message in enumerate(self.messages):
             names |= {call.id: call.name for call in message.calls}  # an id may occur twice
             if index not in gone:
                 continue
-            self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
+            self.add(self.raw[index], Ref(f"message {index} ({message.role})", (index,)))
             self._add_arguments(message, named)
             came = written(message)
             for slot, text, what in self._with_ref(message, names, named):
@@ -168,12 +168,12 @@ class Accounting:
         """Give refs to the long arguments of a message's calls that the view names."""
         for call in message.calls if named else ():
             for name, text in arguments.named_texts_in(call):
-                if self._ref_of(text) in named:
+                if self.ref_of(text) in named:
                     self.add(text, Ref(f"{name} of {call.name}{how}", ()))
 
     def _named(self, sent: Sequence[Message]) -> frozenset[str]:
         """The refs that messages of the view name and those of the input do not have to."""
-        came = {*map(id, self._messages)}
+        came = {*map(id, self.messages)}
         texts = (
             text
             for message in sent
@@ -203,14 +203,14 @@ class Accounting:
                 yield slot, block.text, what
             elif isinstance(block, Text) and (
                 len(block.text) > TEXT_WITH_REF_CHARS
-                or (named and self._ref_of(block.text) in named)
+                or (named and self.ref_of(block.text) in named)
             ):
                 yield slot, block.text, title_of(message, block.text)
 
     def add(self, original: Any, meaning: Ref) -> None:
         """Give a ref to an original; an original that already has a ref keeps its meaning."""
-        ref = self._ref_of(original)
-        self.refs.setdefault(ref, replace(meaning, sha256=self._ref_of.digest(ref)))
+        ref = self.ref_of(original)
+        self.refs.setdefault(ref, replace(meaning, sha256=self.ref_of.digest(ref)))
         self.originals.setdefault(ref, original)
 
 

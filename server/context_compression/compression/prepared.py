@@ -1,4 +1,8 @@
-"""One call of `compress` as a value, and its conversation: read, repaired, counted and planned."""
+"""One call of `compress` as a value, its conversation, and its target.
+
+The conversation is read, repaired, counted and planned. The target says whether a compression is
+due and what it can reach.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,17 +17,20 @@ from context_compression.conversation.authors.speech import with_reminders
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import Message, Text, ToolResult, is_array
-from context_compression.conversation.system_prompt import carried
+from context_compression.conversation.system_prompt import ROOM, carried
 from context_compression.conversation.validity import Repaired
-from context_compression.errors import InvalidSettings, InvalidTarget
+from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, largest_parts
 from context_compression.evidence.facts import is_talk
 from context_compression.planning import edits
-from context_compression.planning.cuts import Cutter, cutter_for, keep
 from context_compression.planning.edits import Edit, View
+from context_compression.planning.pieces import Cutter, cutter_for, keep
 from context_compression.planning.plan import Archive, Plan, owner_of, pinned, reasoning_of
 from context_compression.progress import LOOKING, counted
 from context_compression.settings import Settings
+from context_compression.strategies import measured, window
 from context_compression.strategies.base import Strategy
+from context_compression.strategies.extract import Floor, floor
+from context_compression.strategies.forms import unread_in
 from context_compression.strategies.keep import (
     drops_thinking,
     takes_turns,
@@ -141,6 +148,14 @@ def as_a_harness_wrote(conversation: Conversation) -> Conversation:
     return replace(conversation, messages=messages)
 
 
+def _repaired(conversation: Conversation, rules: ProviderRules, drops: bool) -> Repaired:
+    """The conversation after its repair, without the thinking that the repair invalidates."""
+    repaired = validity.repair(conversation.messages, rules, conversation.without_halves)
+    if not repaired.repairs or not drops:
+        return repaired
+    return without_stale_thinking(conversation.messages, repaired)
+
+
 class PreparedConversation:
     """A conversation that is ready to be compressed.
 
@@ -175,7 +190,8 @@ class PreparedConversation:
         self.counter = Counter(request.model, request.counter)
         self.conversation = as_a_harness_wrote(parse(request.messages))
         self.rules = self._rules()
-        self.repaired = self._repaired()
+        drops = drops_thinking(settings, request.model)
+        self.repaired = _repaired(self.conversation, self.rules, drops)
         self.planned, self.prompt = carried(self.repaired, request.system)
         self.overhead = {
             "system prompt": self.counter.system(self.prompt.bare),
@@ -183,15 +199,17 @@ class PreparedConversation:
         }
         self.warnings: list[str] = []
         messages = self.planned.messages
+        tokens, pins = self._counted(messages), self._pins()
+        archive = request.store.archive if request.store else Archive()
         self.plan = Plan(
             messages,
-            self._counted(messages),
+            tokens,
             self.counter,
             settings,
-            pins=self._pins(),
+            pins=pins,
             rules=self.rules,
-            drops_thinking=self.drops_thinking,
-            archive=self._archive(),
+            drops_thinking=drops,
+            archive=archive if request.restores else replace(archive, restorable=False),
             focus=request.focus,
             model=request.model,
         )
@@ -199,11 +217,6 @@ class PreparedConversation:
         self._last_view: tuple[Sequence[Edit], View, int] = (), unedited, self.tokens_of(unedited)
         self.fixed_tokens = sum(self.overhead.values())
         self.tokens_before = self.fixed_tokens + self._last_view[2]
-
-    def _archive(self) -> Archive:
-        """What notes may promise to the model that reads them."""
-        archive = self.request.store.archive if self.request.store else Archive()
-        return archive if self.request.restores else replace(archive, restorable=False)
 
     def _rules(self) -> ProviderRules:
         """The rules of the provider.
@@ -213,32 +226,14 @@ class PreparedConversation:
         results have role tool and the roles of the input alternate already.
         """
         rules, alternate = self.conversation.format.rules, self.settings.alternate_roles
-        if self.is_text_protocol:
+        blocks = chain.from_iterable(message.blocks for message in self.conversation.messages)
+        if any(isinstance(b, ToolResult) and b.kind == text_protocol.KIND for b in blocks):
             rules = replace(rules, results_role="user")
         if alternate is None:
             others_model = self.request.model is not None and self.counter.family.name == "other"
             strict = others_model and rules.results_role == "tool"
             alternate = strict and takes_turns(self.conversation.messages)
         return replace(rules, alternates=rules.alternates or alternate)
-
-    @property
-    def is_text_protocol(self) -> bool:
-        """Whether calls and results are texts."""
-        blocks = chain.from_iterable(message.blocks for message in self.conversation.messages)
-        return any(isinstance(b, ToolResult) and b.kind == text_protocol.KIND for b in blocks)
-
-    @property
-    def drops_thinking(self) -> bool:
-        """Whether signed thinking is dropped if the messages before it change."""
-        return drops_thinking(self.settings, self.request.model)
-
-    def _repaired(self) -> Repaired:
-        """The conversation after its repair, without the thinking that the repair invalidates."""
-        conversation = self.conversation
-        repaired = validity.repair(conversation.messages, self.rules, conversation.without_halves)
-        if not repaired.repairs or not self.drops_thinking:
-            return repaired
-        return without_stale_thinking(conversation.messages, repaired)
 
     def _counted(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Tokens of each message.
@@ -357,3 +352,250 @@ class PreparedConversation:
     def with_overhead(self, parts: Mapping[str, int]) -> dict[str, int]:
         """The tokens of `parts` by name, with the tokens of the overhead."""
         return {**parts, **{name: tokens for name, tokens in self.overhead.items() if tokens}}
+
+
+LEAST_OF_TARGET = 0.25
+"""The share of the settings' target that stays for the view, however much goes beside it."""
+BELOW_THRESHOLD = 0.9
+"""The share of the room below the threshold that is used if the target of the settings is below the
+minimum size. The rest stays free for the next messages."""
+USEFUL, LEAST_USEFUL = 0.2, 0.05
+"""The shares of the window that messages take if no target can be met: at most, and at least."""
+ANSWERED = 0.6
+"""The share of the room in the window that they take then; the answer needs the rest."""
+ALL_RECENT = "nothing to compress before the recent messages"
+GO_ON = "a call with target_tokens can shorten recent messages, too"
+READING = ("auto", "extract", "summarize", "window")
+"""The strategies of which a context is made larger for what the model has not read. Others leave
+that as it is, or decide for themselves."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target of one compression: that of the request, else that of the settings."""
+
+    prepared: PreparedConversation
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the request names the target."""
+        return self.prepared.request.target_tokens is not None
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the compression runs only if it is due, without a target or `force`."""
+        return not self.prepared.request.force and not self.is_named
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the size was chosen: by the request, or by `target_usage` in any settings."""
+        chosen = (
+            "target_usage" in self.prepared.settings.model_fields_set
+            and self.prepared.request.aim is None
+        )
+        return self.is_named or chosen
+
+    @cached_property
+    def tokens(self) -> int:
+        """The target in tokens: of the messages, with the system prompt and tools of the request.
+
+        It is larger than that of the settings where the model could not read its newest results.
+        """
+        room = self.plan.room
+        return self._aimed if room is None else max(self._aimed, room + self.prepared.fixed_tokens)
+
+    @cached_property
+    def _aimed(self) -> int:
+        """The target of the request, else that of the settings.
+
+        For a conversation that is already below the target of the settings, the target is the same
+        share (`target_usage`) of its own size.
+        """
+        if self.prepared.request.target_tokens is not None:
+            return self.prepared.request.target_tokens
+        before = self.prepared.tokens_before
+        if before > self._of_settings:
+            return self._of_settings
+        return int(before * self.prepared.settings.target_usage)
+
+    @cached_property
+    def _of_settings(self) -> int:
+        """The target of the settings, a share of the window, without what is charged beside."""
+        tokens = self.prepared.request.aim or self.prepared.settings.target_tokens
+        return within(tokens, self.prepared.tokens_beside)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the conversation; its `room` is the tokens that the messages may take.
+
+        Below the target of the settings, the plan for offload, truncate and window has no room, so
+        that they free all they can. For other strategies, only messages before the tail are
+        compressed then. The tail takes at most half of the room. If all messages are recent, there
+        are none before it.
+        """
+        prepared, unlimited = self.prepared, self.prepared.plan
+        below = not self.is_named and prepared.tokens_before <= self._of_settings
+        if below and prepared.strategy in ("offload", "truncate", "window"):
+            return unlimited
+        room = self._aimed - prepared.fixed_tokens
+        if prepared.summary_in_system or prepared.prompt.at is not None:
+            room -= prepared.counter.message(ROOM)
+        plan = replace(unlimited, room=room)
+        if not below:
+            return self._with_unread_whole(plan, room)
+        all_recent = unlimited.tail == unlimited.head
+        tail = range(unlimited.tail if all_recent else plan.tail, len(plan.messages))
+        return replace(plan, pins=plan.pins.union(tail))
+
+    def _with_unread_whole(self, plan: Plan, room: int) -> Plan:
+        """The plan in which the newest results are whole, if the request is below the threshold so.
+
+        The context may be larger than its target, so that they take their share of it. If even that
+        is too much, they take what the smallest view beside them leaves. A size that was chosen is
+        kept.
+        """
+        unread = unread_in(plan)
+        due = self.is_automatic and self.is_over_threshold and not self.is_set
+        if not (unread and due and self.prepared.strategy in READING):
+            return plan
+        whole = replace(plan, pins=plan.pins.union(unread))
+        least, prepared = floor(whole).tokens, self.prepared
+        beside = prepared.fixed_tokens + prepared.tokens_beside
+        if least + beside >= self.prepared.settings.threshold_tokens:  # counted as targets are
+            return plan
+        wanted = int(sum(plan.tokens[index] for index in unread) / measured.UNREAD_SHARE)
+        most = int(BELOW_THRESHOLD * self.room_below_threshold)
+        return replace(whole, room=max(room, least, min(most, wanted)))
+
+    @property
+    def is_over_threshold(self) -> bool:
+        """Whether a compression is due by the upper bound, as in `Usage.over_threshold`."""
+        return self.prepared.used.upper >= self.prepared.settings.threshold_tokens
+
+    @property
+    def room_below_threshold(self) -> int:
+        """The tokens that the messages may take before a compression is due by the upper bound."""
+        return self._room_below(self.prepared.settings.threshold_tokens)
+
+    @property
+    def useful_room(self) -> int:
+        """The tokens of messages that still make a useful request, if the target is out of reach.
+
+        They are a fifth of the window, or fewer if system prompt and tools leave less.
+        """
+        window = self.prepared.settings.token_budget
+        beside = ANSWERED * self._room_below(window)
+        there_is = max(beside, BELOW_THRESHOLD * self.room_below_threshold)
+        return int(max(LEAST_USEFUL * window, min(USEFUL * window, there_is)))
+
+    def _room_below(self, limit: int) -> int:
+        """The tokens that the messages may take until all is `limit` by the upper bound."""
+        count = self.prepared.counter.count(limit)
+        below = count * count // max(1, count.upper)
+        return max(0, below - self.prepared.fixed_tokens - self.prepared.tokens_beside)
+
+    def nothing_to_do(self) -> str | None:
+        """The reason why nothing is compressed, in words; `None` if a compression runs."""
+        if self.is_named and self.prepared.tokens_before > self.tokens:
+            return None
+        if not self.prepared.request.messages:
+            return "nothing to compress: the conversation is empty"
+        if self.is_named:
+            return "already within the target"
+        if self.prepared.request.force:
+            all_anchored = len(self.plan.anchored) >= len(self.plan.messages)
+            return ALL_RECENT if all_anchored else None
+        if self.prepared.strategy == "window" and window.is_due(self.plan):
+            return None
+        if self.is_over_threshold:
+            return None
+        threshold = self.prepared.settings.threshold
+        return f"not due below {threshold.tokens:,} tokens ({threshold.reason})"
+
+
+def within(target: int, beside: int) -> int:
+    """The part of a window's target that is left for a conversation.
+
+    Args:
+        target: tokens of a request.
+        beside: tokens of it that are no part of the conversation.
+    """
+    return max(target - beside, int(LEAST_OF_TARGET * target))
+
+
+CLIPPED_SHARE = 0.25
+"""The share of the room that the ends of the user's last words keep if they must be shortened; what
+is between them competes for the rest."""
+CHARS_PER_TOKEN = 3
+CROWDED = 0.9
+"""The share of the room above which the smallest view leaves too little for newest results."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a compression can reach.
+
+    Attributes:
+        plan: the plan, whose room is at least the minimum size.
+        floor: the smallest view of that plan.
+        missed: the minimum size that the target was below; `None` if it was not.
+    """
+
+    plan: Plan
+    floor: Floor
+    missed: Floor | None = None
+
+
+def within_reach(prepared: PreparedConversation, target: Target, plan: Plan) -> Reach:
+    """The plan if it can meet its target; else one with the room of the smallest useful context.
+
+    In that room the conversation shows the user's last words, the goal, rules and newest results,
+    each shortened like any other text. A conversation over the threshold may take `BELOW_THRESHOLD`
+    of the room below the threshold, because a long text that the user pasted must not push out
+    everything else while the context window has room. For a request that must be answered, the
+    user's last words are shortened, too, where the smallest view takes more than `CROWDED`
+    of the room.
+
+    Raises:
+        BudgetTooSmall: the request names a target below the minimum size, and nobody has to be
+            answered.
+    """
+    smallest, room = floor(plan), target.tokens - prepared.fixed_tokens
+    if room >= smallest.tokens:
+        if prepared.request.must_answer and smallest.tokens > CROWDED * room:
+            plan = _yielding(plan, room)
+            return Reach(plan, floor(plan))
+        return Reach(plan, smallest)
+    if target.is_named and not prepared.request.must_answer:
+        parts = prepared.with_overhead(smallest.parts)
+        raise BudgetTooSmall(target.tokens, prepared.fixed_tokens + smallest.tokens, parts)
+    useful, least = max(room, target.useful_room), smallest
+    if target.is_automatic and target.is_over_threshold:
+        useful = max(useful, int(BELOW_THRESHOLD * target.room_below_threshold))
+    elif target.is_named or smallest.tokens > useful:
+        plan = _yielding(plan, room)
+        least = floor(plan)
+        if least.tokens <= room:
+            return Reach(plan, least, smallest)
+    if least.tokens > useful:
+        plan = _yielding(plan, useful)
+        least = floor(plan)
+    if not target.is_automatic:  # it was asked for, so it frees something
+        beside = int(plan.settings.target_usage * (plan.total - least.tokens))
+        useful = min(useful, least.tokens + beside)
+    return Reach(replace(plan, room=max(least.tokens, useful)), least, smallest)
+
+
+def _yielding(plan: Plan, room: int) -> Plan:
+    """The plan with the user's last words shortened like any other text, and pins if need be."""
+    chars = max(1, int(CHARS_PER_TOKEN * CLIPPED_SHARE * room))
+    plan = replace(plan, clip_chars=chars)
+    return replace(plan, pins=frozenset()) if floor(plan).tokens > room else plan
+
+
+def why_missed(prepared: PreparedConversation, target: Target, missed: Floor, after: int) -> str:
+    """A note on a target below the minimum size: what was asked, what was reached, and why."""
+    parts = largest_parts(prepared.with_overhead(missed.parts))
+    smallest = prepared.fixed_tokens + missed.tokens
+    asked = f"the target of {target.tokens:,} tokens is below the minimum size of {smallest:,}"
+    return f"{asked}, so the context has {after:,}; what must stay: {parts}"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -150,16 +150,30 @@ class Explains(Protocol):
         ...
 
 
-class InFull:
-    """Explains the messages of a conversation that is unchanged."""
+@dataclass(frozen=True)
+class Explained:
+    """Explanations that are made already, by index; other messages are shown in full.
+
+    Attributes:
+        known: the explanations.
+        gone: the messages that changed.
+        stayed: the messages that had to stay.
+    """
+
+    known: Mapping[int, Explanation] = field(default_factory=dict[int, Explanation])
+    gone: frozenset[int] = frozenset()
+    stayed: frozenset[int] = frozenset()
 
     def __call__(self, index: int) -> Explanation:
-        """It is shown in full."""
-        return Explanation(index, "message", 0, "whole")
+        """The explanation of a message."""
+        return self.known.get(index) or Explanation(index, "message", 0, "whole")
 
     def most_telling(self, most: int) -> Sequence[int]:
-        """None of them."""
-        return ()
+        """The indices of the largest that changed, and of the largest that had to stay."""
+        by_size = sorted(self.known, key=lambda index: -self.known[index].tokens)
+        changed = [index for index in by_size if index in self.gone][: most - most // 4]
+        stayed = (index for index in by_size if index in self.stayed)
+        return sorted([*changed, *islice(stayed, most // 4)])
 
 
 NO_SUMMARY = "no summary: "
@@ -213,41 +227,9 @@ class Kept:
     repeated: bool = False
 
 
-@dataclass(frozen=True)
-class Told:
+def the_same(report: Any) -> Any:
     """A report that is made already."""
-
-    report: Any
-
-    def __call__(self) -> Any:
-        """The report."""
-        return self.report
-
-
-@dataclass(frozen=True)
-class Explained:
-    """Explanations that are made already, by index.
-
-    Attributes:
-        known: the explanations.
-        gone: the messages that changed.
-        stayed: the messages that had to stay.
-    """
-
-    known: Mapping[int, Explanation]
-    gone: frozenset[int]
-    stayed: frozenset[int]
-
-    def __call__(self, index: int) -> Explanation:
-        """The explanation of a message."""
-        return self.known[index]
-
-    def most_telling(self, most: int) -> Sequence[int]:
-        """The indices of the largest that changed, and of the largest that had to stay."""
-        by_size = sorted(self.known, key=lambda index: -self.known[index].tokens)
-        changed = [index for index in by_size if index in self.gone][: most - most // 4]
-        stayed = (index for index in by_size if index in self.stayed)
-        return sorted([*changed, *islice(stayed, most // 4)])
+    return report
 
 
 @dataclass(frozen=True)
@@ -333,7 +315,7 @@ class Result:
     method: str = ""
     summary: SummaryRecord | None = field(default=None, repr=False)
     evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, repr=False, compare=False)
-    explaining: Callable[[], Explains] = field(default=InFull, repr=False, compare=False)
+    explaining: Callable[[], Explains] = field(default=Explained, repr=False, compare=False)
 
     said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
     unshown: Callable[[], Sequence[MissingRule]] = field(default=tuple, repr=False, compare=False)
@@ -346,16 +328,16 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         """Plain data for `pickle`: reports that are made at their first access are made now."""
         told: dict[str, Any] = {
-            "evidence": Told(self.loss),
-            "said": Told(self.user_sentences),
-            "unshown": Told(self.missing_rules),
-            "explaining": Told(self._told_explanations()),
+            "evidence": partial(the_same, self.loss),
+            "said": partial(the_same, self.user_sentences),
+            "unshown": partial(the_same, self.missing_rules),
+            "explaining": partial(the_same, self._explained()),
         }
         return {each.name: told.get(each.name, getattr(self, each.name)) for each in fields(self)}
 
-    def _told_explanations(self) -> Explains:
+    def _explained(self) -> Explained:
         if not self.changed:
-            return InFull()
+            return Explained()
         known = {index: self._explainer(index) for index in range(self.messages_in)}
         gone = frozenset(self.compressed)
         telling = self._explainer.most_telling(8 * self.messages_in)  # all of both kinds

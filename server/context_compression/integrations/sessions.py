@@ -17,7 +17,7 @@ from context_compression.session.following import begin_alike, first_messages, s
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.store.files import FILE_NAME
-from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
+from context_compression.summaries.summarizer import BY_SETTINGS, Writer, summarizer_for
 from context_compression.tokens import TextCounter
 from context_compression.tokens.usage import for_model
 from context_compression.workspace import Workspace

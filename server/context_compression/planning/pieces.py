@@ -1,8 +1,14 @@
-"""Pieces: parts of texts, smaller than a message, among which `extract` chooses by evidence."""
+"""Pieces: parts of texts, smaller than a message, among which `extract` chooses by evidence.
 
+A conversation is compressed again and again as it grows, so each text is cut only once, and the
+last cutters are kept.
+"""
+
+import re
 from array import array
 from bisect import bisect, bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from heapq import heapify, heappop, heappush, merge
 from itertools import accumulate, chain, islice, pairwise
 from operator import sub
@@ -10,9 +16,167 @@ from typing import NamedTuple, TypeAlias
 
 from context_compression.conversation.labels import Span, gap_tokens
 from context_compression.evidence import facts as evidence
-from context_compression.evidence.words import KINDS, PROSE_KINDS
+from context_compression.evidence.facts import ERROR_WORDS, lines_with
+from context_compression.evidence.words import KINDS, PROSE_KINDS, Numbering
 from context_compression.planning import measured
-from context_compression.planning.cuts import Cutter
+from context_compression.tokens.o200k import key_of
+
+HEADS = (
+    "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",
+    "- [ ] ", "[Files", "[Other files", "[More names",
+)  # fmt: skip
+"""The beginnings of lines that are not joined to the line before: a hunk, a file of a diff, a
+heading, a table row, a definition, the report of a test, an empty check box, and a line of files or
+names in a note of this package."""
+PART_ENDS = re.compile(
+    r'(?:\\n)+|,\s?(?=["{])|(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})[.!?]\s|[。！？]'
+)
+"""The end of a part of a long line: a line within a JSON string, a member in JSON, or a sentence. A
+sentence does not end after `Mr.` or `Hon.` The first end after `PIECE_CHARS` is taken."""
+SEPARATORS = ',;"'
+"""A line without such an end and without a blank is divided after one of these."""
+
+
+class Cutter:
+    """Cuts the texts of one conversation, each text only once.
+
+    The pieces of all texts are in the same arrays, because a long session has tens of thousands.
+
+    Attributes:
+        starts: for each piece its start in its text.
+        stops: for each piece its end in its text.
+        words: the evidence words of all pieces, by number, piece after piece.
+        ends: for each piece the index in `words` where its words begin, then the length of `words`.
+        fails: for each piece 1 if it mentions a failure, else 0.
+    """
+
+    def __init__(self, *, prose: bool = False) -> None:
+        """A cutter without texts; with `prose`, plain words are evidence too."""
+        self.prose = prose
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all texts and words."""
+        self.numbering = Numbering(prose=self.prose)
+        self.starts, self.stops = array("I"), array("I")
+        self.words, self.ends = array("I"), array("I", [0])
+        self.fails = bytearray()
+        self._numbers: dict[str, int] = {}  # the number of each text of this compression
+        self._known: dict[int, int] = {}  # those of texts of earlier compressions, by their keys
+        self._firsts = array("I", [0])  # the first piece of each text, then the number of pieces
+
+    def __call__(self, text: str) -> range:
+        """The pieces of a text, by number."""
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._known.get(key_of(text)) if self._known else None
+            if number is None:
+                number = len(self._firsts) - 1
+                self._cut(text)
+            self._numbers[text] = number
+        return range(self._firsts[number], self._firsts[number + 1])
+
+    def knows(self, texts: Iterable[str]) -> bool:
+        """Whether it has already cut at least half of some texts, by their characters."""
+        known = total = 0
+        for text in texts:
+            total += len(text)
+            known += len(text) if key_of(text) in self._known else 0
+        return 0 < known >= measured.KNOWN_SHARE * total
+
+    def rest(self) -> None:
+        """Release the texts; their pieces are kept."""
+        self._known |= {key_of(text): number for text, number in self._numbers.items()}
+        self._numbers.clear()
+
+    def words_of(self, pieces: range) -> "array[int]":
+        """The evidence words of neighbouring pieces, by number."""
+        return self.words[self.ends[pieces.start] : self.ends[pieces.stop]]
+
+    def _cut(self, text: str) -> None:
+        starts, stops = spans(text)
+        fails = bytearray(len(starts))
+        for start, stop in lines_with(text, ERROR_WORDS):
+            for piece in range(bisect(stops, start), bisect_left(starts, stop)):
+                fails[piece] = 1
+        for words in self.numbering.numbers_of(text, zip(starts, stops, strict=True)):
+            self.words.extend(words)
+            self.ends.append(len(self.words))
+        self.starts.extend(starts)
+        self.stops.extend(stops)
+        self.fails.extend(fails)
+        self._firsts.append(len(self.starts))
+
+
+_kept: list[Cutter] = []
+"""The cutters that were given back last. Threads may share this list; each gets its own cutter."""
+
+
+def cutter_for(texts: Sequence[str], *, prose: bool = False) -> Cutter:
+    """The cutter for the texts of a conversation: a kept cutter that knows them, else a new one."""
+    for cutter in reversed(_kept[:]):
+        if cutter.prose == prose and cutter.knows(texts):
+            with suppress(ValueError):  # another thread has just taken it
+                _kept.remove(cutter)
+                return cutter
+    return Cutter(prose=prose)
+
+
+def keep(cutter: Cutter) -> None:
+    """Keep a cutter for the next compression, or clear it if it has grown too large."""
+    if max(len(cutter.starts), len(cutter.numbering)) > measured.MOST_KEPT:
+        cutter.clear()
+    elif cutter.starts:
+        cutter.rest()
+        _kept.append(cutter)
+        del _kept[: -measured.KEPT_CUTTERS]
+
+
+def spans(text: str) -> tuple["array[int]", "array[int]"]:
+    """The starts and ends of a text's pieces, which are lines.
+
+    Short neighbouring lines are joined, and long lines are divided. Lines are not joined across a
+    blank line, nor to a line that begins a new part (`HEADS`). Together the pieces hold every
+    character except the newlines between them.
+    """
+    starts, stops = array("I"), array("I")
+    start = 0
+    first = last = -2  # the span of the last piece, which the next line may join
+    usual, longest = measured.PIECE_CHARS, measured.LONGEST_PIECE_CHARS
+    while start < len(text):
+        stop = text.find("\n", start)
+        stop = len(text) if stop < 0 else stop
+        joins = last == start - 1 and start < stop <= first + usual
+        if joins and not text.startswith(HEADS, start):
+            stops[-1] = last = stop
+        elif start < stop:
+            while stop - start > longest:
+                cut = _break(text, start)
+                starts.append(start)
+                stops.append(cut)
+                start = cut
+            starts.append(start)
+            stops.append(stop)
+            first, last = start, stop
+        start = stop + 1
+    return starts, stops
+
+
+def _break(text: str, start: int) -> int:
+    """The place to divide a long line whose remaining part begins at `start`.
+
+    It is the end of a part, else before a blank, else after a separator, else after
+    `LONGEST_PIECE_CHARS` characters.
+    """
+    stop = start + measured.LONGEST_PIECE_CHARS
+    if ends := PART_ENDS.search(text, start + measured.PIECE_CHARS, stop):
+        return ends.end()
+    middle = start + measured.LONGEST_PIECE_CHARS // 2
+    blank = text.rfind(" ", middle, stop)
+    if blank >= 0:
+        return blank
+    return max(text.rfind(sign, middle, stop) for sign in SEPARATORS) + 1 or stop
+
 
 FAILURE, REASON, OUTDATED, FAILED, DUE = 1, 2, 4, 8, 16
 """The signs of a piece. `FAILURE`: it mentions failures. `REASON`: it states a decision.
@@ -58,8 +222,12 @@ Place: TypeAlias = tuple[int, int, int]
 """`(source, start, stop)`: the number of a source in its pool, and a span of its characters."""
 
 
-class PieceTable:
-    """Pieces, numbered in the order of their sources.
+Weights: TypeAlias = "array[float] | dict[int, float]"
+"""The worth of each word, by its number."""
+
+
+class Pool:
+    """All pieces that compete for one view, numbered in the order of their sources.
 
     Attributes:
         cutter: holds the start, the end and the words of each piece.
@@ -83,6 +251,8 @@ class PieceTable:
         self.firsts = array("I", [0])
         self.shifts = array("q")
         self.per_char = array("d")
+        self._seen_in = bytearray()  # for each word the number of its messages, at most `MANY`
+        self._message, self._words = -1, set[int]()  # the last message, and its words
 
     def __len__(self) -> int:
         return len(self.source_of)
@@ -106,261 +276,6 @@ class PieceTable:
         """The evidence words of a piece, by number."""
         number, cutter = piece + self.shifts[self.source_of[piece]], self.cutter
         return cutter.words[cutter.ends[number] : cutter.ends[number + 1]]
-
-
-def ranking(
-    table: PieceTable,
-    opening: "array[int]",
-    closed: bytearray,
-    worth_now: Callable[[int], float],
-) -> tuple[Callable[[int], int], Iterator[int]]:
-    """A function that gives the current rank of a piece, and the ranks of all pieces in order.
-
-    A smaller rank is better. The lower 32 bits of a rank hold the piece; of pieces with equal worth
-    the newest comes first.
-
-    Args:
-        table: the pieces.
-        opening: for each source, the tokens it costs to show any more of it.
-        closed: for each piece, on how many of its sides no text is missing.
-        worth_now: takes the number of a word and returns its current worth.
-    """
-    # closures over locals, because attributes would be slower for tens of thousands of pieces
-    source_of, shifts, per_char = table.source_of, table.shifts, table.per_char
-    always = array("d", [source.worth for source in table.sources])
-    weights = array("d", [source.weight for source in table.sources])
-    rates = array("d", [source.per_token for source in table.sources])
-    cutter, sides, placed = table.cutter, measured.SIDES_TOKENS, _placing(table)
-    starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends
-
-    def rank(piece: int) -> int:
-        source = source_of[piece]
-        number = piece + shifts[source]
-        worth = sum(map(worth_now, words[ends[number] : ends[number + 1]])) + always[source]
-        tokens = (stops[number] - starts[number]) * per_char[source]
-        worth += rates[source] * tokens
-        cost = tokens + sides[closed[piece]] + opening[source]
-        return placed(piece, worth, weights[source], cost)
-
-    def ranks() -> Iterator[int]:
-        """The ranks of all pieces, source by source, which is faster than one by one."""
-        for source, (first, stop) in enumerate(pairwise(table.firsts)):
-            shift, each, opens = shifts[source], per_char[source], opening[source]
-            worth, weight = always[source], weights[source]
-            here = slice(first + shift, stop + shift)
-            around = ends[here.start : here.stop + 1]
-            held = words[around[0] : around[-1]]
-            sums = [*accumulate(map(worth_now, held), initial=0.0)]
-            until = [sums[end - around[0]] for end in around]
-            worths = map(sub, islice(until, 1, None), until)
-            chars = map(sub, stops[here], starts[here])
-            for piece, new, size in zip(range(first, stop), worths, chars, strict=True):
-                cost = size * each + sides[closed[piece]] + opens
-                yield placed(piece, new + worth + rates[source] * size * each, weight, cost)
-
-    return rank, ranks()
-
-
-def _placing(table: PieceTable) -> Callable[[int, float, float, float], int]:
-    """A function from a piece, its worth, its source's weight and its cost to its rank."""
-    signs, most, outdated = table.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
-    bonuses = {
-        FAILURE: measured.ERROR_BONUS, REASON: measured.REASON_BONUS,
-        FAILED: measured.FAILED_BONUS, DUE: measured.DUE_BONUS,
-    }  # fmt: skip
-    bonus = [
-        sum(each for sign, each in bonuses.items() if added & sign) for added in range(2 * DUE)
-    ]
-    filler = measured.FILLER / max(1, len(table))
-
-    def placed(piece: int, worth: float, weight: float, cost: float) -> int:
-        if of_piece := signs[piece]:
-            worth += bonus[of_piece]
-            if of_piece & OUTDATED:
-                worth *= outdated
-        ratio = worth * weight / cost + filler * (piece + 1)
-        return -((int((ratio if ratio < most else most) * 1e6) << 32) + piece)
-
-    return placed
-
-
-def piece_of(rank: int) -> int:
-    """The piece to which a rank belongs."""
-    return -rank & 0xFFFFFFFF
-
-
-Weights: TypeAlias = "array[float] | dict[int, float]"
-"""The worth of each word, by its number."""
-
-
-def word_weights() -> Mapping[tuple[int, int, int], float]:
-    """The worth of a word by `(number of its kind, number of its messages, whether it is used)`.
-
-    A word that is in no piece is worth nothing.
-    """
-    most = measured.MANY
-    times = [0.0, *(0.5 + 0.5 * messages for messages in range(1, most + 1))]
-    in_code = {
-        (kind, messages, used): (
-            measured.KIND_WEIGHT[name] * times[messages] * (measured.USED if used else 1.0)
-        )
-        for kind, name in enumerate(KINDS)
-        for messages in range(most + 1)
-        for used in range(2)
-    }
-    in_prose = {
-        (kind, messages, used): measured.PROSE_WEIGHT[name] if messages else 0.0
-        for kind, name in enumerate(PROSE_KINDS, len(KINDS))
-        for messages in range(most + 1)
-        for used in range(2)
-    }
-    return in_code | in_prose
-
-
-WEIGHTS = word_weights()
-
-
-def weights_in_one(
-    words: Iterable[int], kinds: Sequence[int], used: Sequence[int]
-) -> dict[int, float]:
-    """The worth of words that are in one message, by number.
-
-    Args:
-        words: the numbers of the words.
-        kinds: the kinds of all words, by number.
-        used: for each word, by number, not 0 if it is used; words after the last are not used.
-    """
-    known = len(used)
-    return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in words}
-
-
-def weights_of_all(
-    kinds: Sequence[int], seen_in: Sequence[int], used: Sequence[int]
-) -> "array[float]":
-    """The worth of all words, by number.
-
-    `seen_in` holds for each word the number of its messages, at most `MANY`. The other arguments
-    are those of `weights_in_one`.
-    """
-    later = bytes(len(kinds) - len(used))
-    keys = zip(kinds, seen_in, chain(used, later), strict=True)
-    return array("f", map(WEIGHTS.__getitem__, keys))
-
-
-def known_in(weights: Weights) -> Container[int]:
-    """The numbers of the words that have a worth; others are in no piece."""
-    return weights if isinstance(weights, dict) else range(len(weights))
-
-
-def cover(weights: Weights, words: Iterable[int]) -> None:
-    """Set the worth of words to 0, because they are in view now."""
-    known = known_in(weights)
-    for number in words:
-        if number in known:
-            weights[number] = 0.0
-
-
-LAST = (1 << 63) - 1
-"""A number after all ranks."""
-
-
-class Choice:
-    """The pieces that were chosen so far, and the pieces that still compete."""
-
-    def __init__(self, table: PieceTable, shown: Iterable[int], weights: Weights) -> None:
-        """A choice without chosen pieces.
-
-        Args:
-            table: the pieces.
-            shown: the evidence words that are already in view, by number.
-            weights: the worth of each word; the worth of words in view becomes 0.
-        """
-        self._table = table
-        self._worth_now = weights
-        cover(weights, shown)
-        self._opening = array("I", [source.opening for source in table.sources])
-        self._taken = bytearray(len(table))
-        self._closed = table.edges[:]  # for each piece, on how many sides nothing is missing
-        self._rank, ranks = ranking(table, self._opening, self._closed, weights.__getitem__)
-        # the first ranks of all pieces in order, and as a heap those of pieces ranked again
-        self._ranked = ascending(ranks)
-        self._ranked.append(LAST)
-        self._put_back = array("q", [LAST])
-
-    def take(self, room: float) -> "array[int]":
-        """Take the best pieces that fit into `room` tokens, and return them, the best first."""
-        # As evidence comes into view, ranks only get worse. A piece that is still the best when it
-        # is ranked again is therefore the best of all. Ranks get better only in the text of a
-        # chosen piece. Its neighbours are ranked again at once, other pieces of its text when their
-        # turn comes, so that more texts are opened.
-        ranked, put_back, rank_now = self._ranked, [*self._put_back], self._rank
-        chosen, too_large = array("I"), array("q")
-        at, smallest = 0, measured.SMALLEST_PIECE_TOKENS
-        while room >= smallest:
-            rank = ranked[at]
-            if put_back[0] < rank:
-                rank = heappop(put_back)
-            elif rank == LAST:
-                break
-            else:
-                at += 1
-            piece = piece_of(rank)
-            if self._taken[piece]:
-                continue
-            now = rank_now(piece)
-            if now > ranked[at] or now > put_back[0]:
-                heappush(put_back, now)
-                continue
-            cost = self._cost(piece)
-            if cost > room:
-                too_large.append(now)
-                continue
-            room -= cost
-            chosen.append(piece)
-            for neighbour in self._taking(piece):
-                heappush(put_back, rank_now(neighbour))
-        del ranked[:at]
-        put_back.extend(too_large)
-        heapify(put_back)
-        self._put_back = array("q", put_back)
-        return chosen
-
-    def _taking(self, piece: int) -> Iterator[int]:
-        """Take a piece, and yield its neighbours that are not taken."""
-        source_of, taken = self._table.source_of, self._taken
-        taken[piece] = 1
-        self._opening[source_of[piece]] = 0
-        cover(self._worth_now, self._table.words(piece))
-        for neighbour in (piece - 1, piece + 1):
-            if 0 <= neighbour < len(taken) and source_of[neighbour] == source_of[piece]:
-                self._closed[neighbour] += 1
-                if not taken[neighbour]:
-                    yield neighbour
-
-    def _cost(self, piece: int) -> float:
-        """About how many tokens it takes to show a piece and the marks of gaps next to it."""
-        source = self._table.source_of[piece]
-        opening = self._opening[source]
-        gaps = (2 if opening else 1) - self._closed[piece]
-        marks = self._table.gap_tokens[source] * gaps
-        return max(0.0, self._table.tokens(piece) + marks + opening)
-
-
-def ascending(ranks: Iterator[int]) -> "array[int]":
-    """The ranks in order; sorted in parts, because so many objects would need too much memory."""
-    parts: list[array[int]] = []
-    while part := sorted(islice(ranks, measured.SORTED_AT_ONCE)):
-        parts.append(array("q", part))
-    return parts[0] if len(parts) == 1 else array("q", merge(*parts))
-
-
-class Pool(PieceTable):
-    """All pieces that compete for one view."""
-
-    def __init__(self, cutter: Cutter) -> None:
-        super().__init__(cutter)
-        self._seen_in = bytearray()  # for each word the number of its messages, at most `MANY`
-        self._message, self._words = -1, set[int]()  # the last message, and its words
 
     def add(self, source: Source, outdated: Iterable[Span] = (), due: Iterable[Span] = ()) -> None:
         """Cut a source into pieces and add them.
@@ -440,7 +355,7 @@ class Pool(PieceTable):
                 seen_in[number] += 1
         self._words.clear()
 
-    def choice(self, shown: Iterable[int], used: Sequence[int]) -> Choice:
+    def choice(self, shown: Iterable[int], used: Sequence[int]) -> "Choice":
         """A choice among the pieces.
 
         Args:
@@ -459,3 +374,245 @@ class Pool(PieceTable):
             return weights_in_one(self._words, kinds, used)
         self._count()
         return weights_of_all(kinds, self._seen_in, used)
+
+
+def ranking(
+    pool: Pool,
+    opening: "array[int]",
+    closed: bytearray,
+    worth_now: Callable[[int], float],
+) -> tuple[Callable[[int], int], Iterator[int]]:
+    """A function that gives the current rank of a piece, and the ranks of all pieces in order.
+
+    A smaller rank is better. The lower 32 bits of a rank hold the piece; of pieces with equal worth
+    the newest comes first.
+
+    Args:
+        pool: the pieces.
+        opening: for each source, the tokens it costs to show any more of it.
+        closed: for each piece, on how many of its sides no text is missing.
+        worth_now: takes the number of a word and returns its current worth.
+    """
+    # closures over locals, because attributes would be slower for tens of thousands of pieces
+    source_of, shifts, per_char = pool.source_of, pool.shifts, pool.per_char
+    always = array("d", [source.worth for source in pool.sources])
+    weights = array("d", [source.weight for source in pool.sources])
+    rates = array("d", [source.per_token for source in pool.sources])
+    cutter, sides, placed = pool.cutter, measured.SIDES_TOKENS, _placing(pool)
+    starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends
+
+    def rank(piece: int) -> int:
+        source = source_of[piece]
+        number = piece + shifts[source]
+        worth = sum(map(worth_now, words[ends[number] : ends[number + 1]])) + always[source]
+        tokens = (stops[number] - starts[number]) * per_char[source]
+        worth += rates[source] * tokens
+        cost = tokens + sides[closed[piece]] + opening[source]
+        return placed(piece, worth, weights[source], cost)
+
+    def ranks() -> Iterator[int]:
+        """The ranks of all pieces, source by source, which is faster than one by one."""
+        for source, (first, stop) in enumerate(pairwise(pool.firsts)):
+            shift, each, opens = shifts[source], per_char[source], opening[source]
+            worth, weight = always[source], weights[source]
+            here = slice(first + shift, stop + shift)
+            around = ends[here.start : here.stop + 1]
+            held = words[around[0] : around[-1]]
+            sums = [*accumulate(map(worth_now, held), initial=0.0)]
+            until = [sums[end - around[0]] for end in around]
+            worths = map(sub, islice(until, 1, None), until)
+            chars = map(sub, stops[here], starts[here])
+            for piece, new, size in zip(range(first, stop), worths, chars, strict=True):
+                cost = size * each + sides[closed[piece]] + opens
+                yield placed(piece, new + worth + rates[source] * size * each, weight, cost)
+
+    return rank, ranks()
+
+
+def _placing(pool: Pool) -> Callable[[int, float, float, float], int]:
+    """A function from a piece, its worth, its source's weight and its cost to its rank."""
+    signs, most, outdated = pool.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
+    bonuses = {
+        FAILURE: measured.ERROR_BONUS, REASON: measured.REASON_BONUS,
+        FAILED: measured.FAILED_BONUS, DUE: measured.DUE_BONUS,
+    }  # fmt: skip
+    bonus = [
+        sum(each for sign, each in bonuses.items() if added & sign) for added in range(2 * DUE)
+    ]
+    filler = measured.FILLER / max(1, len(pool))
+
+    def placed(piece: int, worth: float, weight: float, cost: float) -> int:
+        if of_piece := signs[piece]:
+            worth += bonus[of_piece]
+            if of_piece & OUTDATED:
+                worth *= outdated
+        ratio = worth * weight / cost + filler * (piece + 1)
+        return -((int((ratio if ratio < most else most) * 1e6) << 32) + piece)
+
+    return placed
+
+
+def piece_of(rank: int) -> int:
+    """The piece to which a rank belongs."""
+    return -rank & 0xFFFFFFFF
+
+
+def word_weights() -> Mapping[tuple[int, int, int], float]:
+    """The worth of a word by `(number of its kind, number of its messages, whether it is used)`.
+
+    A word that is in no piece is worth nothing.
+    """
+    most = measured.MANY
+    times = [0.0, *(0.5 + 0.5 * messages for messages in range(1, most + 1))]
+    in_code = {
+        (kind, messages, used): (
+            measured.KIND_WEIGHT[name] * times[messages] * (measured.USED if used else 1.0)
+        )
+        for kind, name in enumerate(KINDS)
+        for messages in range(most + 1)
+        for used in range(2)
+    }
+    in_prose = {
+        (kind, messages, used): measured.PROSE_WEIGHT[name] if messages else 0.0
+        for kind, name in enumerate(PROSE_KINDS, len(KINDS))
+        for messages in range(most + 1)
+        for used in range(2)
+    }
+    return in_code | in_prose
+
+
+WEIGHTS = word_weights()
+
+
+def weights_in_one(
+    words: Iterable[int], kinds: Sequence[int], used: Sequence[int]
+) -> dict[int, float]:
+    """The worth of words that are in one message, by number.
+
+    Args:
+        words: the numbers of the words.
+        kinds: the kinds of all words, by number.
+        used: for each word, by number, not 0 if it is used; words after the last are not used.
+    """
+    known = len(used)
+    return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in words}
+
+
+def weights_of_all(
+    kinds: Sequence[int], seen_in: Sequence[int], used: Sequence[int]
+) -> "array[float]":
+    """The worth of all words, by number.
+
+    `seen_in` holds for each word the number of its messages, at most `MANY`. The other arguments
+    are those of `weights_in_one`.
+    """
+    later = bytes(len(kinds) - len(used))
+    keys = zip(kinds, seen_in, chain(used, later), strict=True)
+    return array("f", map(WEIGHTS.__getitem__, keys))
+
+
+def known_in(weights: Weights) -> Container[int]:
+    """The numbers of the words that have a worth; others are in no piece."""
+    return weights if isinstance(weights, dict) else range(len(weights))
+
+
+def cover(weights: Weights, words: Iterable[int]) -> None:
+    """Set the worth of words to 0, because they are in view now."""
+    known = known_in(weights)
+    for number in words:
+        if number in known:
+            weights[number] = 0.0
+
+
+LAST = (1 << 63) - 1
+"""A number after all ranks."""
+
+
+class Choice:
+    """The pieces that were chosen so far, and the pieces that still compete."""
+
+    def __init__(self, pool: Pool, shown: Iterable[int], weights: Weights) -> None:
+        """A choice without chosen pieces.
+
+        Args:
+            pool: the pieces.
+            shown: the evidence words that are already in view, by number.
+            weights: the worth of each word; the worth of words in view becomes 0.
+        """
+        self._pool = pool
+        self._worth_now = weights
+        cover(weights, shown)
+        self._opening = array("I", [source.opening for source in pool.sources])
+        self._taken = bytearray(len(pool))
+        self._closed = pool.edges[:]  # for each piece, on how many sides nothing is missing
+        self._rank, ranks = ranking(pool, self._opening, self._closed, weights.__getitem__)
+        # the first ranks of all pieces in order, and as a heap those of pieces ranked again
+        self._ranked = ascending(ranks)
+        self._ranked.append(LAST)
+        self._put_back = array("q", [LAST])
+
+    def take(self, room: float) -> "array[int]":
+        """Take the best pieces that fit into `room` tokens, and return them, the best first."""
+        # As evidence comes into view, ranks only get worse. A piece that is still the best when it
+        # is ranked again is therefore the best of all. Ranks get better only in the text of a
+        # chosen piece. Its neighbours are ranked again at once, other pieces of its text when their
+        # turn comes, so that more texts are opened.
+        ranked, put_back, rank_now = self._ranked, [*self._put_back], self._rank
+        chosen, too_large = array("I"), array("q")
+        at, smallest = 0, measured.SMALLEST_PIECE_TOKENS
+        while room >= smallest:
+            rank = ranked[at]
+            if put_back[0] < rank:
+                rank = heappop(put_back)
+            elif rank == LAST:
+                break
+            else:
+                at += 1
+            piece = piece_of(rank)
+            if self._taken[piece]:
+                continue
+            now = rank_now(piece)
+            if now > ranked[at] or now > put_back[0]:
+                heappush(put_back, now)
+                continue
+            cost = self._cost(piece)
+            if cost > room:
+                too_large.append(now)
+                continue
+            room -= cost
+            chosen.append(piece)
+            for neighbour in self._taking(piece):
+                heappush(put_back, rank_now(neighbour))
+        del ranked[:at]
+        put_back.extend(too_large)
+        heapify(put_back)
+        self._put_back = array("q", put_back)
+        return chosen
+
+    def _taking(self, piece: int) -> Iterator[int]:
+        """Take a piece, and yield its neighbours that are not taken."""
+        source_of, taken = self._pool.source_of, self._taken
+        taken[piece] = 1
+        self._opening[source_of[piece]] = 0
+        cover(self._worth_now, self._pool.words(piece))
+        for neighbour in (piece - 1, piece + 1):
+            if 0 <= neighbour < len(taken) and source_of[neighbour] == source_of[piece]:
+                self._closed[neighbour] += 1
+                if not taken[neighbour]:
+                    yield neighbour
+
+    def _cost(self, piece: int) -> float:
+        """About how many tokens it takes to show a piece and the marks of gaps next to it."""
+        source = self._pool.source_of[piece]
+        opening = self._opening[source]
+        gaps = (2 if opening else 1) - self._closed[piece]
+        marks = self._pool.gap_tokens[source] * gaps
+        return max(0.0, self._pool.tokens(piece) + marks + opening)
+
+
+def ascending(ranks: Iterator[int]) -> "array[int]":
+    """The ranks in order; sorted in parts, because so many objects would need too much memory."""
+    parts: list[array[int]] = []
+    while part := sorted(islice(ranks, measured.SORTED_AT_ONCE)):
+        parts.append(array("q", part))
+    return parts[0] if len(parts) == 1 else array("q", merge(*parts))

@@ -33,7 +33,7 @@ from context_compression.evidence.ledger import Entry
 from context_compression.evidence.ledger.changes import is_before
 from context_compression.evidence.open_tasks import OpenTasks, last_outcome, last_undo, refused
 from context_compression.planning import measured
-from context_compression.planning.cuts import Cutter
+from context_compression.planning.pieces import Cutter
 from context_compression.settings import Settings
 
 RESTORE = "context_restore"

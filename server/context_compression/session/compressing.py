@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from context_compression.compression.prepared import CompressionRequest, Keeper
 from context_compression.compression.result import Result
-from context_compression.compression.run import compress, without_thinking
-from context_compression.compression.steps import start
+from context_compression.compression.run import compress, start, without_thinking
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import InvalidSettings, PlanError, StoreError, SummaryError

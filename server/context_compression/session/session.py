@@ -44,9 +44,8 @@ from context_compression.store.session_files import original_of
 from context_compression.strategies.base import Strategy
 from context_compression.strategies.keep import drops_thinking
 from context_compression.strings import one_line
-from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.errors import Error
-from context_compression.summaries.summarizer import Summarizer
+from context_compression.summaries.summarizer import BY_SETTINGS, Summarizer, Writer, summarizer_for
 from context_compression.threads import twin_of
 from context_compression.tokens import Anchor, TextCounter
 from context_compression.tokens.usage import Messages, Usage, for_model, usage

@@ -2,9 +2,8 @@
 
 The strategy `summarize` decides when a summary is made, and what else a view keeps.
 
-    summarizer.py         `Summarizer`, the author of a summary: its request, its reply, and how it
-                          is asked
-    choice.py             who writes them: a summarizer that is passed, or a model of the settings
+    summarizer.py         `Summarizer`, the author of a summary: its request, its reply, how it is
+                          asked, and which one a program has
     serialization.py      a conversation as text, within a token budget
     prompts/              the instructions; a file of the user may replace each
     acceptance.py         whether an answer is a summary, and `SummaryRecord`: what one covers, and
@@ -34,7 +33,7 @@ __all__ = [
     "serialize",
 ]  # fmt: skip
 
-__getattr__ = on_demand(  # the package imports `choice` at its start
+__getattr__ = on_demand(  # the package imports `summarizer` at its start
     __name__,
     {
         "summaries.choice": ("BY_SETTINGS",),

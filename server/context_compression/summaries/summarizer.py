@@ -1,4 +1,4 @@
-"""`Summarizer`, the author of a summary: its request, its reply, and how it is asked.
+"""`Summarizer`, the author of a summary: its request, its reply, how it is asked, and whose it is.
 
 Asks a summarizer of any kind: an object with the method `summarize` or a function, async or not. A
 mistake in one is found when it is passed if it can be, else at its first answer. Such an answer is
@@ -9,9 +9,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields
 from inspect import isawaitable, iscoroutinefunction, signature
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
-from context_compression.errors import SummaryError
+from context_compression.errors import InvalidSettings, SummaryError
+from context_compression.setting_names import Provider
+
+if TYPE_CHECKING:
+    from context_compression.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -205,3 +209,48 @@ def _was_entered(trace: TracebackType | None) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_code.co_filename != __file__
+
+
+BY_SETTINGS: Literal["by settings"] = "by settings"
+Writer: TypeAlias = Summarizer | SummaryFunction | Literal["by settings"] | None
+"""A summarizer or a function; `BY_SETTINGS` for the model that the settings name; `None` for no
+model."""
+
+
+def summarizer_for(writer: Writer, settings: "Settings") -> Summarizer | None:
+    """The summarizer to ask; `None` if no model may be asked.
+
+    If there is no key for the model, the summary fails, and `on_summary_failure` says what follows.
+
+    Raises:
+        InvalidSettings: it is no summarizer.
+    """
+    if writer is None:
+        return None
+    if writer != BY_SETTINGS:
+        return _checked(writer)
+    provider = settings.provider
+    return provider and summarizer_of(provider, settings.summary_model, deadline_seconds=None)
+
+
+def _checked(writer: Summarizer | SummaryFunction) -> Summarizer:
+    if why := why_no_summarizer(writer):
+        raise InvalidSettings(f"{why}.")
+    return cast("Summarizer", writer)  # `asked` takes a function, too
+
+
+def summarizer_of(provider: Provider, model: str | None, **options: Any) -> Summarizer:
+    """The summarizer that asks an API for the summaries of a model; its module imports sockets.
+
+    Args:
+        provider: the API.
+        model: the id of the model; `None` for that of the conversation.
+        options: further arguments of the summarizer.
+    """
+    if provider == "openai":
+        from context_compression.summaries.chat_completions import OpenAISummarizer
+
+        return OpenAISummarizer(model, **options)
+    from context_compression.summaries.anthropic import AnthropicSummarizer
+
+    return AnthropicSummarizer(model, **options)

@@ -67,7 +67,7 @@ class Usage:
         """Whether a compression is due; the upper bound of the count decides.
 
         A running compression makes the same check on its prepared conversation, in
-        `compression.target`.
+        `compression.prepared`.
         """
         return self.used_tokens > 0 and self.used_tokens.upper >= self.threshold_tokens
 

@@ -19,8 +19,7 @@ from context_compression.setting_names import Provider
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.store.location import TENANT
-from context_compression.summaries.choice import summarizer_of
-from context_compression.summaries.summarizer import Summarizer
+from context_compression.summaries.summarizer import Summarizer, summarizer_of
 from context_compression.transcripts.opening import Access
 from context_compression.transcripts.transcript import Transcript, id_from_name
 from context_compression.workspace.doubts import doubt_about_model, doubts, why_no_model

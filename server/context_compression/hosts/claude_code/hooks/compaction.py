@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from context_compression.compression.prepared import within
 from context_compression.compression.result import Result
-from context_compression.compression.target import within
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, Text, ToolCall, as_object
 from context_compression.errors import ContextCompressionError, TranscriptError
