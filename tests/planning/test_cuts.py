@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_compression.planning import Cutter, cuts, measured
+from context_compression.planning import Cutter, measured, pieces
 from context_compression.planning.pieces import cutter_for, keep, spans
 
 TEXTS = ("Read src/app.py.", "def main():\n    return 1\n", "build 4711 failed: no such file")
@@ -10,7 +10,7 @@ TEXTS = ("Read src/app.py.", "def main():\n    return 1\n", "build 4711 failed: 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuts, "_kept", [])
+    monkeypatch.setattr(pieces, "_kept", [])
 
 
 def cutter_of(*texts: str) -> Cutter:
@@ -22,13 +22,13 @@ def cutter_of(*texts: str) -> Cutter:
 
 def test_a_conversation_that_grew_gets_its_cutter_back() -> None:
     cutter = cutter_of(*TEXTS)
-    pieces = cutter(TEXTS[1])
+    cut = cutter(TEXTS[1])
     keep(cutter)
 
     again = cutter_for((*TEXTS, "Thanks."))
 
     assert again is cutter
-    assert again(TEXTS[1]) == pieces
+    assert again(TEXTS[1]) == cut
 
 
 def test_conversations_that_take_turns_have_each_its_own() -> None:

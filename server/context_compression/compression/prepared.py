@@ -389,11 +389,8 @@ class Target:
     @property
     def is_set(self) -> bool:
         """Whether the size was chosen: by the request, or by `target_usage` in any settings."""
-        chosen = (
-            "target_usage" in self.prepared.settings.model_fields_set
-            and self.prepared.request.aim is None
-        )
-        return self.is_named or chosen
+        by_settings = "target_usage" in self.prepared.settings.model_fields_set
+        return self.is_named or (by_settings and self.prepared.request.aim is None)
 
     @cached_property
     def tokens(self) -> int:
