@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from context_compression.conversation import render
 from context_compression.planning import Cutter, Pool, Source
-from context_compression.planning.cuts import spans
-from context_compression.planning.pieces import DUE
+from context_compression.planning.pieces import DUE, spans
 
 
 def pieces_of(text: str) -> list[str]:

@@ -313,9 +313,9 @@ def test_what_was_compressed_before_changes_nothing(
 ) -> None:
     with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
         messages = json.load(file)["messages"]
-    monkeypatch.setattr("context_compression.planning.cuts._kept", [])
+    monkeypatch.setattr("context_compression.planning.pieces._kept", [])
     alone = run(messages, "auto", share, settings=None)
-    monkeypatch.setattr("context_compression.planning.cuts._kept", [])
+    monkeypatch.setattr("context_compression.planning.pieces._kept", [])
 
     run(messages[len(messages) // 3 :], "auto", share, settings={"offload_preview_tokens": 100})
     after = run(messages, "auto", share, settings=None)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         as_a_harness_wrote,
     )
     from context_compression.compression.result import NAMED_RULES, Result
-    from context_compression.compression.steps import SETTLED
+    from context_compression.compression.run import SETTLED
 
 __all__ = [
     "NAMED_RULES", "SETTLED", "CompressionRequest", "PreparedConversation", "Result",
@@ -47,7 +47,7 @@ __all__ = [
 __getattr__ = on_demand(  # whoever wants a `Result` needs no strategies
     __name__,
     {
-        "compression.steps": ("SETTLED",),
+        "compression.run": ("SETTLED",),
         "compression.prepared": (
             "CompressionRequest",
             "PreparedConversation",

@@ -5,16 +5,14 @@ The strategies in `strategies` read a plan and propose edits.
     plan.py        `Plan`: the structure of a conversation, which shows where it may be cut and what
                    must stay
     edits.py       `Edit(start, stop, becomes)`, and `apply`, which makes the view
-    cuts.py        texts cut into pieces, each with its evidence
-    pieces.py      pieces: parts of texts, smaller than a message, among which `extract` chooses by
-                   evidence
+    pieces.py      texts cut into pieces, each with its evidence, and the choice among pieces that
+                   `extract` makes by evidence
     selection.py   clips, digests and receipts that strategies share
     measured.py    all numbers that were chosen or measured
 """
 
-from context_compression.planning.cuts import Cutter
 from context_compression.planning.edits import Edit, View, apply
-from context_compression.planning.pieces import Pool, Source
+from context_compression.planning.pieces import Cutter, Pool, Source
 from context_compression.planning.plan import Archive, Plan, is_talk_of_two
 from context_compression.planning.selection import (
     RECEIPT,

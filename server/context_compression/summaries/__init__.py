@@ -24,9 +24,8 @@ from context_compression.extras import on_demand
 if TYPE_CHECKING:
     from context_compression.summaries.anthropic import AnthropicSummarizer
     from context_compression.summaries.chat_completions import OpenAISummarizer
-    from context_compression.summaries.choice import BY_SETTINGS
     from context_compression.summaries.serialization import serialize
-    from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+    from context_compression.summaries.summarizer import BY_SETTINGS, SummaryReply, SummaryRequest
 
 __all__ = [
     "BY_SETTINGS", "AnthropicSummarizer", "OpenAISummarizer", "SummaryReply", "SummaryRequest",
@@ -36,10 +35,9 @@ __all__ = [
 __getattr__ = on_demand(  # the package imports `summarizer` at its start
     __name__,
     {
-        "summaries.choice": ("BY_SETTINGS",),
         "summaries.anthropic": ("AnthropicSummarizer",),
         "summaries.chat_completions": ("OpenAISummarizer",),
         "summaries.serialization": ("serialize",),
-        "summaries.summarizer": ("SummaryReply", "SummaryRequest"),
+        "summaries.summarizer": ("BY_SETTINGS", "SummaryReply", "SummaryRequest"),
     },
 )
