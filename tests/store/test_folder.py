@@ -312,31 +312,6 @@ def test_a_place_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path
     assert (tmp_path / "file").read_text("utf-8") == "a file"
 
 
-def test_sessions_come_in_the_order_of_their_last_event(store: Store) -> None:
-    for id, time in {"old": 1, "new": 3, "middle": 2}.items():
-        store.session(id).append({"type": "message"})
-        os.utime(store.session(id).folder / "events.jsonl", (time, time))
-    (store.folder / "sessions" / "empty").mkdir()
-
-    assert store.sessions() == ["new", "middle", "old"]
-
-
-def test_deleting_a_session_leaves_nothing_of_it_and_the_others_whole(store: Store) -> None:
-    for id in ("mine", "yours"):
-        store.session(id).append({"type": "message", "content": f"secret of {id}"})
-        store.add_summary({"session": id, "content": f"secret of {id}"})
-    store.session("mine").write_originals(1, NOON, ["secret of mine"])
-
-    store.delete("mine")
-
-    left = [path for path in store.folder.rglob("*") if path.is_file()]
-    assert not any(b"secret of mine" in path.read_bytes() for path in left)
-    assert store.sessions() == ["yours"]
-    assert [summary["content"] for summary in store.summaries()] == ["secret of yours"]
-    assert store.session("mine").events().items == []
-    assert store.verify() == []
-
-
 def test_a_ref_is_found_in_the_newest_session_that_archived_it(store: Store) -> None:
     for time, (id, ref) in enumerate([("a", "c3f91a20"), ("b", "c3f91a20"), ("c", "c3f9ffff")]):
         log = store.session(id)

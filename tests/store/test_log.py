@@ -34,16 +34,6 @@ def log(tmp_path: Path) -> SessionLog:
     return Store(tmp_path / ".compression").session("s1")
 
 
-def test_what_was_appended_comes_back_in_another_store(log: SessionLog) -> None:
-    log.append(said("one"), said("two"))
-    log.append(said("three"))
-
-    events = Store(log.folder.parents[1]).session("s1").events()
-
-    assert [said("one"), said("two"), said("three")] == events.items
-    assert events.warnings == []
-
-
 def test_nothing_is_created_by_reading(tmp_path: Path) -> None:
     store = Store(tmp_path / "deep" / ".compression")
     log = store.session("s1")
@@ -81,19 +71,6 @@ def test_folders_and_files_are_the_users_alone(log: SessionLog) -> None:
 
     assert {(True, 0o700), (False, 0o600)} == modes
     assert (log.folder.parents[1] / ".gitignore").read_text("utf-8") == "*\n"
-
-
-def test_a_file_that_grew_is_read_on_from_where_reading_stopped(log: SessionLog) -> None:
-    log.append(said("one"))
-    other = Store(log.folder.parents[1]).session("s1")
-    before = other.events()
-
-    log.append(said("two"))
-    after = other.events()
-
-    assert [said("one"), said("two")] == after.items
-    assert before.items[0] is after.items[0]
-    assert [said("one")] == before.items
 
 
 def test_a_file_that_became_another_is_read_anew(log: SessionLog) -> None:
@@ -242,15 +219,6 @@ def test_events_without_a_type_or_with_one_of_ours_are_refused(log: SessionLog) 
     assert not log.exists()
 
 
-def test_what_is_no_json_value_is_refused(log: SessionLog) -> None:
-    with pytest.raises(StoreError, match="keeps JSON values"):
-        log.append({"type": "message", "content": object()})
-    with pytest.raises(StoreError, match="keeps JSON values"):
-        log.write_originals(1, NOON, [b"bytes"])
-
-    assert not log.exists()
-
-
 def test_originals_are_an_indented_list_and_nothing_else(log: SessionLog) -> None:
     messages = [{"role": "user", "content": "größer 重要 👍"}, {"role": "tool", "content": None}]
 
@@ -262,15 +230,6 @@ def test_originals_are_an_indented_list_and_nothing_else(log: SessionLog) -> Non
     )
     assert messages == log.read_originals(name)
     assert log.events().items == []
-
-
-def test_an_archive_is_never_overwritten(log: SessionLog) -> None:
-    name = log.write_originals(1, NOON, ["first"])
-
-    with pytest.raises(StoreError, match="never overwritten"):
-        log.write_originals(1, NOON, ["second"])
-
-    assert log.read_originals(name) == ["first"]
 
 
 def test_a_time_that_is_none_is_refused(log: SessionLog) -> None:
@@ -309,16 +268,6 @@ def test_removing_offloaded_files_names_what_could_not_be_removed(log: SessionLo
     assert not Path(log.offloaded_path("aaaa")).exists()
 
 
-def test_the_ledger_keeps_its_entries_in_order(log: SessionLog) -> None:
-    log.append_ledger([{"kind": "path", "text": "a.py"}, {"kind": "error", "text": "boom"}])
-    log.append_ledger([])
-    log.append_ledger([{"kind": "type", "type": "session"}])
-
-    kinds = [entry["kind"] for entry in Store(log.folder.parents[1]).session("s1").ledger()]
-
-    assert kinds == ["path", "error", "type"]
-
-
 def test_a_ref_can_be_cut_to_four_characters(log: SessionLog) -> None:
     log.append({"type": "compression", "refs": {"c3f91a20": {"file": "x"}, "c3f91b77": {}}})
     log.append({"type": "offload", "refs": {"77aa0b12": {"tokens": 3}}}, said('"refs"'))
@@ -339,20 +288,6 @@ def test_an_append_inside_the_compressions_lock_goes_through(log: SessionLog) ->
 
     with log.locked(timeout=0):
         assert [said("one")] == log.events().items
-
-
-def test_only_one_compression_at_a_time(log: SessionLog) -> None:
-    other = Store(log.folder.parents[1]).session("s1")
-
-    with (
-        log.locked(),
-        pytest.raises(StoreError, match="another process is compressing this conversation"),
-        other.locked(timeout=0),
-    ):
-        pass
-
-    with other.locked(timeout=0), Store(log.folder.parents[1]).session("s2").locked(timeout=0):
-        pass
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,10 @@ def test_a_deletion_gives_the_room_of_the_index_back_and_leaves_no_word_in_it(
     assert b"zebraold" not in data
     database = sqlite3.connect(store.folder / INDEX)
     database.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    for table in ("texts", "messages"):
+        packed = database.execute(f"SELECT packed FROM {table}").fetchall()
+        assert packed
+        assert not any(b"zebraold" in zlib.decompress(each) for (each,) in packed)
     assert database.execute("PRAGMA freelist_count").fetchone() == (0,)
     assert database.execute("SELECT count(*) FROM logs").fetchone() == (2,)
     database.close()

@@ -7,7 +7,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import zlib
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,6 +71,13 @@ def finds_all(store: Store) -> bool:
         and len(with_results.hits) > 2
         and check == ("ok",)
     )
+
+
+def texts_in(store: Store) -> list[bytes]:
+    """All that the index holds compressed: texts, and what stands beside them."""
+    with closing(sqlite3.connect(store.folder / INDEX)) as database:
+        packed = database.execute("SELECT packed FROM texts UNION ALL SELECT packed FROM messages")
+        return [zlib.decompress(each) for (each,) in packed]
 
 
 def test_nothing_but_a_search_makes_it(store: Store) -> None:
@@ -158,7 +167,8 @@ def test_what_is_deleted_leaves_no_trace_in_it(store: Store) -> None:
     store.delete("private")
     store.delete("told")
 
-    data = (store.folder / INDEX).read_bytes()
+    data = (store.folder / INDEX).read_bytes() + b"".join(texts_in(store))
+    assert b"okapi" in data
     assert b"xyzzyplugh" not in data
     assert b"plughxyzzy" not in data
     assert finds_all(store)

@@ -38,7 +38,7 @@ from context_compression.store.search.excerpt import (
     parse_message,
     speaker,
 )
-from context_compression.store.search.index import CandidateDocument, fitting
+from context_compression.store.search.index import CandidateDocument, fitting, in_blocks
 from context_compression.store.search.query import (
     Pattern,
     Query,
@@ -222,6 +222,7 @@ class TextLookup:
         self._ask, self._tenant, self._coding, self._archives = ask, tenant, coding, archives
         self._words = SearchedWords(ask, tenant, session, sealed=coding.seals)
         self._closed = coding.seals and session is None
+        self.among = self._words.texts
         self.complete = True
         self.unreadable = 0
 
@@ -238,15 +239,13 @@ class TextLookup:
         """How many documents there are to search."""
         return 0 if self._closed else self._words.texts
 
-    def without_common_words(self, query: Query) -> Query:
-        """The query without words that are too common here, see `Query.without_common_words`."""
-        if self._words.sealed:
-            return query.without_function_words
-        limits, any_of = self._limits(query), self._words.any_of
-        about = query.without_function_words
-        query = about if about == query or any_of(about, limits) else query
-        less = query.without_common_words(self._words.holding, self._words.texts)
-        return less if less == query or any_of(less, limits) else query
+    def holding(self, term: str) -> int:
+        """About how many documents contain a term as it is written; 0 if that is not known."""
+        return 0 if self._words.sealed else self._words.holding(term)
+
+    def any_of(self, query: Query) -> bool:
+        """Whether any document within the limits contains words of the query, or may do so."""
+        return self._words.sealed or self._words.any_of(query, self._limits(query))
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
@@ -264,8 +263,8 @@ class TextLookup:
         later = (self._ranked(query, chunk) for chunk in iter(lambda: [*islice(left, at_once)], []))
         candidates = chain(first, chain.from_iterable(later))
         if pattern:
-            return _blocks((c for c in candidates if pattern.is_in(c.document.text)), most), None
-        return _blocks(candidates, most), total if self.complete else None
+            return in_blocks((c for c in candidates if pattern.is_in(c.document.text)), most), None
+        return in_blocks(candidates, most), total if self.complete else None
 
     def with_pattern(
         self, pattern: Pattern, least: int, most: int
@@ -279,7 +278,7 @@ class TextLookup:
         left = iter(ids)
         chunks = iter(lambda: [*islice(left, READ_AT_ONCE)], [])
         read = (each for chunk in chunks for each in self._read(chunk))
-        return _blocks((each for each in read if pattern.is_in(each.document.text)), most)
+        return in_blocks((each for each in read if pattern.is_in(each.document.text)), most)
 
     def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
@@ -469,13 +468,6 @@ def _any(conditions: Iterable[str]) -> str:
 def _joined(sign: str, conditions: Iterable[str]) -> str:
     parts = [*dict.fromkeys(filter(None, conditions))]
     return parts[0] if len(parts) == 1 else sign.join(f"({each})" for each in parts)
-
-
-def _blocks(
-    candidates: Iterable[CandidateDocument], most: int
-) -> Iterator[list[CandidateDocument]]:
-    left = iter(candidates)
-    return iter(lambda: [*islice(left, most)], [])
 
 
 def _text_in(raw: Any, entry: Mapping[str, Any]) -> str:

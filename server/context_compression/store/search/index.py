@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -65,12 +66,21 @@ class CandidateDocument:
 class CandidateSource(Protocol):
     """A source of the candidates of a search."""
 
+    @property
+    def among(self) -> int:
+        """Among how many documents the words are counted."""
+        ...
+
     def count(self) -> int:
         """How many documents there are to search."""
         ...
 
-    def without_common_words(self, query: Query) -> Query:
-        """The query without words that are too common here, see `Query.without_common_words`."""
+    def holding(self, term: str) -> int:
+        """About how many documents contain a term as it is written."""
+        ...
+
+    def any_of(self, query: Query) -> bool:
+        """Whether any document within the limits contains words of the query."""
         ...
 
     def with_words(
@@ -95,6 +105,14 @@ class CandidateSource(Protocol):
     def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
         ...
+
+
+def in_blocks(
+    candidates: Iterable[CandidateDocument], most: int
+) -> Iterator[list[CandidateDocument]]:
+    """The candidates in blocks of at most so many."""
+    left = iter(candidates)
+    return iter(lambda: [*islice(left, most)], [])
 
 
 ADD_MESSAGE = "INSERT INTO messages (log, ref, place, packed) VALUES (?, ?, ?, ?)"

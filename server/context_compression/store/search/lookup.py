@@ -123,20 +123,14 @@ class IndexLookup:
         self._index, self._rows = index, index.rows
         self._name_of = cache(index.name_of)
         self._within = "1" if session is None else f"documents.log = {self._log(session)}"
-        [(self._all,)] = index.rows("SELECT count(*) FROM documents")
-        self._fits = Fits(index.rows, self._within, self._all)
+        [(self.among,)] = index.rows("SELECT count(*) FROM documents")
+        self._fits = Fits(index.rows, self._within, self.among)
+        self.holding, self.any_of = self._fits.number, self._fits.any_of
 
     def count(self) -> int:
         """How many documents there are to search."""
         [(count,)] = self._rows(f"SELECT count(*) FROM documents WHERE {self._within}")
         return count
-
-    def without_common_words(self, query: Query) -> Query:
-        """The query without words that are too common here, see `Query.without_common_words`."""
-        about = query.without_function_words
-        query = about if about == query or self._fits.any_of(about) else query
-        less = query.without_common_words(self._fits.number, self._all)
-        return less if less == query or self._fits.any_of(less) else query
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import islice
 from pathlib import Path
 
 from context_compression.errors import ContextCompressionError, StoreUnwritable
@@ -26,7 +25,12 @@ from context_compression.store.search.excerpt import (
     RecordedMessage,
     best_lines,
 )
-from context_compression.store.search.index import CandidateDocument, CandidateSource, Stamps
+from context_compression.store.search.index import (
+    CandidateDocument,
+    CandidateSource,
+    Stamps,
+    in_blocks,
+)
 from context_compression.store.search.lookup import ranked
 from context_compression.store.search.query import Pattern, Query, shortened, weight_of
 from context_compression.store.session_files import SessionFiles
@@ -50,23 +54,28 @@ class Scan:
                 with suppress(ContextCompressionError):  # an unreadable log must not hide others
                     self._read(log)
 
-    def count(self) -> int:
+    @property
+    def among(self) -> int:
         """How many documents there are."""
         return len(self._candidates)
 
-    def without_common_words(self, query: Query) -> Query:
-        """The query without words that are too common here, see `Query.without_common_words`."""
-        about = query.without_function_words
-        query = about if about == query or self.with_words(about, 1)[1] else query
-        holding = self._holding(query)
-        less = query.without_common_words(lambda term: len(holding[term]), len(self._candidates))
-        return less if less == query or self.with_words(less, 1)[1] else query
+    def count(self) -> int:
+        """How many documents there are."""
+        return self.among
+
+    def holding(self, term: str) -> int:
+        """How many documents contain a term."""
+        return len(self._holding([term])[term])
+
+    def any_of(self, query: Query) -> bool:
+        """Whether any document within the limits contains words of the query."""
+        return bool(self.with_words(query, 1)[1])
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
     ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
         """All documents that contain words of the query, by weight; and how many."""
-        holding = self._holding(query)
+        holding = self._holding(query.terms)
         weights = {t: weight_of(len(keys), len(self._candidates)) for t, keys in holding.items()}
         matches: list[CandidateDocument] = []
         for candidate in self._candidates:
@@ -75,15 +84,15 @@ class Scan:
                 matches.append(replace(candidate, weight=sum(map(weights.__getitem__, held))))
         matches.sort(key=lambda candidate: (candidate.weight, candidate.key), reverse=True)
         if pattern:
-            return _blocks((c for c in matches if pattern.is_in(c.document.text)), most), None
-        return _blocks(iter(matches), most), len(matches)
+            return in_blocks((c for c in matches if pattern.is_in(c.document.text)), most), None
+        return in_blocks(matches, most), len(matches)
 
     def with_pattern(
         self, pattern: Pattern, least: int, most: int
     ) -> Iterator[list[CandidateDocument]]:
         """All documents that match a pattern, the newest first, but our own texts last."""
         newest_first = sorted(self._candidates, key=lambda c: (c.document.by_us, -c.key))
-        return _blocks((c for c in newest_first if pattern.is_in(c.document.text)), most)
+        return in_blocks((c for c in newest_first if pattern.is_in(c.document.text)), most)
 
     def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
@@ -95,9 +104,9 @@ class Scan:
                 return self._neighbour(candidate, before), self._neighbour(candidate, after)
         return None, None
 
-    def _holding(self, query: Query) -> dict[str, set[int]]:
-        """The keys of the candidates that contain each of a query's terms."""
-        holding = {term: set[int]() for term in query.terms}
+    def _holding(self, terms: Sequence[str]) -> dict[str, set[int]]:
+        """The keys of the candidates that contain each of some terms."""
+        holding = {term: set[int]() for term in terms}
         for candidate in self._candidates if holding else ():
             text = candidate.document.searched
             for term, keys in holding.items():
@@ -138,13 +147,6 @@ class Scan:
                         self._refs[log.id, document.message] = document.ref
                     else:
                         self._refs.setdefault((log.id, document.message), document.ref)
-
-
-def _blocks(
-    candidates: Iterator[CandidateDocument], most: int
-) -> Iterator[list[CandidateDocument]]:
-    while block := list(islice(candidates, most)):
-        yield block
 
 
 def _within(query: Query, document: IndexedDocument) -> bool:
@@ -246,6 +248,14 @@ def _in_files(scope: SearchScope, search: "Search") -> SearchResult:
         return replace(result, note=f"searched without an index, which is slower: {error}")
 
 
+def _without_common_words(query: Query, source: CandidateSource) -> Query:
+    """The query without words that are too common in a source; see `Query`."""
+    about = query.without_function_words
+    query = about if about == query or source.any_of(about) else query
+    less = query.without_common_words(source.holding, source.among)
+    return less if less == query or source.any_of(less) else query
+
+
 @dataclass(frozen=True)
 class Search:
     """A search for a query, a pattern, or both, over any source of candidates."""
@@ -263,7 +273,7 @@ class Search:
 
     def run(self, source: CandidateSource) -> SearchResult:
         """The result, from candidates of a source."""
-        return replace(self, query=source.without_common_words(self.query))._run(source)
+        return replace(self, query=_without_common_words(self.query, source))._run(source)
 
     def _run(self, source: CandidateSource) -> SearchResult:
         blocks, total = self._blocks(source)
