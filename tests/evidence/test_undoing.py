@@ -7,8 +7,8 @@ import pytest
 from context_compression import compress, count_tokens
 from context_compression.conversation import parse
 from context_compression.evidence import entries
-from context_compression.evidence.ledger import actions_in
-from context_compression.evidence.ledger.changes import covers, is_same, undone_by
+from context_compression.evidence.files import Outdated
+from context_compression.evidence.ledger.changes import Undoing, covers, is_same
 from context_compression.testing import Run, tool_step
 
 EDIT = {
@@ -33,7 +33,7 @@ def conversation(*steps: Step) -> list[dict[str, Any]]:
 
 def undone(*steps: Step) -> set[str]:
     """The ids of the calls that were taken back."""
-    return {*undone_by([*actions_in(parse(conversation(*steps)).messages)]).calls}
+    return {*Undoing(Outdated(parse(conversation(*steps)).messages).actions()).calls}
 
 
 TAKEN_BACK = [

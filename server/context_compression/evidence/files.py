@@ -48,8 +48,8 @@ from context_compression.evidence.ledger.actions import (
     of_call,
     only_edits,
 )
-from context_compression.evidence.ledger.changes import Change, changes_of, undone_by
-from context_compression.evidence.ledger.entries import actions_of_calls
+from context_compression.evidence.ledger.changes import Change, Undoing, changes_of
+from context_compression.evidence.ledger.entries import actions_of
 from context_compression.evidence.ledger.tasks import Tasks, tasks_of
 from context_compression.strings import one_line
 
@@ -422,20 +422,19 @@ class Outdated:
                 )
                 return
 
+    def actions(self) -> Iterator[tuple[str, FileAction]]:
+        """The actions on files by the calls, in order, each with the id of its call."""
+        return actions_of(self.calls, self.results)
+
     @cached_property
     def undone(self) -> frozenset[str]:
         """The ids of the calls that only changed files, all of whose changes were taken back."""
-        undone = undone_by([*actions_of_calls(self.calls, self.results)]).calls
+        undone = Undoing(self.actions()).calls
         return frozenset(
             call.id
             for call in self.calls
             if call.id in undone and all(map(only_edits, commands_of(call)))
         )
-
-    @property
-    def last_changes(self) -> frozenset[str]:
-        """The ids of the calls that made the last change of some file."""
-        return self.files.last_changes
 
     @cached_property
     def tasks(self) -> Tasks:

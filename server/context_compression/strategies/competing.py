@@ -513,7 +513,7 @@ class Competing:
             return measured.UNDO_WORTH
         if any(map(DONE_ONCE.search, commands_of(call))):
             return measured.DONE_WORTH
-        last_changes = self.base.plan.outdated.last_changes
+        last_changes = self.base.plan.outdated.files.last_changes
         return measured.CHANGE_WORTH if call.id in last_changes else 0.0
 
 

@@ -18,9 +18,9 @@ from context_compression.conversation.authors import is_our_note, user_words
 from context_compression.conversation.labels import sections
 from context_compression.conversation.messages import Message, Text, named_strings
 from context_compression.evidence.facts import commands_of
-from context_compression.evidence.ledger import Entry, actions_in
+from context_compression.evidence.ledger import Entry
 from context_compression.evidence.ledger.actions import ABSOLUTE, OF_GIT, FileAction, steps
-from context_compression.evidence.ledger.changes import undone_by
+from context_compression.evidence.ledger.changes import Undoing
 from context_compression.evidence.ledger.entries import STATES
 from context_compression.evidence.redaction import MARK, redact
 from context_compression.evidence.words import JOINED, Kind, Lexicon, occurrences, places_of
@@ -106,8 +106,8 @@ class Files:
 
 def files_of(plan: Plan) -> Files:
     """The files of a plan's conversation, and of the messages that were compressed before."""
-    made = [*actions_in(plan.messages)]
-    undone = undone_by(made).paths
+    made = [*plan.outdated.actions()]
+    undone = Undoing(made).paths
     actions = [
         (kind, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
         for kind, path, to in chain(

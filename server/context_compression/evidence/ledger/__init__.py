@@ -11,7 +11,6 @@ tasks.py     tasks in calls and checklists, and the outcomes in the output of to
 from context_compression.evidence.ledger.entries import (
     Entry,
     Kind,
-    actions_in,
     entries,
     file_lists,
     file_tags,
@@ -22,6 +21,6 @@ from context_compression.evidence.ledger.entries import (
 )
 
 __all__ = [
-    "Entry", "Kind", "actions_in", "entries", "file_lists", "file_tags", "from_json", "merge",
+    "Entry", "Kind", "entries", "file_lists", "file_tags", "from_json", "merge",
     "render", "to_json",
 ]  # fmt: skip

@@ -325,6 +325,7 @@ def _commits(back: re.Match[str]) -> int:
 LONGEST = 20_000
 """How many characters of a command are read, not counting here-documents."""
 HEREDOC = re.compile(r"""(?<!<)<<(?!<)-?\s*(["']?)\\?([A-Za-z_]\w*)\1""")
+"""The beginning of a here-document, with the line that ends it."""
 TOKEN = re.compile(
     r"""(?P<end>\n|;|&&|\|\|?|&(?!>)|[()`])
       | (?P<comment>\#[^\n]*)

@@ -9,13 +9,14 @@ comes back with `git stash pop`.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from context_compression.conversation.messages import ToolCall, is_array, is_object
 from context_compression.evidence.facts import commands_of
 from context_compression.evidence.ledger.actions import (
+    HEREDOC,
     NO_FOLDER,
     PATCHES,
     PATHS,
@@ -37,8 +38,6 @@ REWRITING = PATHS | TEXTS | words("command description instructions overwrite")
 """Names of arguments; a call that has only these writes the full file."""
 BEGIN, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
 """The beginning of an `apply_patch`, and the lines before the hunks of a file."""
-DOCUMENT = re.compile(r"""(?<!<)<<(?!<)-?\s*(["']?)\\?([A-Za-z_]\w*)\1""")
-"""The beginning of a here-document, with the line that ends it."""
 TARGET = re.compile(r"""(?<![>\d&])>\s*([^\s|;&<>]+)|\btee\s+(?!-)([^\s|;&<>]+)""")
 """The file that a command overwrites."""
 CAT = re.compile(r"(?:^|[;&({]|\bsudo)\s*cat\b")
@@ -115,7 +114,7 @@ def _of_documents(command: str) -> Iterator[Change]:
         ends.setdefault(line.strip(), []).append(number)
     position = 0
     for number, line in enumerate(lines):
-        document = DOCUMENT.search(line) if number >= position else None
+        document = HEREDOC.search(line) if number >= position else None
         if document is None:
             continue
         later = ends.get(document[2], [])
@@ -217,7 +216,8 @@ class _Made(NamedTuple):
 class Undoing:
     """Follows the actions on files of a conversation, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, actions: Iterable[tuple[str, FileAction]] = ()) -> None:
+        """The state after some actions, each with the id of its call."""
         self._pending: list[_Made] = []  # not committed
         self._staged: set[_Made] = set()
         self._existing: set[str] = set()  # files that were read or changed
@@ -227,6 +227,8 @@ class Undoing:
         self._stashes: list[list[_Made]] = []
         self._made: Counter[str] = Counter()
         self._undone: list[_Made] = []
+        for call, action in actions:
+            self.follow(call, action)
 
     def follow(self, call: str, action: FileAction) -> None:
         """Take the next action into account; `call` is the id of the call that took it."""
@@ -324,11 +326,3 @@ def covers(target: str, path: str) -> bool:
 def is_same(one: str, other: str) -> bool:
     """Whether two paths may name the same file: they are equal, or one ends with the other."""
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
-
-
-def undone_by(actions: Sequence[tuple[str, FileAction]]) -> Undoing:
-    """The `Undoing` after some actions, each with the id of its call."""
-    undoing = Undoing()
-    for call, action in actions:
-        undoing.follow(call, action)
-    return undoing

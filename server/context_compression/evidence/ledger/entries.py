@@ -196,21 +196,13 @@ def _ends_with_git(command: str) -> bool:
     return last == "git"
 
 
-def actions_in(messages: Iterable[Message]) -> Iterator[tuple[str, FileAction]]:
-    """The actions on files by the calls of some messages, in order, each with the id of its call.
-
-    Calls of our own tools do not count.
-    """
-    messages = [*messages]
-    results = {result.call_id: result for message in messages for result in message.results}
-    calls = (call for message in messages for call in message.calls)
-    return actions_of_calls(calls, results)
-
-
-def actions_of_calls(
+def actions_of(
     calls: Iterable[ToolCall], results: Mapping[str, ToolResult]
 ) -> Iterator[tuple[str, FileAction]]:
-    """The actions on files of some calls with their results by call id; see `actions_in`."""
+    """The actions on files by some calls, in order, each with the id of its call.
+
+    Calls of our own tools do not count. `results` are theirs, by call id.
+    """
     for call in calls:
         if not OUR_TOOL.search(call.name):
             for action in effects_of(call, results.get(call.id)).actions:

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 
 from context_compression.evidence.redaction.looks import (
     BLANK,
+    Place,
     Secret,
     could_be_password,
     each,
+    is_given,
     is_placeholder,
     is_strong,
     parts_in,
+    secrets_at,
 )
 
 KIND = "private key"
@@ -167,17 +170,16 @@ DIRECTIVE = re.compile(
 """A line of a configuration that is a name and a password: `requirepass …`, `password 7 …`."""
 DIRECTIVES = ("requirepass", "masterauth", "rootpw", "bindpw", "auth_pass", "enable ", "password ")
 
+FORMATS = (
+    Place(("login",), NETRC, is_given),
+    Place((":54", ":*:"), PGPASS, could_be_password, begins=False),
+    Place(("nemonic", "seed", "ecovery"), MNEMONIC, bool, "secret"),
+)
+
 
 def in_files(text: str) -> Iterator[Secret]:
     """The secrets from such files in a text, in no particular order."""
-    if "login" in text:
-        for match in each(NETRC, "login", text):
-            if not is_placeholder(match[1]):
-                yield Secret(*match.span(1), "password")
-    if ":54" in text or ":*:" in text:
-        for match in PGPASS.finditer(text):
-            if could_be_password(match[1]):
-                yield Secret(*match.span(1), "password")
+    yield from secrets_at(FORMATS, text)
     if "kind" in text:
         done = 0
         for match in each(KUBERNETES, "kind", text):
@@ -189,8 +191,6 @@ def in_files(text: str) -> Iterator[Secret]:
             begins = text.rfind("\n", max(0, match.start() - 40), match.start()) + 1
             if not text[begins : match.start()].strip() and is_strong(match["value"]):
                 yield Secret(*match.span("value"), "password")
-    for part in parts_in(text, "nemonic", "seed", "ecovery"):
-        yield from (Secret(*match.span(1), "secret") for match in each(MNEMONIC, part, text))
 
 
 def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-from context_compression.evidence.redaction.looks import Secret, compiled, is_key, is_mixed
+from context_compression.evidence.redaction.looks import Secret, compiled, is_key, is_mixed, rows_of
 
 HEX, WORD, ANY = "[0-9a-f]", "[A-Za-z0-9]", "[A-Za-z0-9_-]"
 LABELLED = (
@@ -53,18 +53,7 @@ class KeyForms(NamedTuple):
 @cache
 def key_forms() -> KeyForms:
     """The forms of keys, in the order of their file."""
-    from importlib.resources import files  # here: it costs 20 ms
-
-    text = (files("context_compression.evidence.redaction") / "key_forms.txt").read_text("utf-8")
-    for name, shape in (("<hex>", HEX), ("<word>", WORD), ("<any>", ANY)):
-        text = text.replace(name, shape)
-    rows: dict[str, list[str]] = {}
-    section: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("["):
-            section = rows.setdefault(line.strip("[]"), [])
-        elif line and not line.startswith("#"):
-            section.append(line)
+    rows = rows_of("key_forms.txt", (("hex", HEX), ("word", WORD), ("any", ANY)))
     forms = (row.split(" | ", 2) for row in rows["forms"])
     inside = (row.split(" | ", 3) for row in rows["inside"])
     alone = (row.split(" | ", 1) for row in rows["alone"])

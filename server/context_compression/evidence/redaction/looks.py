@@ -1,8 +1,9 @@
 """`Secret`, which finders yield, and whether a value looks random, like a password or neither."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 BLANK = r"(?:[\s\\]|(?<=\n)[ \t]{0,9}\d{1,6}[ ]?[→\t:|]|(?<=\n)[-+>])"
@@ -18,10 +19,59 @@ class Secret(NamedTuple):
     kind: str
 
 
+class Place(NamedTuple):
+    """A place where a value is a secret if it looks like one.
+
+    Attributes:
+        hints: parts of texts; a text without any of them has no such place.
+        shape: an expression whose last group is the value.
+        fits: whether a value is a secret.
+        kind: the kind of the secret.
+        begins: whether the shape begins with the hints, so that a search for them makes it fast.
+    """
+
+    hints: Sequence[str]
+    shape: str | re.Pattern[str]
+    fits: Callable[[str], bool]
+    kind: str = "password"
+    begins: bool = True
+
+
+def secrets_at(places: Iterable[Place], text: str) -> Iterator[Secret]:
+    """The secrets of a text in some places."""
+    for hints, shape, fits, kind, begins in places:
+        parts = [hint for hint in hints if hint in text]
+        if not parts:
+            continue
+        shape = compiled(shape)
+        found = (each(shape, part, text) for part in parts) if begins else [shape.finditer(text)]
+        for match in chain.from_iterable(found):
+            group = match.lastindex or 0
+            if fits(match[group]):
+                yield Secret(*match.span(group), kind)
+
+
 @cache
-def compiled(shape: str) -> re.Pattern[str]:
+def compiled(shape: str | re.Pattern[str]) -> re.Pattern[str]:
     """A compiled expression; it is compiled only when it is first needed."""
     return re.compile(shape)
+
+
+def rows_of(file: str, shapes: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[str]]:
+    """The rows of a file of this folder, by section; `<NAME>` becomes the shape of that name."""
+    from importlib.resources import files  # here: it costs 20 ms
+
+    text = (files("context_compression.evidence.redaction") / file).read_text("utf-8")
+    for name, shape in shapes:
+        text = text.replace(f"<{name}>", shape)
+    sections: dict[str, list[str]] = {}
+    section: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            section.append(line)
+    return sections
 
 
 def each(shape: re.Pattern[str], part: str, text: str) -> Iterator[re.Match[str]]:
@@ -139,3 +189,8 @@ def could_be_password(value: str) -> bool:
         and any(map(str.isalpha, value))
         and (any(map(str.isdigit, value)) or not SIGNS.isdisjoint(value))
     )
+
+
+def is_given(value: str) -> bool:
+    """Whether a value in a place that holds only secrets is one: it is no placeholder."""
+    return not is_placeholder(value)

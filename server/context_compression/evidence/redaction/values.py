@@ -8,12 +8,14 @@ alternate, or a password after a user's name.
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 from context_compression.evidence.redaction.looks import (
     BLANK,
     DIGITS,
     WORD,
+    Place,
     Secret,
     compiled,
     could_be_password,
@@ -25,42 +27,18 @@ from context_compression.evidence.redaction.looks import (
     is_random,
     is_strong,
     parts_in,
+    rows_of,
+    secrets_at,
 )
 
 STEMS = {
-    "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code)|e)?",
-    "pwd": "",
-    "pw": "",
-    "psk": "",
-    "kennwort": "",
-    "contrase": "[nñ]a",
-    "senha": "",
-    "wachtwoord": "",
-    "lösenord": "",
-    "parola": "",
-    "hasł": "o",
-    "heslo": "",
-    "salasana": "",
-    "şifre": "",
-    "парол": "ь",
-    "密码": "",
-    "密碼": "",
-    "口令": "",
-    "パスワード": "",
-    "비밀번호": "",
-    "secret": r"(?:s|[_-]?access)?",
-    "token": "",
-    "cred": r"(?:ential)?s?",
-    "key": "",
-    "auth": "",
-    "pat": "",
-    "jwt": "",
-    "bearer": "",
-    "salt": "",
-    "pepper": "",
-    "verifier": "",
-    "seed": "",
-}
+    "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code)|e)?", "pwd": "", "pw": "", "psk": "",
+    "kennwort": "", "contrase": "[nñ]a", "senha": "", "wachtwoord": "", "lösenord": "",
+    "parola": "", "hasł": "o", "heslo": "", "salasana": "", "şifre": "", "парол": "ь",
+    "密码": "", "密碼": "", "口令": "", "パスワード": "", "비밀번호": "",
+    "secret": r"(?:s|[_-]?access)?", "token": "", "cred": r"(?:ential)?s?", "key": "", "auth": "",
+    "pat": "", "jwt": "", "bearer": "", "salt": "", "pepper": "", "verifier": "", "seed": "",
+}  # fmt: skip
 """The ends of secrets' names in lower case: the first letters, which are searched, and the rest."""
 SUFFIX = (
     r"(?:[_-]?(?:\d{1,3}|v\d|prod|production|dev|staging|test|live|base|value|b64|base64|plain|text"
@@ -266,43 +244,7 @@ COMMAND_OPTION = re.compile(
     r"\s(?:-[A-Za-z]{0,5}[aubpPUwkN]|--(?:proxy-)?user[= ]|--pass|--auth|--\w*-?creds|--body|--from"
     r"|-storepass|-keypass|/p[: ])"
 )
-"""An option of the `COMMANDS`; a text without such an option has none of these commands."""
-COMMANDS = (
-    ("curl", rf"(?<!\w)curl\b{REST}(?:-[a-zA-Z]{{0,5}}u[ ]?|--(?:proxy-)?user[ =]){LOGIN}"),
-    ("http", rf"(?<!\w)https?\b{REST}(?:-a[ ]?|--auth[ =]){LOGIN}"),
-    ("mysql", rf"(?<!\w)mysql\w*\b{REST}(?:-p|--password=){VALUE}"),
-    ("mariadb", rf"(?<!\w)mariadb[\w-]*\b{REST}(?:-p|--password=){VALUE}"),
-    ("mycli", rf"(?<!\w)mycli\b{REST}-p[ ]?{VALUE}"),
-    ("mongo", rf"(?<!\w)mongo\w*\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
-    ("sshpass", rf"(?<!\w)sshpass\b{REST}-p[ ]?{VALUE}"),
-    ("login", rf"(?<!\w)login\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
-    ("redis-cli", rf"(?<!\w)redis-cli\b{REST}(?:-a[ ]?|--pass[ =]){VALUE}"),
-    ("ldap", rf"(?<!\w)ldap(?:search|modify|add|delete|whoami|passwd)\b{REST}-w[ ]?{VALUE}"),
-    ("smbclient", rf"(?<!\w)smbclient\b{REST}-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
-    ("sqlcmd", rf"(?<!\w)sqlcmd\b{REST}-P[ ]?{VALUE}"),
-    ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,31}}[\"'])?pass:{VALUE}"),
-    ("zip", rf"zip\b{REST}-P[ ]?{VALUE}"),
-    ("7z", rf"(?<!\w)7za?\b{REST}-p{VALUE}"),
-    ("htpasswd", rf"(?<!\w)htpasswd\b{REST}-[a-zA-Z]*b[a-zA-Z]*[ ]\S+[ ]\S+[ ]{VALUE}"),
-    ("pass ", rf"(?<=store|.-key)pass[ ]{VALUE}"),
-    ("/p:", rf"(?<=\s)/p:{VALUE}"),
-    ("ipmitool", rf"(?<!\w)ipmitool\b{REST}-P[ ]?{VALUE}"),
-    ("useradd", rf"(?<!\w)useradd\b{REST}-p[ ]?{VALUE}"),
-    ("snowsql", rf"(?<!\w)snowsql\b{REST}-p[ ]?{VALUE}"),
-    ("cqlsh", rf"(?<!\w)cqlsh\b{REST}-p[ ]?{VALUE}"),
-    ("rar ", rf"(?:(?<!\w)|(?<=un))rar[ ]{REST}-h?p{VALUE}"),
-    ("security ", rf"(?<!\w)security[ ][a-z-]{{3,40}}\b{REST}-[pwP][ ]?{VALUE}"),
-    ("certutil", rf"(?<!\w)certutil\b{REST}-p[ ]?{VALUE}"),
-    ("signtool", rf"(?<!\w)signtool\b{REST}/p[ ]{VALUE}"),
-    ("ssh-keygen", rf"(?<!\w)ssh-keygen\b{REST}-[NP][ ]?{VALUE}"),
-    ("openssl", rf"(?<!\w)openssl[ ]enc\b{REST}-k[ ]{VALUE}"),
-    ("-U ", rf"(?<=\s)-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
-    ("lftp", rf"(?<!\w)lftp\b{REST}-u[ ]?[^\s,]{{1,60}},{VALUE}"),
-    ("creds", rf"(?<=-)(?:(?<=\s--)|(?<=\s--src-)|(?<=\s--dest-))creds[= ]{LOGIN}"),
-    ("secret set", rf"(?<=gh[ ])secret[ ]set\b{REST}(?:--body|-b)[= ]{VALUE}"),
-    ("from-literal", rf"from-literal[= ](?:\\{{0,31}}[\"'])?[\w.-]{{1,80}}={VALUE}"),
-)  # fmt: skip
-"""Command lines: a word that each contains, and a pattern whose group `value` is the secret."""
+"""An option of the commands; a text without such an option has none of these commands."""
 GIVEN = r"""\\{0,31}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,31}["']"""
 PIPED = r"""\\{0,31}["']?[ ]?\|"""
 TAKES = (
@@ -312,30 +254,6 @@ TAKES = (
 """The end of a command that reads a secret from its input."""
 HERE = r"""[^\n;|<]{0,200}<<<[ ]?(?:\\{0,31}["'])?(?:[\w.-]{1,60}:)?"""
 """The beginning of a here-string, also of one with the user's name."""
-STATEMENTS = (
-    ("IDENTIFIED", rf"(?<!\w)IDENTIFIED\s(?:WITH\s\S+\s)?(?:BY|AS)\s{GIVEN}"),
-    ("identified ", rf"(?<!\w)identified\s(?:with\s\S+\s)?(?:by|as)\s{GIVEN}"),
-    ("PASSWORD '", rf"(?<!\w)PASSWORD\s{GIVEN}"),
-    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[ ]?sudo[ ](?:\S+[ ])?-S"),
-    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[^\n|]{{0,200}}--password-stdin"),
-    ("echo ", rf"(?<!\w)echo[ ]{LOGIN}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
-    ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
-    ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
-    *(
-        (it, rf"{it}\b{HERE}{VALUE}")
-        for it in ("login", "passwd", "kinit", "stdin", "-token", "secret put", "sudo -S")
-    ),
-    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}{TAKES}"),
-    ("printf ", rf"(?<!\w)printf[ ](?:[\"']?%s(?:\\n)?[\"']?[ ])?{VALUE}{PIPED}{TAKES}"),
-    ("rclone ", rf"(?<!\w)rclone[ ]obscure[ ]{VALUE}"),
-    ("vault login", rf"(?<!\w)vault[ ]login[ ](?:-[\w=-]{{1,40}}[ ]){{0,4}}{VALUE}"),
-    ("mc alias", rf"(?<!\w)mc[ ]alias[ ]set[ ]\S{{1,80}}[ ]\S{{1,200}}[ ]\S{{1,80}}[ ]{VALUE}"),
-    ("_pw ", rf"(?<=input|.user|owner)_pw[ ]{VALUE}"),
-    ("mysqladmin", rf"(?<!\w)mysqladmin\b{REST}password[ ]{VALUE}"),
-    ("word-command", rf"(?<=pass)word-command[= ][\"']?(?:echo|printf)[ ]{VALUE}"),
-)  # fmt: skip
-"""The same for SQL statements and for command lines without such an option."""
-
 
 CALLS = ("auth=(", "Auth(", "basic_auth(", "ogin(", "onnect(", "onnection(", "redential(")
 CALL = re.compile(
@@ -352,56 +270,50 @@ TOLD = re.compile(
 """A user's name and a password in prose: `credentials: admin:…`."""
 
 
+PASSED = (
+    Place(("earer", "EARER"), BEARER, is_key, "bearer token"),
+    Place(("://",), IN_URL, bool, begins=False),
+    Place(("://",), IN_HOST, is_random, "secret", begins=False),
+    Place(("@tcp(", "@unix(", ":1"), OF_DRIVER, could_be_password, begins=False),
+    Place(CALLS, CALL, is_strong),
+    Place(("redentials", "creds", "ogin:"), TOLD, is_strong),
+)
+
+
 def passed(text: str) -> Iterator[Secret]:
     """The secrets in headers, addresses and command lines of a text, in no particular order."""
     yield from _in_headers(text)
-    if "://" in text:
-        yield from (Secret(*match.span(1), "password") for match in IN_URL.finditer(text))
-        for match in IN_HOST.finditer(text):
-            if is_random(match[1]):
-                yield Secret(*match.span(1), "secret")
-    if "@tcp(" in text or "@unix(" in text or ":1" in text:
-        for match in OF_DRIVER.finditer(text):
-            if could_be_password(match[1]):
-                yield Secret(*match.span(1), "password")
-    yield from _in_calls(text)
+    yield from secrets_at(PASSED, text)
     if "=" in text:
         for match in IN_QUERY.finditer(text):
             if match["value"] and is_random(match["value"]):
                 yield Secret(*match.span("value"), "secret")
             elif match["password"] and not is_placeholder(match["password"]):
                 yield Secret(*match.span("password"), "password")
-    if " " not in text:
-        return
-    has_option = (" -" in text or "/p" in text) and COMMAND_OPTION.search(text)
-    forms = (*COMMANDS, *STATEMENTS) if has_option else STATEMENTS
-    for hint, shape in forms:
-        if hint in text:
-            for match in each(compiled(shape), hint, text):
-                if not is_placeholder(match["value"]) and match["value"][0] not in "-$":
-                    yield Secret(*match.span("value"), "password")
+    if " " in text:
+        has_option = (" -" in text or "/p" in text) and COMMAND_OPTION.search(text)
+        if has_option:
+            yield from secrets_at(_places("commands", _is_argument), text)
+        yield from secrets_at(_places("statements", _is_argument), text)
 
 
-def _in_calls(text: str) -> Iterator[Secret]:
-    """Passwords among the arguments of a call, and behind a user's name in prose."""
-    for hint in parts_in(text, *CALLS):
-        for match in each(CALL, hint, text):
-            if is_strong(match["value"]):
-                yield Secret(*match.span("value"), "password")
-    for hint in parts_in(text, "redentials", "creds", "ogin:"):
-        for match in each(TOLD, hint, text):
-            if is_strong(match["value"]):
-                yield Secret(*match.span("value"), "password")
+@cache
+def _places(section: str, fits: Callable[[str], bool], kind: str = "password") -> Sequence[Place]:
+    """The places in a section of `places.txt`."""
+    shapes = EXPRESSIONS.items()
+    rows = [row.split(" | ", 1) for row in rows_of("places.txt", shapes)[section]]
+    return [Place((hint,), shape, fits, kind) for hint, shape in rows]
+
+
+def _is_argument(value: str) -> bool:
+    """Whether the value of an option is a secret: no placeholder, other option or variable."""
+    return not is_placeholder(value) and value[0] not in "-$"
 
 
 def _in_headers(text: str) -> Iterator[Secret]:
     for part in parts_in(text, "uthorization", "UTHORIZATION"):
         for match in each(AUTHORIZATION, part, text):
             yield from _authorized(text, match)
-    for part in parts_in(text, "earer", "EARER"):
-        for match in each(BEARER, part, text):
-            if is_key(match[1]):
-                yield Secret(*match.span(1), "bearer token")
     for part in parts_in(text, "ookie", "OOKIE"):
         at = 0
         for match in each(COOKIE, part, text):
@@ -436,58 +348,11 @@ GIVEN_PASSWORD = rf"{QUOTED}(?P<value>[^\s\"'`\\;|<>:/]{{6,100}}+)(?=[\s\"'`\\;|
 SAYS = r"(?:[ \t]|[ \t]?:[ ]?|[ ]is:?[ ])"
 SIGNS = re.compile(r"[^A-Za-z0-9]+")
 
-KEY_PLACES = (
-    ("-", rf"(?<=[\s\"'])--?(?:t|k|a|p|r|tok|with)(?:[ ]|=){GIVEN_KEY}"),
-    ("-H", rf"(?<=[\s\"'])-H[ ]?{QUOTED}[\w-]{{1,60}}:[ ]?(?:[\w-]{{1,30}}[ ])?{GIVEN_KEY}"),
-    ("login ", rf"(?<![\w-])login[ ](?:[\w@.-]{{1,40}}[ ])?{GIVEN_KEY}"),
-    ("auth", rf"(?<![\w-])auth(?:token|[ ]token)?[ ]{GIVEN_KEY}"),
-    ("unseal ", rf"(?<=\s)unseal[ ]{GIVEN_KEY}"),
-    ("service install", rf"(?<=\s)service[ ]install[ ]{GIVEN_KEY}"),
-    ("pypi-token.", rf"pypi-token\.[\w-]{{1,40}}[ ]{GIVEN_KEY}"),
-    ("authorize-account", rf"authorize-account[ ]\S{{1,60}}[ ]{GIVEN_KEY}"),
-    (
-        "mc ",
-        rf"(?<!\w)mc[ ]config[ ]host[ ]add[ ]\S{{1,60}}[ ]\S{{1,200}}[ ]\S{{1,80}}[ ]{GIVEN_KEY}",
-    ),
-    ("_key ", rf"(?<=\w)_key[ ]{GIVEN_KEY}"),
-    *(
-        (name, rf"{name}{QUOTED}{SAYS}{GIVEN_KEY}")
-        for name in ("secret", "Secret", "token", "Token", "TOKEN", "SECRET")
-    ),
-    *((name, rf"{name}{QUOTED}{SAYS}(?P<long>){GIVEN_KEY}") for name in ("key", "Key", "KEY")),
-    ("-D", rf"(?<=[\s\"'])-D[\w.-]{{1,60}}={GIVEN_KEY}"),
-    *(
-        (path, rf"{path}(?:[/-]password)?/{GIVEN_KEY}")
-        for path in ("reset", "confirm", "verify", "invite", "magic", "unsubscribe")
-    ),
-)
-"""Places of keys: a part that each holds, and a pattern whose group `value` is the key."""
-PASSWORD_PLACES = (
-    ("-u ", rf"(?<=\s)-u[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
-    ("-U ", rf"(?<=\s)-U[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
-    ("-l ", rf"(?<=\s)-l[ ]\S{{1,60}}[ ](?:[^\n;|]{{0,100}}?[ ])?-[pP][ ]{GIVEN_PASSWORD}"),
-    ("-user", rf"(?<=\s-)-user(?:name)?[ =]{QUOTED}[\w.@-]{{1,60}}:{GIVEN_PASSWORD}"),
-    ("_user ", rf"(?<=add)_user[ ][\w.@-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
-    ("_password ", rf"(?<=change)_password[ ][\w.@-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
-    ("login ", rf"(?<![\w-])login[ ][\w.-]{{1,60}}@[\w.-]{{1,60}}[ ]{GIVEN_PASSWORD}"),
-    ("net use ", rf"(?<!\w)net[ ]use[ ](?:\w:[ ])?\S{{1,80}}[ ]{GIVEN_PASSWORD}(?=[ ]/user:)"),
-    *((p, rf"(?<=\s){p}[ ]{GIVEN_PASSWORD}") for p in ("-ap", "-xp")),
-    *(
-        (user, rf"(?<![\w./-]){user}(?::|[ ]/[ ]|[ ]and[ ](?!\w{{1,20}}[ ])){GIVEN_PASSWORD}")
-        for user in (
-            "admin",
-            "root",
-            "administrator",
-            "postgres",
-            "elastic",
-            "neo4j",
-            "guest",
-            "sa",
-        )
-    ),
-    ("@", rf"(?<=[\w-])@[\w-]{{1,60}}(?:\.[\w-]{{1,40}}){{1,4}}(?::|[ ]/[ ]){GIVEN_PASSWORD}"),
-)
-"""Places of passwords, after the name of a user or of an account."""
+EXPRESSIONS = {
+    "VALUE": VALUE, "LOGIN": LOGIN, "REST": REST, "GIVEN": GIVEN, "PIPED": PIPED, "TAKES": TAKES,
+    "HERE": HERE, "QUOTED": QUOTED, "KEY": GIVEN_KEY, "PASSWORD": GIVEN_PASSWORD, "SAYS": SAYS,
+}  # fmt: skip
+"""What the names in `places.txt` stand for."""
 AT_HOST = re.compile(
     r"(?<![\w:./@-])[A-Za-z][\w.-]{0,40}:(?P<value>[^\s:/@\"'`\\<>{}$()\[\],]{6,60}+)"
     r"@(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,4}\.[A-Za-z]{2,12})(?![\w-])"
@@ -515,38 +380,6 @@ GIVEN_USER = re.compile(
 )
 
 
-def placed(text: str) -> Iterator[Secret]:
-    """The secrets in a text that stand in such places, in no particular order."""
-    for hint, shape in KEY_PLACES:
-        if hint in text:
-            for match in each(compiled(shape), hint, text):
-                value = match["value"]
-                if _is_key(value) and (len(value) >= 28 or "long" not in match.re.groupindex):
-                    yield Secret(*match.span("value"), "secret")
-    for hint, shape in PASSWORD_PLACES:
-        if hint in text:
-            for match in each(compiled(shape), hint, text):
-                if is_strong(match["value"]) and not match["value"].endswith(".git"):
-                    yield Secret(*match.span("value"), "password")
-    if "@" in text:
-        for match in AT_HOST.finditer(text):
-            if is_password(match["value"], sure=True):
-                yield Secret(*match.span("value"), "password")
-    if "=" in text:
-        for match in QUOTED_VARIABLE.finditer(text):
-            if not PUBLIC.search(match["name"]) and _is_key(match["value"]):
-                yield Secret(*match.span("value"), "secret")
-    for hint in parts_in(text, "jwt.", "reateHmac", "hmac.new", "Hmac"):
-        for match in each(SIGNING, hint, text):
-            if is_random(match["value"]):
-                yield Secret(*match.span("value"), "secret")
-    if "curl" in text:
-        for shape in (GIVEN_COOKIE, GIVEN_USER):
-            for match in shape.finditer(text):
-                if is_random(match["value"]):
-                    yield Secret(*match.span("value"), "secret")
-
-
 def _is_key(value: str) -> bool:
     """Whether a value is certainly random: letters of both cases and digits alternate."""
     letters = SIGNS.sub("", value)
@@ -561,3 +394,32 @@ def _is_key(value: str) -> bool:
         and len(DIGITS.findall(letters)) >= 3
         and is_mixed(letters, hexed=False)
     )
+
+
+def _is_long_key(value: str) -> bool:
+    return _is_key(value) and len(value) >= 28
+
+
+def _is_strong(value: str) -> bool:
+    """Whether a value is a password, and not the path of a repository after a user and a host."""
+    return is_strong(value) and not value.endswith(".git")
+
+
+PLACED = (
+    Place(("@",), AT_HOST, partial(is_password, sure=True), begins=False),
+    Place(("jwt.", "reateHmac", "hmac.new", "Hmac"), SIGNING, is_random, "secret"),
+    Place(("curl",), GIVEN_COOKIE, is_random, "secret", begins=False),
+    Place(("curl",), GIVEN_USER, is_random, "secret", begins=False),
+)
+
+
+def placed(text: str) -> Iterator[Secret]:
+    """The secrets in a text that stand in such places, in no particular order."""
+    yield from secrets_at(_places("keys", _is_key, "secret"), text)
+    yield from secrets_at(_places("long keys", _is_long_key, "secret"), text)
+    yield from secrets_at(_places("passwords", _is_strong), text)
+    yield from secrets_at(PLACED, text)
+    if "=" in text:
+        for match in QUOTED_VARIABLE.finditer(text):
+            if not PUBLIC.search(match["name"]) and _is_key(match["value"]):
+                yield Secret(*match.span("value"), "secret")
