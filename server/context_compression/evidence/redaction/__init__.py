@@ -5,7 +5,7 @@ Keys with a prefix of their issuer are recognised by their form. A value after `
 kept. Every pattern begins at the start of a word or with a rare word, so that a long run of letters
 is read only once.
 
-looks.py         `Secret` and `Place`; whether a value looks random, like a password or neither
+looks.py         `Secret` and `SecretPlace`; whether a value looks random or like a password
 keys.py          keys that are recognised by their form: key_forms.txt
 values.py        values after the name of a secret; in headers, addresses and commands: places.txt
 files.py         private keys, and secrets in files of particular formats

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from context_compression.evidence.redaction.looks import (
     BLANK,
-    Place,
     Secret,
+    SecretPlace,
     could_be_password,
     each,
     is_given,
@@ -171,9 +171,9 @@ DIRECTIVE = re.compile(
 DIRECTIVES = ("requirepass", "masterauth", "rootpw", "bindpw", "auth_pass", "enable ", "password ")
 
 FORMATS = (
-    Place(("login",), NETRC, is_given),
-    Place((":54", ":*:"), PGPASS, could_be_password, begins=False),
-    Place(("nemonic", "seed", "ecovery"), MNEMONIC, bool, "secret"),
+    SecretPlace(("login",), NETRC, is_given),
+    SecretPlace((":54", ":*:"), PGPASS, could_be_password, begins=False),
+    SecretPlace(("nemonic", "seed", "ecovery"), MNEMONIC, bool, "secret"),
 )
 
 

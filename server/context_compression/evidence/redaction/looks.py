@@ -19,7 +19,7 @@ class Secret(NamedTuple):
     kind: str
 
 
-class Place(NamedTuple):
+class SecretPlace(NamedTuple):
     """A place where a value is a secret if it looks like one.
 
     Attributes:
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     begins: bool = True
 
 
-def secrets_at(places: Iterable[Place], text: str) -> Iterator[Secret]:
+def secrets_at(places: Iterable[SecretPlace], text: str) -> Iterator[Secret]:
     """The secrets of a text in some places."""
     for hints, shape, fits, kind, begins in places:
         parts = [hint for hint in hints if hint in text]

@@ -15,8 +15,8 @@ from context_compression.evidence.redaction.looks import (
     BLANK,
     DIGITS,
     WORD,
-    Place,
     Secret,
+    SecretPlace,
     compiled,
     could_be_password,
     each,
@@ -271,12 +271,12 @@ TOLD = re.compile(
 
 
 PASSED = (
-    Place(("earer", "EARER"), BEARER, is_key, "bearer token"),
-    Place(("://",), IN_URL, bool, begins=False),
-    Place(("://",), IN_HOST, is_random, "secret", begins=False),
-    Place(("@tcp(", "@unix(", ":1"), OF_DRIVER, could_be_password, begins=False),
-    Place(CALLS, CALL, is_strong),
-    Place(("redentials", "creds", "ogin:"), TOLD, is_strong),
+    SecretPlace(("earer", "EARER"), BEARER, is_key, "bearer token"),
+    SecretPlace(("://",), IN_URL, bool, begins=False),
+    SecretPlace(("://",), IN_HOST, is_random, "secret", begins=False),
+    SecretPlace(("@tcp(", "@unix(", ":1"), OF_DRIVER, could_be_password, begins=False),
+    SecretPlace(CALLS, CALL, is_strong),
+    SecretPlace(("redentials", "creds", "ogin:"), TOLD, is_strong),
 )
 
 
@@ -298,11 +298,13 @@ def passed(text: str) -> Iterator[Secret]:
 
 
 @cache
-def _places(section: str, fits: Callable[[str], bool], kind: str = "password") -> Sequence[Place]:
+def _places(
+    section: str, fits: Callable[[str], bool], kind: str = "password"
+) -> Sequence[SecretPlace]:
     """The places in a section of `places.txt`."""
     shapes = EXPRESSIONS.items()
     rows = [row.split(" | ", 1) for row in rows_of("places.txt", shapes)[section]]
-    return [Place((hint,), shape, fits, kind) for hint, shape in rows]
+    return [SecretPlace((hint,), shape, fits, kind) for hint, shape in rows]
 
 
 def _is_argument(value: str) -> bool:
@@ -406,10 +408,10 @@ def _is_strong(value: str) -> bool:
 
 
 PLACED = (
-    Place(("@",), AT_HOST, partial(is_password, sure=True), begins=False),
-    Place(("jwt.", "reateHmac", "hmac.new", "Hmac"), SIGNING, is_random, "secret"),
-    Place(("curl",), GIVEN_COOKIE, is_random, "secret", begins=False),
-    Place(("curl",), GIVEN_USER, is_random, "secret", begins=False),
+    SecretPlace(("@",), AT_HOST, partial(is_password, sure=True), begins=False),
+    SecretPlace(("jwt.", "reateHmac", "hmac.new", "Hmac"), SIGNING, is_random, "secret"),
+    SecretPlace(("curl",), GIVEN_COOKIE, is_random, "secret", begins=False),
+    SecretPlace(("curl",), GIVEN_USER, is_random, "secret", begins=False),
 )
 
 
