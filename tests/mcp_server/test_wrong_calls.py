@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp_door import answer_of, ask, connected, refusal, workspace_in
 
-from context_compression.mcp_server.calls import validated
+from context_compression.mcp_server.arguments import ConfigArguments, validated
 from context_compression.mcp_server.tools import OFFERS, Offer
-from context_compression.mcp_server.tools.config import ConfigArguments
 from context_compression.settings import GUARDED, NAMES, Settings
 from context_compression.testing import conversation
 

@@ -1,8 +1,8 @@
 """The MCP server: six tools for agents, over stdio or HTTP.
 
 The server:
-    server.py             its tools, its instructions, and the check of tool names
-    serving.py            runs it over stdin and stdout, or over HTTP behind tokens
+    server.py             its tools, its instructions, the check of tool names; runs it over stdio
+    serving.py            runs it over HTTP behind tokens
     web/gate.py           the gate of `serve --http`: under which names, who may ask, and how much
     web/tenants.py        the tenants of `serve --http`: which bearer token is whose, and the server
                           of each
@@ -16,8 +16,8 @@ The server:
     icon.svg              the icon beside its name
 
 A call:
-    calls.py         one tool call: its arguments, its settings, its worker thread, and the form of
-                     its answer
+    arguments.py     the arguments of each tool, their schemas, and the answers to wrong ones
+    calls.py         one tool call: its settings, its worker thread, and the form of its answer
     compressing.py   opens the conversation of a call, and runs the compression that the call
                      requests
     tools/           the six tools, a module for each
@@ -28,12 +28,24 @@ An answer:
 Not here: `hosts` resolves a conversation's name and answers hooks, `session` compresses it.
 """
 
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
 from context_compression.hosts.setup.machine import unavailable
 
 if error := unavailable():
     raise error
 
-from context_compression.mcp_server.server import create_server
-from context_compression.mcp_server.serving import serve_http, serve_stdio
+if TYPE_CHECKING:
+    from context_compression.mcp_server.server import create_server, serve_stdio
+    from context_compression.mcp_server.serving import serve_http
 
 __all__ = ["create_server", "serve_http", "serve_stdio"]
+
+__getattr__ = on_demand(  # a host needs no HTTP
+    __name__,
+    {
+        "mcp_server.server": ("create_server", "serve_stdio"),
+        "mcp_server.serving": ("serve_http",),
+    },
+)

@@ -10,7 +10,7 @@ about nothing that can be read. That is no error of the agent: it learns what is
 which calls help.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -21,7 +21,6 @@ from mcp.types import CallToolResult
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
-from context_compression.conversation.refs import ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import (
     ConversationNotFound,
@@ -30,84 +29,20 @@ from context_compression.errors import (
     TranscriptError,
 )
 from context_compression.hosts.conversations import CURRENT
-from context_compression.mcp_server.calls import Call, Messages, answer
+from context_compression.mcp_server.arguments import Messages
+from context_compression.mcp_server.calls import Call, answer
+from context_compression.mcp_server.resources import WHAT_TO_WRITE, checkpoints, newest_refs
 from context_compression.plurals import how_many
 from context_compression.report.facts import ReportedCompression, replaced_compressions
 from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings
 from context_compression.store import Store
-from context_compression.strings import fenced, in_words, one_line
+from context_compression.strings import in_words, one_line
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.transcripts.opening import HOW_TO_ALLOW
 from context_compression.workspace import Opened
 from context_compression.workspace.opened import CHECKPOINT, KEPT_IN
-
-
-def newest_refs(
-    store: Store, ids: Iterable[str], most: int | None = None
-) -> Iterator[tuple[str, str]]:
-    """Each ref of these sessions with its description; of a session at most `most`.
-
-    A session that cannot be read has none here; a call about that session says why.
-    """
-    for id in ids:
-        try:
-            refs = Session(store, id).state().refs
-        except StoreError:
-            continue
-        yield from ((ref, refs[ref]["what"]) for ref in islice(reversed([*refs]), most))
-
-
-WORDS = 1_000  # of a checkpoint; so that `context_summary` shows it in full
-GLIMPSE = 80  # characters
-LONGEST = 40_000  # characters of a checkpoint or archived text in a prompt or resource
-WHAT_TO_WRITE = (
-    "a summary of our work for a reader who knows nothing of this conversation: the goal; the "
-    "user's rules and wishes, in their words; what is done, with the files and commands that "
-    "matter; what is open, and what comes next; decisions with their reasons; errors and what "
-    f"solved them. At most {WORDS:,} words, and only what was said or seen here"
-)
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint that is kept."""
-
-    text: str
-    created_at: str
-    tokens: int
-
-    @property
-    def ref(self) -> str:
-        """The ref under which it can be restored."""
-        return ref_of(self.text)
-
-    @property
-    def header(self) -> str:
-        """`"checkpoint · ref 1a2b3c4d5e6f · 2026-11-26T09:00:00Z · 310 tokens"`."""
-        made = [one_line(self.created_at)] if self.created_at else []
-        return " · ".join(["checkpoint", f"ref {self.ref}", *made, how_many(self.tokens, "token")])
-
-    @property
-    def glimpse(self) -> str:
-        """Its first words."""
-        return in_words(self.text, GLIMPSE)
-
-    def quoted(self) -> str:
-        """Its header and its text, quoted; a text longer than `LONGEST` is cut."""
-        cut = f" · cut after {LONGEST:,} characters; context_restore(ref=…) has all"
-        return f"{self.header}{cut * (len(self.text) > LONGEST)}\n{fenced(self.text[:LONGEST])}"
-
-
-def checkpoints(store: Store, limit: int | None = None) -> list[Checkpoint]:
-    """The checkpoints of a store, newest first; at most `limit`."""
-    entries = store.summaries(session=CHECKPOINT, limit=limit)
-    return [
-        Checkpoint(entry.get("content", ""), entry.get("created_at", ""), entry.get("tokens", 0))
-        for entry in entries
-    ]
-
 
 CANDIDATES = 5  # recorded sessions named in an error
 INSTEAD = (
@@ -314,19 +249,6 @@ def _preview(
     )
 
 
-REPORT_FACTS: Mapping[str, type] = {
-    "changed": bool,
-    "session": str,
-    "messages_before": int,
-    "messages_after": int,
-    "tokens_before": int,
-    "tokens_after": int,
-    "tokens_freed": int,
-    "refs_of_this_call": int,
-    "refs": dict,
-    "note": str,
-}
-"""What programs find in a report."""
 SESSIONS = {False: 5, True: 30}  # the newest ones; more in a detailed answer
 REFS = {False: 0, True: 20}
 CHECKPOINTS = {False: 3, True: 10}

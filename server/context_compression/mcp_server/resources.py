@@ -13,8 +13,8 @@ quoted, as from `context_restore`.
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
@@ -28,6 +28,7 @@ from mcp.server.apps import Apps, ResourceCsp, client_supports_apps
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver.prompts.base import Prompt
 from mcp.types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     Completion,
     CompletionArgument,
@@ -43,22 +44,13 @@ from mcp.types import (
 from pydantic import Field
 
 from context_compression.conversation.messages import as_object
-from context_compression.conversation.refs import SHORTEST
-from context_compression.errors import UnknownRef
-from context_compression.mcp_server.calls import errors_of_the_protocol
-from context_compression.mcp_server.compressing import (
-    LONGEST,
-    WHAT_TO_WRITE,
-    Checkpoint,
-    checkpoints,
-    newest_refs,
-)
-from context_compression.mcp_server.tools.restore import from_any
-from context_compression.mcp_server.tools.status import context_status
+from context_compression.conversation.refs import SHORTEST, ref_of
+from context_compression.errors import ContextCompressionError, StoreError, UnknownRef
+from context_compression.guard import in_our_words
+from context_compression.plurals import how_many
 from context_compression.session.restoring import Asked
 from context_compression.store import Store
-from context_compression.strings import harmless, in_words, one_line, with_halves_spelled
-from context_compression.workspace.opened import KEPT_IN, OFFLOADED
+from context_compression.strings import fenced, harmless, in_words, one_line, with_halves_spelled
 
 PANEL_URI = "ui://context-compression/status.html"
 OF_TOOL = {"ui": {"resourceUri": PANEL_URI}, "ui/resourceUri": PANEL_URI}
@@ -87,9 +79,93 @@ async def panel_where_shown(
     result = await call_next(ctx)
     if ctx.method == "tools/list" and client_supports_apps(ctx):
         for tool in as_object(result).get("tools", ()):
-            if tool["name"] == context_status.__name__:
+            if tool["name"] == "context_status":
                 tool["_meta"] = {**tool.get("_meta", {}), **OF_TOOL}
     return result
+
+
+def newest_refs(
+    store: Store, ids: Iterable[str], most: int | None = None
+) -> Iterator[tuple[str, str]]:
+    """Each ref of these sessions with its description; of a session at most `most`.
+
+    A session that cannot be read has none here; a call about that session says why.
+    """
+    from context_compression.session.state import state_of
+
+    for id in ids:
+        try:
+            refs = state_of(store.session(id)).refs
+        except StoreError:
+            continue
+        yield from ((ref, refs[ref]["what"]) for ref in islice(reversed([*refs]), most))
+
+
+WORDS = 1_000  # of a checkpoint; so that `context_summary` shows it in full
+GLIMPSE = 80  # characters
+LONGEST = 40_000  # characters of a checkpoint or archived text in a prompt or resource
+WHAT_TO_WRITE = (
+    "a summary of our work for a reader who knows nothing of this conversation: the goal; the "
+    "user's rules and wishes, in their words; what is done, with the files and commands that "
+    "matter; what is open, and what comes next; decisions with their reasons; errors and what "
+    f"solved them. At most {WORDS:,} words, and only what was said or seen here"
+)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that is kept."""
+
+    text: str
+    created_at: str
+    tokens: int
+
+    @property
+    def ref(self) -> str:
+        """The ref under which it can be restored."""
+        return ref_of(self.text)
+
+    @property
+    def header(self) -> str:
+        """`"checkpoint · ref 1a2b3c4d5e6f · 2026-11-26T09:00:00Z · 310 tokens"`."""
+        made = [one_line(self.created_at)] if self.created_at else []
+        return " · ".join(["checkpoint", f"ref {self.ref}", *made, how_many(self.tokens, "token")])
+
+    @property
+    def glimpse(self) -> str:
+        """Its first words."""
+        return in_words(self.text, GLIMPSE)
+
+    def quoted(self) -> str:
+        """Its header and its text, quoted; a text longer than `LONGEST` is cut."""
+        cut = f" · cut after {LONGEST:,} characters; context_restore(ref=…) has all"
+        return f"{self.header}{cut * (len(self.text) > LONGEST)}\n{fenced(self.text[:LONGEST])}"
+
+
+def checkpoints(store: Store, limit: int | None = None) -> list[Checkpoint]:
+    """The checkpoints of a store, newest first; at most `limit`."""
+    from context_compression.workspace.opened import CHECKPOINT
+
+    entries = store.summaries(session=CHECKPOINT, limit=limit)
+    return [
+        Checkpoint(entry.get("content", ""), entry.get("created_at", ""), entry.get("tokens", 0))
+        for entry in entries
+    ]
+
+
+@contextmanager
+def errors_of_the_protocol() -> Generator[None]:
+    """Turns every exception into an `MCPError`, for prompts and resources.
+
+    `UnknownRef` is raised as it is: its code depends on the revision of the protocol.
+    """
+    try:
+        with in_our_words(MCPError):
+            yield
+    except UnknownRef:
+        raise
+    except ContextCompressionError as error:
+        raise MCPError(INTERNAL_ERROR, harmless(str(error))) from error
 
 
 FOCUS = 1_000  # characters
@@ -247,6 +323,8 @@ class ArchiveResources:
     def _refs(
         self, offloads: int | None = None, of_session: int | None = None
     ) -> Iterator[tuple[str, str]]:
+        from context_compression.workspace.opened import KEPT_IN, OFFLOADED
+
         ids = self.store.sessions()
         if OFFLOADED in ids:
             yield from newest_refs(self.store, [OFFLOADED], offloads)
@@ -267,6 +345,8 @@ class ArchiveResources:
             )
         kind, ref = match.groups()
         if kind == "ref":
+            from context_compression.mcp_server.tools.restore import from_any
+
             return from_any(self.store, Asked(ref=ref), most=LONGEST)
         long_enough = len(ref) >= SHORTEST
         for each in checkpoints(self.store):

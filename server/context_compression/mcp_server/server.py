@@ -1,39 +1,44 @@
 """The MCP server: six tools, three prompts and the archive as resources, for one workspace."""
 
+import signal
 import threading
+import time
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+import anyio
+from anyio.to_thread import run_sync
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.runner import serve_dual_era_loop, serve_loop
+from mcp.server.stdio import stdio_server
 from mcp.types import (
     INVALID_PARAMS,
     SERVER_INFO_META_KEY,
     CallToolResult,
     Icon,
     Prompt,
+    TextContent,
     ToolAnnotations,
 )
 
 from context_compression.conversation.messages import as_object, is_object
 from context_compression.errors import ContextCompressionError
-from context_compression.hosts.conversations import Conversations
-from context_compression.mcp_server.calls import (
-    Call,
+from context_compression.mcp_server.arguments import (
     errors_for_the_model,
     input_schema,
-    output_schema,
     validated,
-    with_warnings,
     zeros_not_taken,
 )
+from context_compression.mcp_server.invalid_messages import ValidMessages
 from context_compression.mcp_server.resources import (
     ArchiveResources,
     panel,
@@ -41,10 +46,11 @@ from context_compression.mcp_server.resources import (
     prompts_for,
 )
 from context_compression.mcp_server.tools import OFFERS, Offer
-from context_compression.mcp_server.tools.hook import hook_tool
-from context_compression.mcp_server.web.running import named_in_log
-from context_compression.tokens import base_count
 from context_compression.workspace import Workspace
+
+if TYPE_CHECKING:
+    from context_compression.hosts.conversations import Conversations
+    from context_compression.mcp_server.calls import Call
 
 NAME = "context-compression"
 INSTRUCTIONS = """\
@@ -63,10 +69,18 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         workspace: the workspace to work in.
         hooks: the host whose hooks a seventh tool answers; `None` for six tools.
     """
+    _import_answers()
+    return _server(workspace, hooks)
+
+
+def _server(workspace: Workspace, hooks: str | None) -> MCPServer:
+    """The same before what answers calls is imported."""
     asks_a_model = _asks_a_model(workspace)
-    conversations = Conversations(workspace)
-    tools = [_tool(offer, conversations, asks_a_model, hooks is not None) for offer in OFFERS]
+    call = _calls(workspace, hooks=hooks is not None)
+    tools = [_tool(offer, call, asks_a_model=asks_a_model) for offer in OFFERS]
     if hooks is not None:
+        from context_compression.mcp_server.tools.hook import hook_tool
+
         tools.append(hook_tool(workspace, hooks))
     server = MCPServer(
         name=NAME,
@@ -76,11 +90,10 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         icons=[_icon()],
         tools=tools,
         extensions=[panel()],
-        middleware=[_tokenizer_warmup(), _icon_only_at_first, panel_where_shown],
+        middleware=[_warmup(), _icon_only_at_first, panel_where_shown],
         log_level="WARNING",
     )
     server.middleware.append(_known_names_only(server))
-    server.middleware.insert(0, named_in_log([tool.name for tool in tools]))
     for prompt in prompts_for(workspace.store):
         server.add_prompt(prompt)
     ArchiveResources(workspace.store).offer(server)
@@ -113,14 +126,38 @@ def _asks_a_model(workspace: Workspace) -> bool:
         return False
 
 
-def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool, hooks: bool) -> Tool:
+JSON_TYPES: Mapping[type, str] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
+}  # fmt: skip
+
+
+def _calls(workspace: Workspace, *, hooks: bool) -> "Callable[[Context[Any, Any]], Call]":
+    """Makes the calls of one server, which share what was read of transcripts."""
+    began = time.time()
+
+    @cache
+    def conversations() -> "Conversations":
+        from context_compression.hosts.conversations import Conversations
+
+        return Conversations(workspace, began=began)
+
+    def call(context: Context[Any, Any]) -> "Call":
+        from context_compression.mcp_server.calls import Call
+
+        return Call(conversations(), context, hooks)
+
+    return call
+
+
+def _tool(offer: Offer, call: "Callable[[Context[Any, Any]], Call]", *, asks_a_model: bool) -> Tool:
     async def run(context: Context[Any, Any]) -> CallToolResult:
         params = context.request_context.params or {}
         with errors_for_the_model():
             given: Mapping[str, Any] = params.get("arguments") or {}
             arguments = validated(offer.arguments, given)
-            result = await offer.run(Call(conversations, context, hooks), arguments)
-            return with_warnings(result, zeros_not_taken(offer.arguments, given))
+            answer = await run_sync(lambda: offer.run)  # the first one may wait for its import
+            result = await answer(call(context), arguments)
+            return _with_warnings(result, zeros_not_taken(offer.arguments, given))
 
     tool = Tool.from_function(
         run,
@@ -137,8 +174,31 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool, hooks:
         structured_output=False,
     )
     tool.parameters = input_schema(offer.arguments)
-    tool.fn_metadata.output_schema = output_schema(offer.facts)
+    tool.fn_metadata.output_schema = _output_schema(offer.facts)
     return tool
+
+
+def _output_schema(facts: Mapping[str, type]) -> dict[str, Any] | None:
+    """The schema of an answer's structured content, for programs; `None` without facts.
+
+    It lists what a program reads. An answer may leave each of them out, and may have more.
+    """
+    if not facts:
+        return None
+    listed = {name: {"type": JSON_TYPES[kind]} for name, kind in {"headline": str, **facts}.items()}
+    return {"type": "object", "properties": listed, "required": ["headline"]}
+
+
+def _with_warnings(result: CallToolResult, warnings: Sequence[str]) -> CallToolResult:
+    """An answer made by `answer`, with more warnings at its end; other answers stay as they are."""
+    facts, block = result.structured_content, result.content[-1]
+    if not warnings or facts is None or not isinstance(block, TextContent):
+        return result
+    text = "\n".join([block.text, *(f"warning: {warning}" for warning in warnings)])
+    return CallToolResult(
+        content=[*result.content[:-1], TextContent(type="text", text=text)],
+        structured_content={**facts, "warnings": [*facts.get("warnings", ()), *warnings]},
+    )
 
 
 def _known_names_only(server: MCPServer) -> ServerMiddleware[Any]:
@@ -198,8 +258,8 @@ async def _icon_only_at_first(
     return result
 
 
-def _tokenizer_warmup() -> ServerMiddleware[Any]:
-    """Loads the tokenizer after the first answer, so that neither it nor the first count waits."""
+def _warmup() -> ServerMiddleware[Any]:
+    """Loads what answers calls, and the tokenizer, after the first answer; no call waits for it."""
     begun = threading.Lock()
 
     async def warm(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -207,11 +267,23 @@ def _tokenizer_warmup() -> ServerMiddleware[Any]:
             return await call_next(ctx)
         finally:
             if begun.acquire(blocking=False):  # never released
-                timer = threading.Timer(WARM_AFTER, base_count, ["warm"])
+                timer = threading.Timer(WARM_AFTER, _import_and_count)
                 timer.daemon = True
                 timer.start()
 
     return warm
+
+
+def _import_answers() -> None:
+    for offer in OFFERS:
+        _ = offer.run
+
+
+def _import_and_count() -> None:
+    from context_compression.tokens import base_count
+
+    _import_answers()
+    base_count("warm")
 
 
 def _icon() -> Icon:
@@ -226,3 +298,37 @@ def _version() -> str:
         return version(NAME)
     except PackageNotFoundError:  # run from a source tree
         return "0+source"
+
+
+Protocol = Literal["auto", "legacy"]
+
+
+def serve_stdio(
+    workspace: Workspace, *, protocol: Protocol = "auto", hooks: str | None = None
+) -> None:
+    """Serves the host that started this process, until it closes stdin.
+
+    Args:
+        workspace: the workspace to work in.
+        protocol: `legacy` answers only the handshake of 2025, for a client that probes for the
+            newer protocol and then cannot go back.
+        hooks: the host whose hooks a seventh tool answers; `None` for six tools.
+    """
+    server = _server(workspace, hooks)
+    # Hosts and people end the server with SIGINT. The thread that waits for stdin cannot be
+    # interrupted, so an orderly end would wait for the next line. A kill never harms the store.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    anyio.run(_serve, server, protocol)
+
+
+async def _serve(server: MCPServer, protocol: Protocol) -> None:
+    """Like `MCPServer.run_stdio_async`, but every line gets an answer.
+
+    With the legacy protocol, the answer to `server/discover` is "not found".
+    """
+    low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
+    options = low.create_initialization_options()
+    serve = serve_loop if protocol == "legacy" else serve_dual_era_loop
+    async with low.lifespan(low) as state, stdio_server() as (read, write):
+        messages = ValidMessages(read, write)
+        await serve(low, messages, write, lifespan_state=state, init_options=options)

@@ -1,26 +1,21 @@
-"""Runs the server: over stdin and stdout for one host, or over HTTP for several clients."""
+"""Runs the server over HTTP, for several clients."""
 
 import secrets
-import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-import anyio
 import uvicorn
-from mcp.server import MCPServer
-from mcp.server.runner import serve_dual_era_loop, serve_loop
-from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.invalid_messages import ValidMessages
 from context_compression.mcp_server.server import create_server
+from context_compression.mcp_server.tools import OFFERS
 from context_compression.mcp_server.web.gate import (
     Admission,
     Answering,
@@ -29,7 +24,7 @@ from context_compression.mcp_server.web.gate import (
     allowed_names,
     is_loopback,
 )
-from context_compression.mcp_server.web.running import DrainingServer, Health
+from context_compression.mcp_server.web.running import DrainingServer, Health, named_in_log
 from context_compression.mcp_server.web.tenants import (
     SHORTEST_TOKEN,
     WHOLE_STORE,
@@ -63,39 +58,6 @@ Warning: other machines can reach {host}, and this server has no TLS: anybody on
 can read the tokens and the conversations. Let nobody but a reverse proxy reach it, which has TLS \
 and keeps the Host that clients send; --allow-host names that Host.
 """
-
-Protocol = Literal["auto", "legacy"]
-
-
-def serve_stdio(
-    workspace: Workspace, *, protocol: Protocol = "auto", hooks: str | None = None
-) -> None:
-    """Serves the host that started this process, until it closes stdin.
-
-    Args:
-        workspace: the workspace to work in.
-        protocol: `legacy` answers only the handshake of 2025, for a client that probes for the
-            newer protocol and then cannot go back.
-        hooks: the host whose hooks a seventh tool answers; `None` for six tools.
-    """
-    server = create_server(workspace, hooks)
-    # Hosts and people end the server with SIGINT. The thread that waits for stdin cannot be
-    # interrupted, so an orderly end would wait for the next line. A kill never harms the store.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(_serve, server, protocol)
-
-
-async def _serve(server: MCPServer, protocol: Protocol) -> None:
-    """Like `MCPServer.run_stdio_async`, but every line gets an answer.
-
-    With the legacy protocol, the answer to `server/discover` is "not found".
-    """
-    low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
-    options = low.create_initialization_options()
-    serve = serve_loop if protocol == "legacy" else serve_dual_era_loop
-    async with low.lifespan(low) as state, stdio_server() as (read, write):
-        messages = ValidMessages(read, write)
-        await serve(low, messages, write, lifespan_state=state, init_options=options)
 
 
 @dataclass(frozen=True)
@@ -213,7 +175,9 @@ def servers_of(
 
     def make(tenant: str) -> Starlette:
         own = workspace if tenant == WHOLE_STORE else workspace.of_tenant(tenant)
-        return create_server(own).streamable_http_app(
+        server = create_server(own)
+        server.middleware.insert(0, named_in_log([offer.name for offer in OFFERS]))
+        return server.streamable_http_app(
             transport_security=names, max_request_body_size=most_bytes, stateless_http=tenants
         )
 

@@ -12,7 +12,8 @@ from context_compression.compression.forecast import (
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, texts_of
-from context_compression.mcp_server.calls import Call, Messages, answer
+from context_compression.mcp_server.arguments import Messages
+from context_compression.mcp_server.calls import Call, answer
 from context_compression.mcp_server.compressing import SummaryWriter, report
 from context_compression.report.facts import (
     ReportedCompression,

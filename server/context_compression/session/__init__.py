@@ -23,24 +23,47 @@ The log, its events, and the archive:
     archive.py      writes originals to disk before a view changes; what notes may promise
 """
 
-from context_compression.session.archive import ArchivedTexts
-from context_compression.session.arrivals import AnsweredCall, offload_result
-from context_compression.session.compressing import (
-    PLAN_SECONDS,
-    SummaryAssignment,
-    no_plan,
-    planned_view,
-)
-from context_compression.session.events import decode_message, timestamp
-from context_compression.session.outgoing import Outgoing
-from context_compression.session.pacing import GROWTH, Event
-from context_compression.session.restoring import NO_LINE, PAGE, as_text, select
-from context_compression.session.session import Session
-from context_compression.session.state import SCHEMAS
-from context_compression.session.status import Status, session_id_for
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.session.archive import ArchivedTexts
+    from context_compression.session.arrivals import AnsweredCall, offload_result
+    from context_compression.session.compressing import (
+        PLAN_SECONDS,
+        SummaryAssignment,
+        no_plan,
+        planned_view,
+    )
+    from context_compression.session.events import decode_message, timestamp
+    from context_compression.session.outgoing import Outgoing
+    from context_compression.session.pacing import GROWTH, Event
+    from context_compression.session.restoring import NO_LINE, PAGE, as_text, select
+    from context_compression.session.session import Session
+    from context_compression.session.state import SCHEMAS
+    from context_compression.session.status import Status, session_id_for
 
 __all__ = [
     "GROWTH", "NO_LINE", "PAGE", "PLAN_SECONDS", "SCHEMAS", "AnsweredCall", "ArchivedTexts",
     "Event", "Outgoing", "Session", "Status", "SummaryAssignment", "as_text", "decode_message",
     "no_plan", "offload_result", "planned_view", "select", "session_id_for", "timestamp",
 ]  # fmt: skip
+
+__getattr__ = on_demand(  # a server that starts needs the arguments of `restoring` alone
+    __name__,
+    {
+        "session.archive": ("ArchivedTexts",),
+        "session.arrivals": ("AnsweredCall", "offload_result"),
+        "session.compressing": (
+            "PLAN_SECONDS", "SummaryAssignment", "no_plan", "planned_view",
+        ),
+        "session.events": ("decode_message", "timestamp"),
+        "session.outgoing": ("Outgoing",),
+        "session.pacing": ("GROWTH", "Event"),
+        "session.restoring": ("NO_LINE", "PAGE", "as_text", "select"),
+        "session.session": ("Session",),
+        "session.state": ("SCHEMAS",),
+        "session.status": ("Status", "session_id_for"),
+    },
+)  # fmt: skip

@@ -9,7 +9,16 @@ conversation that a caller means; `hosts.events` answers the calls of agent host
     opened.py      an open conversation: session and transcript; sessions without a conversation
 """
 
-from context_compression.workspace.opened import Opened
-from context_compression.workspace.workspace import Workspace
+from typing import TYPE_CHECKING
+
+from context_compression.extras import on_demand
+
+if TYPE_CHECKING:
+    from context_compression.workspace.opened import Opened
+    from context_compression.workspace.workspace import Workspace
 
 __all__ = ["Opened", "Workspace"]
+
+__getattr__ = on_demand(  # a server that starts has no conversation yet
+    __name__, {"workspace.opened": ("Opened",), "workspace.workspace": ("Workspace",)}
+)

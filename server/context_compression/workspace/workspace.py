@@ -9,22 +9,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidSettings
-from context_compression.session import Session
-from context_compression.session.following import first_messages, is_another_conversation
 from context_compression.setting_names import Provider
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.store.location import TENANT
-from context_compression.summaries.summarizer import Summarizer, summarizer_of
 from context_compression.transcripts.opening import Access
-from context_compression.transcripts.transcript import Transcript, id_from_name
 from context_compression.workspace.doubts import doubt_about_model, doubts, why_no_model
 from context_compression.workspace.loading import home_folder, working_folder
-from context_compression.workspace.opened import Opened, is_own_session, largest_in, settings_in
+
+if TYPE_CHECKING:
+    from context_compression.summaries.summarizer import Summarizer
+    from context_compression.transcripts.transcript import Transcript
+    from context_compression.workspace.opened import Opened
 
 SUMMARY_SECONDS = 25.0
 """Time limit for each request of a summary, if no setting says how long it may take: a client may
@@ -167,7 +167,7 @@ class Workspace:
 
     def summarizer(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None
-    ) -> Summarizer | None:
+    ) -> "Summarizer | None":
         """The model that writes summaries, a new one for each compression; `None` if none may.
 
         Args:
@@ -178,6 +178,7 @@ class Workspace:
         if not settings.provider or why_no_model(settings, named, self.environ):
             return None
         from context_compression.summaries.attempts import InTime
+        from context_compression.summaries.summarizer import summarizer_of
 
         model = summarizer_of(
             settings.provider, settings.summary_model, environ=self.environ, deadline_seconds=None
@@ -208,12 +209,15 @@ class Workspace:
 
     def of(
         self,
-        transcript: Transcript,
+        transcript: "Transcript",
         *,
         settings: Settings | None = None,
         model: str | None = None,
-    ) -> Opened:
+    ) -> "Opened":
         """The conversation in a transcript that was already read."""
+        from context_compression.session import Session
+        from context_compression.workspace.opened import Opened, largest_in
+
         used, told = largest_in(transcript)
         origin = {
             "host": transcript.host, "window": transcript.window, "model": transcript.model,
@@ -238,17 +242,24 @@ class Workspace:
         self, origin: Mapping[str, Any], settings: Settings, model: str | None = None
     ) -> tuple[Settings, int]:
         """The settings, adapted to a conversation: see `opened.settings_in`."""
+        from context_compression.workspace.opened import settings_in
+
         return settings_in(origin, settings, model, self.environ, self.home)
 
-    def _id(self, transcript: Transcript) -> str:
+    def _id(self, transcript: "Transcript") -> str:
         """The id of a transcript's session; two files of one name may hold two conversations."""
+        from context_compression.session.following import first_messages, is_another_conversation
+        from context_compression.session.state import state_of
+        from context_compression.transcripts.transcript import id_from_name
+        from context_compression.workspace.opened import is_own_session
+
         id, messages = transcript.session_id, transcript.messages
         after_file = transcript.host == "messages" and id == id_from_name(transcript.path)
         if is_own_session(id):
             id = f"{id}-file"
         if not after_file or id not in self.store.sessions():
             return id
-        other = is_another_conversation(Session(self.store, id).state(), messages)
+        other = is_another_conversation(state_of(self.store.session(id)), messages)
         return f"{id}-{ref_of(first_messages(messages))[:6]}" if other else id
 
     def place(self, path: str) -> Path:

@@ -1,46 +1,32 @@
-"""The six tools, a module for each, and `hook.py`, which only hosts' hooks call.
-
-A tool's docstring is its description for the model; the sentence under an argument describes the
-argument. The modules `report` and `conversation` of `mcp_server` are shared by the tools.
-"""
+"""The six tools as clients see them; a module for each answers, and `hook.py` the hosts' hooks."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from mcp.types import CallToolResult
 
-from context_compression.mcp_server.calls import Arguments, Call
-from context_compression.mcp_server.tools.compress import (
-    COMPRESS_FACTS,
+from context_compression.mcp_server.arguments import (
+    Arguments,
     CompressArguments,
-    context_compress,
-)
-from context_compression.mcp_server.tools.config import (
-    CONFIG_FACTS,
     ConfigArguments,
-    context_config,
-)
-from context_compression.mcp_server.tools.offload import (
-    OFFLOAD_FACTS,
     OffloadArguments,
-    context_offload,
-)
-from context_compression.mcp_server.tools.restore import RestoreArguments, context_restore
-from context_compression.mcp_server.tools.status import (
-    STATUS_FACTS,
+    RestoreArguments,
     StatusArguments,
-    context_status,
+    SummaryArguments,
 )
-from context_compression.mcp_server.tools.summary import SummaryArguments, context_summary
+
+if TYPE_CHECKING:
+    from context_compression.mcp_server.calls import Call
 
 
 @dataclass(frozen=True)
 class Offer:
     """A tool as clients see it. No tool destroys anything."""
 
+    name: str
     title: str
-    run: Callable[[Call, Any], Awaitable[CallToolResult]]
     arguments: type[Arguments]
     writes: bool = False
     idempotent: bool = True
@@ -56,29 +42,79 @@ class Offer:
         return {"anthropic/alwaysLoad": True} if self.always_loaded else None
 
     @property
-    def name(self) -> str:
-        """The name by which models call it."""
-        return self.run.__name__
+    def run(self) -> "Callable[[Call, Any], Awaitable[CallToolResult]]":
+        """What answers a call; its module is imported when this is first asked."""
+        module = import_module(f"{__name__}.{self.name.removeprefix('context_')}")
+        return getattr(module, self.name)
 
     @property
     def description(self) -> str:
         """The description that a model reads."""
-        return " ".join((self.run.__doc__ or "").split())
+        return " ".join((self.arguments.__doc__ or "").split())
 
+
+REPORT_FACTS: Mapping[str, type] = {
+    "changed": bool,
+    "session": str,
+    "messages_before": int,
+    "messages_after": int,
+    "tokens_before": int,
+    "tokens_after": int,
+    "tokens_freed": int,
+    "refs_of_this_call": int,
+    "refs": dict,
+    "note": str,
+}
+"""What programs find in a report."""
+STATUS_FACTS: Mapping[str, type] = {
+    "used_tokens": int,
+    "total_budget": int,
+    "usage_percent": float,
+    "remaining": int,
+    "compression_due": bool,
+    "session": str,
+    "transcript": str,
+    "messages": int,
+    "tokens_by_kind": dict,
+    "host_compactions": str,
+    "tokens_saved": int,
+    "refs_total": int,
+    "newest_refs": dict,
+    "conversation_known": bool,
+    "archived": dict,
+}
+COMPRESS_FACTS: Mapping[str, type] = {
+    **REPORT_FACTS,
+    "target_met": bool,
+    "plan_id": str,
+    "instructions": str,
+    "next_call": str,
+    "messages": list,
+}
+"""What programs find in a report, or in the answer that asks for a summary."""
+CONFIG_FACTS: Mapping[str, type] = {"settings": dict, "changed": dict, "config_file": str}
+OFFLOAD_FACTS: Mapping[str, type] = {
+    "ref": str,
+    "what": str,
+    "lines": int,
+    "tokens": int,
+    "preview": str,
+    **REPORT_FACTS,
+}
 
 OFFERS = (
-    Offer("Context usage", context_status, StatusArguments, facts=STATUS_FACTS),
+    Offer("context_status", "Context usage", StatusArguments, facts=STATUS_FACTS),
     Offer(
+        "context_compress",
         "Compress",
-        context_compress,
         CompressArguments,
         writes=True,
         idempotent=False,
         may_ask_a_model=True,
         facts=COMPRESS_FACTS,
     ),
-    Offer("Settings", context_config, ConfigArguments, writes=True, facts=CONFIG_FACTS),
-    Offer("Summaries", context_summary, SummaryArguments),
-    Offer("Archive", context_offload, OffloadArguments, writes=True, facts=OFFLOAD_FACTS),
-    Offer("Restore", context_restore, RestoreArguments, always_loaded=True),  # previews name it
+    Offer("context_config", "Settings", ConfigArguments, writes=True, facts=CONFIG_FACTS),
+    Offer("context_summary", "Summaries", SummaryArguments),
+    Offer("context_offload", "Archive", OffloadArguments, writes=True, facts=OFFLOAD_FACTS),
+    Offer("context_restore", "Restore", RestoreArguments, always_loaded=True),  # previews name it
 )

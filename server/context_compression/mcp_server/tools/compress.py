@@ -1,29 +1,18 @@
 """`context_compress`: compacts a conversation, undoes a compression, keeps a checkpoint."""
 
-import re
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 from anyio.to_thread import run_sync
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
-from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.hosts.conversations import CURRENT
-from context_compression.mcp_server.calls import (
-    Arguments,
-    Call,
-    Messages,
-    Positive,
-    answer,
-    settings_for,
-    without_empty,
-)
+from context_compression.mcp_server.arguments import CompressArguments, Messages, without_empty
+from context_compression.mcp_server.calls import Call, answer, settings_for
 from context_compression.mcp_server.compressing import (
-    REPORT_FACTS,
     NoCurrentConversation,
     SummaryWriter,
     compress_conversation,
@@ -31,75 +20,18 @@ from context_compression.mcp_server.compressing import (
     open_conversation,
 )
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
-from context_compression.plurals import NO_BOOL, how_many
+from context_compression.plurals import how_many
 from context_compression.report.facts import undone
 from context_compression.session import Session, no_plan
-from context_compression.settings import Settings, StrategyName
+from context_compression.settings import Settings
 from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened
 from context_compression.workspace.opened import CHECKPOINT
 
 
-def _index(pin: Any) -> Any:
-    return int(pin) if isinstance(pin, str) and re.fullmatch(r"-?\d{1,9}", pin) else pin
-
-
-# Some clients accept only one type per item, so the schema says text; "12" is an index.
-Pin = Annotated[int | str, NO_BOOL, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
-
-COMPRESS_FACTS: Mapping[str, type] = {
-    **REPORT_FACTS,
-    "target_met": bool,
-    "plan_id": str,
-    "instructions": str,
-    "next_call": str,
-    "messages": list,
-}
-"""What programs find in a report, or in the answer that asks for a summary."""
-STRATEGIES = (
-    "auto: cheapest first; offload: large results to files; truncate: long outputs cut; "
-    "window: digest of old turns; extract: quotes of evidence; summarize: by a model or you"
-)
-
-
-class CompressArguments(Arguments):
-    """The arguments of `context_compress`."""
-
-    unlisted = frozenset({"model", "explain", "settings"})
-
-    conversation: str | None = None
-    """as in context_status"""
-    messages: Messages | None = None
-    """as there; come back compacted"""
-    strategy: Annotated[StrategyName | None, Field(description=STRATEGIES)] = None
-    target_tokens: Positive | None = None
-    """size to reach"""
-    focus: str | None = None
-    """subject of the remaining work"""
-    pins: tuple[Pin, ...] = ()
-    """kept whole: index, or text in a message"""
-    model: str | None = None
-    """the conversation's model"""
-    dry_run: bool = False
-    """only report"""
-    summary: str | None = None
-    """text to keep as a checkpoint; with plan_id: the requested summary"""
-    plan_id: str | None = None
-    """from the request"""
-    explain: bool = False
-    """why messages stay or go"""
-    undo: bool = False
-    """the last compression"""
-    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """settings for this call, by name"""
-
-
 async def context_compress(call: Call, arguments: CompressArguments) -> CallToolResult:
-    """Compacts a conversation and archives the originals; reports sizes and refs.
-
-    With summary alone, keeps it as a checkpoint for a new chat.
-    """
+    """What `context_compress` answers."""
     if arguments.summary is not None and arguments.plan_id is None:
         return await _keep_checkpoint(call, arguments)
     _refuse_contradictions(arguments)

@@ -5,17 +5,14 @@ from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
-from pydantic import ConfigDict, Field
 
+from context_compression.mcp_server.arguments import ConfigArguments
 from context_compression.mcp_server.calls import (
-    Arguments,
     Call,
     answer,
     inline,
-    merged,
     refuse_guarded,
     refuse_model_of_operator,
-    without_empty,
 )
 from context_compression.plurals import MOST, how_many
 from context_compression.setting_names import own_name
@@ -30,77 +27,12 @@ from context_compression.threads import about_to_write
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
-NAMED_BY = ("key", "name", "setting")
-"""Arguments that name one setting, for models that do not pass it by its own name."""
 DECIDE_WHEN = {"token_budget", "trigger_threshold", "target_usage", "reserve_tokens"}
-ONCE = "Pass it once, by its own name. Nothing was changed."
 LONGEST = 300  # characters of a value
-LISTED = (
-    "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
-    "keep_recent_tokens", "offload_min_tokens", "summary_target_tokens",
-)  # fmt: skip
-"""The settings in the schema, which every client loads; the others are accepted as well."""
-
-CONFIG_FACTS: Mapping[str, type] = {"settings": dict, "changed": dict, "config_file": str}
-
-
-class ConfigArguments(Arguments):
-    """The arguments of `context_config`: every setting by its name, and `reset`."""
-
-    model_config = ConfigDict(extra="allow")
-    tolerated = frozenset({"settings", *NAMED_BY, "value"})
-    unlisted = tolerated.union(NAMES).difference(LISTED)
-
-    reset: tuple[str, ...] = ()
-    """names, or all"""
-    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """settings by name; an empty list in here is a value"""
-    key: str | None = None
-    """the name of one setting; without value, it is shown"""
-    name: str | None = None
-    """another word for key"""
-    setting: str | None = None
-    """another word for key"""
-    value: Any = None
-    """the value of that setting"""
-
-    @classmethod
-    def known(cls) -> dict[str, dict[str, Any]]:
-        """`reset` and all settings; guarded ones too, so that the refusal gives the reason."""
-        settings = Settings.model_json_schema()["properties"]
-        return super().known() | {name: merged(about) for name, about in settings.items()}
-
-    @property
-    def named(self) -> str | None:
-        """The setting that the call names with a word of its own; `None` if there is none.
-
-        Raises:
-            ToolError: the words name different settings.
-        """
-        names = {setting_name(name) for name in (self.key, self.name, self.setting) if name}
-        if len(names) > 1:
-            raise ToolError(f"{', '.join(NAMED_BY)} name more than one setting. {ONCE}")
-        return next(iter(names), None)
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """The new values by name, however the call gives them.
-
-        Raises:
-            ToolError: the call gives one setting two values.
-        """
-        pairs = [*(self.model_extra or {}).items(), *without_empty(self.settings).items()]
-        if self.value is not None and self.named:
-            pairs.append((self.named, self.value))
-        values: dict[str, Any] = {}
-        for name, value in pairs:
-            if values.setdefault(setting_name(name), value) != value:
-                raise ToolError(f"{setting_name(name)} is given twice. {ONCE}")
-        return values
 
 
 async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResult:
-    """Shows all settings, or changes the given ones permanently; takes unlisted ones too."""
+    """What `context_config` answers."""
     values, named = arguments.values, arguments.named
     if arguments.value is not None and not named:
         raise ToolError("value needs key, the name of a setting. Pass the setting by its name.")

@@ -1,16 +1,14 @@
 """`context_offload`: archives a text, a file, or the large tool results of a conversation."""
 
-from collections.abc import Mapping
-
 from anyio.to_thread import run_sync
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
 from context_compression.compression.prepared import SMALLEST_TARGET
 from context_compression.errors import PathNotAllowed, TranscriptError
-from context_compression.mcp_server.calls import Arguments, Call, Positive, answer, settings_for
+from context_compression.mcp_server.arguments import OffloadArguments
+from context_compression.mcp_server.calls import Call, answer, settings_for
 from context_compression.mcp_server.compressing import (
-    REPORT_FACTS,
     compress_conversation,
     open_conversation,
 )
@@ -22,35 +20,11 @@ from context_compression.tokens import Counter
 from context_compression.transcripts.opening import opened_once
 from context_compression.workspace.opened import OFFLOADED
 
-OFFLOAD_FACTS: Mapping[str, type] = {
-    "ref": str,
-    "what": str,
-    "lines": int,
-    "tokens": int,
-    "preview": str,
-    **REPORT_FACTS,
-}
 MAX_BYTES = 64 * 1024 * 1024
 
 
-class OffloadArguments(Arguments):
-    """The arguments of `context_offload`."""
-
-    content: str | None = None
-    """a text"""
-    path: str | None = None
-    """of a text file"""
-    conversation: str | None = None
-    """as in context_status"""
-    min_tokens: Positive | None = None
-    """of a large result; default 1000"""
-
-
 async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolResult:
-    """Archives a text, a text file (shows a preview) or a conversation's large tool results.
-
-    Returns refs for context_restore.
-    """
+    """What `context_offload` answers."""
     given = [name for name in ("content", "path", "conversation") if getattr(arguments, name)]
     if len(given) != 1:
         raise ToolError(

@@ -3,14 +3,15 @@
 import re
 from contextlib import suppress
 from itertools import islice
-from typing import ClassVar
 
 from mcp.types import CallToolResult
 
 from context_compression.conversation.refs import REF, SHORTEST, ref_of
 from context_compression.errors import ConversationNotFound, UnknownRef
-from context_compression.mcp_server.calls import Arguments, Call, text_answer
-from context_compression.mcp_server.compressing import newest_refs, open_named_session
+from context_compression.mcp_server.arguments import RestoreArguments
+from context_compression.mcp_server.calls import Call, text_answer
+from context_compression.mcp_server.compressing import open_named_session
+from context_compression.mcp_server.resources import newest_refs
 from context_compression.session import Session, select
 from context_compression.session.restoring import PAGE, Asked, found, quoted, restored
 from context_compression.store import Store
@@ -28,14 +29,8 @@ HOW_TO_LIST = 'context_status(response_format="detailed") lists the newest refs.
 WIDER = "Without conversation, all sessions are searched."
 
 
-class RestoreArguments(Arguments, Asked):
-    """The arguments of `context_restore`."""
-
-    unlisted: ClassVar = frozenset({"start"})
-
-
 async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolResult:
-    """Brings back the original under a ref, quoted, in pages; or searches the archive."""
+    """What `context_restore` answers."""
     store, asked = call.workspace.store, arguments
     if not asked.ref and (ref := await _as_ref(call, asked.query.strip())):
         asked = asked.model_copy(update={"ref": ref})

@@ -1,15 +1,15 @@
 """`context_summary`: past summaries, digests and checkpoints."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from mcp.types import CallToolResult
-from pydantic import Field
 
 from context_compression.conversation.messages import is_array
 from context_compression.conversation.refs import ref_of
-from context_compression.mcp_server.calls import Arguments, Call, text_answer
+from context_compression.mcp_server.arguments import SummaryArguments
+from context_compression.mcp_server.calls import Call, text_answer
 from context_compression.mcp_server.compressing import open_named_session
-from context_compression.plurals import WHOLE, how_many, in_range
+from context_compression.plurals import how_many, in_range
 from context_compression.session.restoring import PAGE
 from context_compression.strings import fenced, one_line
 from context_compression.workspace.opened import CHECKPOINT
@@ -18,17 +18,8 @@ NAMED = 10
 """How many older summaries are listed by their ref only."""
 
 
-class SummaryArguments(Arguments):
-    """The arguments of `context_summary`."""
-
-    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 3
-    """default 3"""
-    conversation: str | None = None
-    """a session, or checkpoint"""
-
-
 async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolResult:
-    """Brings summaries and checkpoints of earlier chats, newest first, to continue from."""
+    """What `context_summary` answers."""
     session, note = CHECKPOINT, ""
     if arguments.conversation != CHECKPOINT:
         session, note = await open_named_session(call, arguments.conversation)
