@@ -154,6 +154,16 @@ def test_the_command_loads_little_where_it_has_little_to_do(arguments: list[str]
     assert others <= {"click"}
 
 
+def test_a_server_lists_its_tools_without_what_answers_them() -> None:
+    """A host waits for each of its servers."""
+    loaded = loaded_by("import context_compression.mcp_server.server")
+
+    assert not {
+        f"context_compression.{name}"
+        for name in ("session.session", "compression.run", "report.facts", "hosts.table")
+    }.intersection(loaded)
+
+
 def test_a_compression_in_memory_loads_no_store_and_no_session() -> None:
     messages = [{"role": "user", "content": f"{number} " * 900} for number in range(20)]
     call = f"from context_compression import compress; compress({messages}, target_tokens=6_000)"
