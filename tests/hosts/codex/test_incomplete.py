@@ -1,7 +1,6 @@
 """A thread of Codex whose beginning is in no file says so at every door."""
 
 import asyncio
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from transcripts import shown
 from context_compression import hosts
 from context_compression.cli import main
 from context_compression.errors import TranscriptError
-from context_compression.hosts.codex import answer
+from context_compression.hosts import answer
 from context_compression.workspace import Workspace
 
 FIRST, SECOND, LAST = map(id_of, (1, 2, 3))
@@ -141,11 +140,11 @@ def hook(event: str, **fields: str) -> Door:
     """The answer to an event, after the one before a compaction."""
 
     def told(thread: Written) -> str:
-        about = {"session_id": thread.thread, "transcript_path": str(thread.path)}
+        said, about = "", {"session_id": thread.thread, "transcript_path": str(thread.path)}
         asked = [{"hook_event_name": "PreCompact"}, {"hook_event_name": event, **fields}]
-        return [json.dumps(asyncio.run(answer(workspace(thread), about | each))) for each in asked][
-            -1
-        ]
+        for each in asked:
+            said = asyncio.run(answer("codex", workspace(thread), about | each))
+        return said
 
     return told
 
