@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 
@@ -144,7 +143,15 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
         left = _objects_left(lambda: gone.extend(store.prune(seconds, keep=keep).sessions))
         deleted = left.deleted if left else gone
     if as_json:
-        write_json(_pruned(prunable, deleted or ()))
+        write_json(
+            {
+                "would_go": [*prunable.sessions],
+                "deleted": deleted or [],
+                "kept": dict(prunable.kept),
+                "left_over": [str(path) for path in prunable.left_over],
+                "bytes": prunable.bytes,
+            }
+        )
     elif deleted is not None:
         show(f"Deleted {how_many(len(deleted), 'session')}.")
     if deleted is not None and not left and (in_use := sorted({*prunable.sessions} - {*deleted})):
@@ -322,13 +329,3 @@ def _listed(store: Store, prunable: Prunable) -> list[Block]:
     ]
     head = ("to delete", "last written", "size")
     return [*([Table([head, *rows], left=2, flexible=(0,))] if rows else []), *stay]
-
-
-def _pruned(prunable: Any, deleted: Any) -> Record:
-    return {
-        "would_go": [*prunable.sessions],
-        "deleted": [*deleted],
-        "kept": dict(prunable.kept),
-        "left_over": [str(path) for path in prunable.left_over],
-        "bytes": prunable.bytes,
-    }

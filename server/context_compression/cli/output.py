@@ -20,12 +20,7 @@ TABLES = {"evidence", "tokens_by_kind"}
 
 
 def page_of(facts: Facts, said: Container[str] = ()) -> Page:
-    """The facts of an answer, under the labels that the tools use.
-
-    Args:
-        facts: of the answer.
-        said: warnings that were printed already.
-    """
+    """The facts of an answer, under the labels of the tools, without warnings that were `said`."""
     return [StyledLine(facts.headline, "strong"), "", *_blocks(facts.shown, said)]
 
 

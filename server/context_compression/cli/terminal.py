@@ -286,13 +286,9 @@ def stdin_is_closed() -> bool:
 def confirmed(question: str, yes: bool, *, otherwise: str = "Add --yes.") -> bool:
     """Whether the user agrees: on the command line, or in answer to a question on stderr.
 
-    Args:
-        question: the question.
-        yes: whether the user agreed on the command line.
-        otherwise: what to do instead, in the error if stdin is not a terminal.
-
     Raises:
-        click.UsageError: stdin is not a terminal, so the user cannot answer.
+        click.UsageError: stdin is not a terminal, so the user cannot answer; `otherwise` says what
+            to do instead.
     """
     if yes:
         return True
