@@ -80,6 +80,7 @@ def compress(
         BudgetTooSmall: the target is below the minimum size, with the strategy `auto`.
         StoreError: the originals could not be kept; nothing was changed.
     """
+    # long: it says what each argument is for
     from context_compression.compression.prepared import CompressionRequest
 
     request = CompressionRequest(
