@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from agent_runs import STEPS, assert_kept, log
 from frameworks import Framework
-from spoken import KEPT, is_unsaid
 
 pytestmark = pytest.mark.slow
 
@@ -89,30 +88,3 @@ def test_the_page_and_the_example_run(rest: dict[str, Any]) -> None:
 
     assert (documented["answer"], documented["page"]) == ("Done.", "Done.")
     assert documented["largest"] < 100_000  # characters; the window is of 30,000 tokens
-
-
-@pytest.fixture(scope="module")
-def speakers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is left of what a person says beside the prompts, by the way to say it."""
-    folder = tmp_path_factory.mktemp("speakers")
-    return ADK.run("google_adk_speakers.py", folder=folder)
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        "confirmed with words", "confirmed by a client", "answered",
-        "the user after another agent",
-    ],
-)  # fmt: skip
-def test_a_rule_in_a_confirmation_or_an_answer_is_kept_and_counted(
-    speakers: dict[str, Any], way: str
-) -> None:
-    assert speakers[way] == KEPT | {"marked": False}
-
-
-@pytest.mark.parametrize("way", ["confirmed", "rejected", "fetched", "another agent"])
-def test_what_a_tool_or_another_agent_says_is_not_the_users(
-    speakers: dict[str, Any], way: str
-) -> None:
-    assert is_unsaid(speakers[way])

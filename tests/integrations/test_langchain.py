@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from agent_runs import assert_kept, log
 from frameworks import Framework
-from spoken import KEPT, is_unsaid
 
 pytestmark = pytest.mark.slow
 
@@ -130,29 +129,3 @@ def test_the_page_and_the_example_run(facts: dict[str, Any]):
     answer, largest = facts["example"]
     assert answer == "All fail."
     assert largest < 80_000
-
-
-@pytest.fixture(scope="module")
-def speakers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is left of what a person says beside the prompts, by the way to say it."""
-    return LANGCHAIN.run("langchain_speakers.py", folder=tmp_path_factory.mktemp("speakers"))
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        "rejected", "rejected, each by itself", "responded", "interrupt",
-        "interrupt with an object",
-    ],
-)  # fmt: skip
-def test_a_rule_in_what_a_person_decides_or_answers_is_kept_and_counted(
-    speakers: dict[str, Any], way: str
-):
-    assert speakers[way] == KEPT | {"marked": False}
-
-
-@pytest.mark.parametrize(
-    "way", ["rejected without a word", "approved", "edited", "a task that ended"]
-)
-def test_what_a_tool_or_the_framework_says_is_not_the_users(speakers: dict[str, Any], way: str):
-    assert is_unsaid(speakers[way])

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from agent_runs import assert_kept
-from frameworks import ROOT, Framework
-from spoken import KEPT, is_unsaid
+from frameworks import Framework
 
 pytestmark = pytest.mark.slow
 
@@ -107,54 +106,3 @@ def test_without_a_folder_the_session_says_what_to_pass(facts: dict[str, Any]):
 
 def test_the_session_of_a_conversation_can_be_had(facts: dict[str, Any]):
     assert facts["session_of"]
-
-
-def test_the_blocks_of_the_page_run(tmp_path: Path):
-    page = ROOT / "docs" / "frameworks" / "openai-agents.md"
-
-    ran = OPENAI_AGENTS.run("example_run.py", str(page), folder=tmp_path)
-
-    assert len(ran["sizes"]) == 2
-
-
-def test_the_example_runs_as_it_stands(tmp_path: Path):
-    example = ROOT / "examples" / "openai_agents_agent.py"
-
-    ran = OPENAI_AGENTS.run("example_run.py", str(example), folder=tmp_path)
-
-    assert "Done." in ran["printed"]
-    assert max(ran["sizes"]) < 100_000  # 20 logs have 200,000 characters
-
-
-@pytest.fixture(scope="module")
-def speakers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is left of what a person says beside the prompts, by the way to say it."""
-    folder = tmp_path_factory.mktemp("speakers")
-    return OPENAI_AGENTS.run("openai_agents_speakers.py", folder=folder)
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        "rejected", "rejected, restored", "rejected, then another process", "answered",
-        "a server's tool rejected",
-    ],
-)  # fmt: skip
-def test_a_rule_in_a_rejection_or_an_answer_is_kept_and_counted(
-    speakers: dict[str, Any], way: str
-) -> None:
-    assert speakers[way] == KEPT | {"marked": False}
-
-
-@pytest.mark.parametrize("way", ["rejected without a word", "a program's words", "approved"])
-def test_what_a_tool_or_a_program_says_is_not_the_users(speakers: dict[str, Any], way: str) -> None:
-    assert is_unsaid(speakers[way])
-
-
-def test_approvals_of_servers_tools_pair_in_every_request(speakers: dict[str, Any]) -> None:
-    approvals = speakers["approvals"]
-
-    assert approvals["requests"] == 41
-    assert approvals["compressions"] >= 2
-    assert approvals["with some"] > 30
-    assert (approvals["orphans"], approvals["refused"]) == (0, 0)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from agent_runs import BY_REF, STEPS, assert_kept, log
 from frameworks import Framework
-from spoken import KEPT, is_unsaid
 
 pytestmark = pytest.mark.slow
 
@@ -111,25 +110,3 @@ def test_the_example_stays_below_its_window(carried: dict[str, Any]) -> None:
 
 def test_the_blocks_of_the_page_run(carried: dict[str, Any]) -> None:
     assert carried["blocks"] == 1
-
-
-@pytest.fixture(scope="module")
-def speakers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is left of what a person says beside the prompts, by the way to say it."""
-    folder = tmp_path_factory.mktemp("pydantic-ai-speakers")
-    return PYDANTIC_AI.run("pydantic_ai_speakers.py", folder=folder)
-
-
-@pytest.mark.parametrize("way", ["denied", "answered"])
-def test_a_rule_in_a_denial_or_an_answer_is_kept_and_counted(
-    speakers: dict[str, Any], way: str
-) -> None:
-    assert speakers[way] == KEPT
-
-
-@pytest.mark.parametrize(
-    "way",
-    ["denied without a word", "approved", "fetched", "to be tried again", "to be written again"],
-)
-def test_what_a_tool_or_a_retry_says_is_not_the_users(speakers: dict[str, Any], way: str) -> None:
-    assert is_unsaid(speakers[way])

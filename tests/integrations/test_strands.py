@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from agent_runs import STEPS, assert_kept, log
 from frameworks import Framework
-from spoken import KEPT, is_unsaid
 
 pytestmark = pytest.mark.slow
 
@@ -92,27 +91,3 @@ def test_the_page_and_the_example_run(rest: dict[str, Any]) -> None:
 
     assert (documented["answer"], documented["page"]) == ("Done.", "Done.")
     assert documented["largest"] < 100_000  # characters; the window is of 30,000 tokens
-
-
-@pytest.fixture(scope="module")
-def speakers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is left of what a person says beside the prompts, by the way to say it."""
-    return STRANDS.run("strands_speakers.py", folder=tmp_path_factory.mktemp("speakers"))
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        "a call rejected", "all calls rejected", "interrupt", "interrupt with an object",
-        "interrupt, then another process", "handed off by another name",
-    ],
-)  # fmt: skip
-def test_a_rule_in_what_a_person_answers_to_an_interrupt_is_kept_and_counted(
-    speakers: dict[str, Any], way: str
-) -> None:
-    assert speakers[way] == KEPT | {"marked": False}
-
-
-@pytest.mark.parametrize("way", ["approved", "not asked"])
-def test_what_a_tool_says_is_not_the_users(speakers: dict[str, Any], way: str) -> None:
-    assert is_unsaid(speakers[way])
