@@ -9,17 +9,17 @@ openai_agents.py      OpenAI Agents SDK: an input filter for runs, a session, an
                       restores
 litellm.py            LiteLLM: a callback that fits each request of its proxy, and answers
                       `context_restore`
-agent_framework.py    microsoft Agent Framework: a context provider, and the compaction strategy
+agent_framework.py    Microsoft Agent Framework: a context provider, and the compaction strategy
 strands.py            Strands Agents: a conversation manager
-google_adk.py         google ADK: a plugin that changes what is sent, and leaves the events of the
+google_adk.py         Google ADK: a plugin that changes what is sent, and leaves the events of the
                       session
 claude_agent_sdk.py   Claude Agent SDK: our plugin for Claude Code, and its hooks
 opentelemetry.py      OpenTelemetry: spans of compactions and of calls to models
 
 sessions.py      the sessions of one adapter, by the ids of the framework
-translation.py   A framework's own messages, fitted by way of dicts that we read, with what persons
+translation.py   a framework's own messages, fitted by way of dicts that we read, with what persons
                  said
 
-langchain_messages.py, pydantic_ai_messages.py, agent_framework_messages.py
-                     messages of these frameworks as such dicts
+langchain_messages.py, pydantic_ai_messages.py
+                 messages of these frameworks as such dicts
 """

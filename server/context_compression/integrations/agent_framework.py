@@ -4,13 +4,11 @@
 # pyright: reportUntypedBaseClass=false
 """Microsoft Agent Framework: a context provider, and the compaction strategy.
 
-Messages of Microsoft Agent Framework, read as those of Vercel's AI SDK, the most alike. Calls of
-tools and their results, texts, reasoning, pictures and files are read; contents of other types stay
-as they are.
-
     agent = Agent(client, "You fix builds.", context_providers=[ContextCompression()])
 
-Only the list of messages of one request is changed. The history of the session stays whole.
+Only the list of messages of one request is changed. The history of the session stays whole. Its
+messages are read as those of Vercel's AI SDK, the most alike; contents of unknown types stay as
+they are.
 """
 
 import json

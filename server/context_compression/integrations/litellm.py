@@ -4,14 +4,12 @@
 # pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
 """LiteLLM: a callback that fits each request of its proxy, and answers `context_restore`.
 
-A stream of Chat Completions that goes on after each call of `context_restore`. LiteLLM's own loop
-needs whole responses. Here the text reaches the client as it comes, and tool calls when they are
-complete, without those of our tool.
-
     litellm_settings:
       callbacks: context_compression.integrations.litellm.proxy_handler_instance
 
 The client need not know of it: the model's calls of `context_restore` do not reach the client.
+LiteLLM's own loop needs whole responses. A stream of Chat Completions goes on after each such call:
+its text reaches the client as it comes, and tool calls when they are complete.
 """
 
 import json

@@ -250,8 +250,7 @@ def _is_there(block: Any) -> bool:
 
 # A conversation that a program or host keeps itself, compared with our record of it.
 #
-# This module updates the record from such a conversation. It also compares messages across hosts,
-# which write the same message in different ways.
+# Hosts write the same message in different ways.
 
 
 TEXTUAL = (Text, Thinking, ToolCall, ToolResult)

@@ -100,7 +100,7 @@ def note_restored(session: "Session", ref: str, shown: str) -> None:
 
 # What `context_restore` answers, at every door: an original in pages, or the hits of a search.
 #
-# Archived text may contain anything, even planted instructions. So `display.fences` quotes it in a
+# Archived text may contain anything, even planted instructions. So `fenced` quotes it in a
 # way that the text cannot end.
 
 
