@@ -43,6 +43,16 @@ def hooked(claude: ClaudeCode) -> ClaudeCode:
     return replace(claude, options=("--plugin-dir", PLUGIN, *allowed))
 
 
+@pytest.fixture
+def older(claude: ClaudeCode, tmp_path: Path) -> ClaudeCode:
+    """Claude Code with our plugin, and without function hooks, as older versions are."""
+    plugin = shutil.copytree(PLUGIN, tmp_path / "plugin")
+    hooks = json.loads((plugin / "hooks" / "hooks.json").read_bytes())
+    del hooks["modules"]
+    (plugin / "hooks" / "hooks.json").write_text(json.dumps(hooks), encoding="utf-8")
+    return replace(claude, options=("--plugin-dir", plugin, "--allowedTools", "Bash"))
+
+
 def shell(command: str, *, tokens: int = 100) -> Answer:
     return calling("Bash", command=command, description="as told", tokens=tokens)
 
@@ -116,6 +126,15 @@ def working(count: int) -> list[Answer]:
     return [replace(step, text=f"Step {n}. {words}") for n, step in enumerate(steps, 1)]
 
 
+def restorable(claude: ClaudeCode, *bodies: Body) -> list[str]:
+    """All that our record archived; every ref that the requests name is among it."""
+    session = Session(claude.desk.store, SESSION)
+    named = {ref for body in bodies for ref in refs_in(body)}
+    assert named or not bodies
+    assert all(session.restore(ref) for ref in named)
+    return [session.restore(ref) for ref in session.state().refs]
+
+
 def test_a_compaction_is_answered_with_our_view_and_holds_when_resumed(
     hooked: ClaudeCode,
 ) -> None:
@@ -142,11 +161,9 @@ def test_a_compaction_is_answered_with_our_view_and_holds_when_resumed(
     assert results_in(third.requests[0])[: len(results_in(second.requests[1]))] == results_in(
         second.requests[1]
     )
-    session = Session(hooked.desk.store, SESSION)
-    named = {*refs_in(second.requests[1].body), *refs_in(third.requests[0].body)}
-    assert named
-    assert all(session.restore(ref) for ref in {*named, *session.state().refs})
-    assert any("Step 1. word0 word1" in session.restore(ref) for ref in session.state().refs)
+    originals = restorable(hooked, second.requests[1].body, third.requests[0].body)
+    assert all(originals)
+    assert any("Step 1. word0 word1" in original for original in originals)
 
 
 def test_a_second_compaction_goes_on_from_the_first(hooked: ClaudeCode) -> None:
@@ -182,10 +199,7 @@ def test_three_automatic_compactions_and_two_restarts_keep_goal_rule_and_every_r
         assert results_in(last)[-1] == newest
         session = Session(hooked.desk.store, SESSION)
         assert [event["n"] for event in session.state().compressions] == [*range(1, number + 1)]
-        refs = refs_in(last.body)
-        assert refs
-        assert all(session.restore(ref) for ref in refs)
-    originals = [session.restore(ref) for ref in session.state().refs]
+        originals = restorable(hooked, last.body)
     assert any("Step 1. word0 word1" in original for original in originals)
     listed = hooked.desk.run(*STATUS, str(hooked.transcripts()[-1]))
     assert "3 times" in listed.stdout, listed.stdout + listed.stderr
@@ -211,11 +225,8 @@ def test_a_size_that_cannot_be_reached_leaves_goal_rule_newest_result_and_refs(
     for kept in (goal, "RESULT-TWO: 41 tests pass.", "And now?"):
         assert kept in after
     assert "Step 1. word0 word1" not in after
-    session = Session(hooked.desk.store, SESSION)
-    refs = refs_in(api.requests[0].body)
-    assert refs
-    assert all(session.restore(ref) for ref in refs)
-    assert any("Step 1. word0 word1" in session.restore(ref) for ref in session.state().refs)
+    originals = restorable(hooked, api.requests[0].body)
+    assert any("Step 1. word0 word1" in original for original in originals)
     told = compacted.stdout
     missed = rf"{size.upper()} could not be reached: Claude Code itself adds \d"
     assert re.search(missed, told), told[-3000:]
@@ -234,18 +245,13 @@ def test_a_long_session_of_one_prompt_keeps_its_goal_rule_and_newest_result(
     assert goal in after
     assert results_in(api.requests[-1])[-1] == "RESULT: decode.py line 88"
     assert "Step 1. word0 word1" not in after
-    session = Session(hooked.desk.store, SESSION)
-    refs = refs_in(api.requests[-1].body)
-    assert refs
-    assert all(session.restore(ref) for ref in refs)
+    restorable(hooked, api.requests[-1].body)
 
 
 def test_a_summary_of_the_host_after_one_prompt_comes_with_goal_rule_and_newest_result(
-    claude: ClaudeCode, tmp_path: Path
+    older: ClaudeCode,
 ) -> None:
     goal = "Let the importer of project Larch read Latin-1 files. Never touch deploy/keys.ini."
-    plugin = without_function_hooks(tmp_path)
-    older = replace(claude, options=("--plugin-dir", plugin, "--allowedTools", "Bash"))
     summary = saying("<summary>They looked at it.</summary>")
     full = shell("echo RESULT: decode.py line 88", tokens=FULL)
     with MessagesAPI([*working(8), full, summary, saying("done")]) as api:
@@ -255,26 +261,12 @@ def test_a_summary_of_the_host_after_one_prompt_comes_with_goal_rule_and_newest_
     for kept in ("They looked at it.", goal, "RESULT: decode.py line 88"):
         assert kept in after
     assert "All that this compaction removed is archived" in after
-    session = Session(older.desk.store, SESSION)
-    originals = [session.restore(ref) for ref in session.state().refs]
+    originals = restorable(older)
     for said in (goal, "Step 1. word0 word1", "RESULT: decode.py line 88"):
         assert any(said in original for original in originals)
 
 
-def without_function_hooks(folder: Path) -> Path:
-    """Our plugin as an older Claude Code has it."""
-    plugin = shutil.copytree(PLUGIN, folder / "plugin")
-    hooks = json.loads((plugin / "hooks" / "hooks.json").read_bytes())
-    del hooks["modules"]
-    (plugin / "hooks" / "hooks.json").write_text(json.dumps(hooks), encoding="utf-8")
-    return plugin
-
-
-def test_without_function_hooks_the_hosts_summary_is_accompanied(
-    claude: ClaudeCode, tmp_path: Path
-) -> None:
-    plugin = without_function_hooks(tmp_path)
-    older = replace(claude, options=("--plugin-dir", plugin, "--allowedTools", "Bash"))
+def test_without_function_hooks_the_hosts_summary_is_accompanied(older: ClaudeCode) -> None:
     with MessagesAPI([*working(4), saying("Half.")]) as api:
         older.ask(api, "Never touch src/db. Look at it.", "--session-id", SESSION)
     summary = saying("<summary>They looked at it.</summary>")

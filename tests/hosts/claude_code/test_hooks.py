@@ -54,6 +54,24 @@ def transcript_in(workspace: Workspace) -> Path:
     return workspace.home / ".claude" / "projects" / "-project" / f"{SESSION}.jsonl"
 
 
+def kept(workspace: Workspace, count: int = 40) -> list[dict[str, Any]]:
+    """The messages of a conversation that the host keeps."""
+    messages = conversation(count, seed=3)
+    write_transcript(transcript_in(workspace), messages, session=SESSION)
+    return messages
+
+
+def event_of(workspace: Workspace, name: str, **more: Any) -> dict[str, Any]:
+    """An event about it."""
+    path = str(transcript_in(workspace))
+    return {"hook_event_name": name, "session_id": SESSION, "transcript_path": path, **more}
+
+
+async def answered(client: Client, event: dict[str, Any]) -> dict[str, Any]:
+    """All that the host is told."""
+    return json.loads(answer_of(await client.call_tool("context_hook", event)).text)
+
+
 async def told(client: Client, event: dict[str, Any], **meta: Any) -> dict[str, Any]:
     """What the host is told, its own fields around it taken off."""
     asked: Any = meta or None
@@ -445,13 +463,11 @@ def compaction(workspace: Workspace, **more: Any) -> dict[str, Any]:
 
 
 async def compacted(client: Client, event: dict[str, Any]) -> list[Any] | None:
-    answer = answer_of(await client.call_tool("context_hook", event))
-    return json.loads(answer.text).get("messages")
+    return (await answered(client, event)).get("messages")
 
 
 async def test_a_compaction_is_answered_with_our_view(client: Client, workspace: Workspace) -> None:
-    messages = conversation(40, seed=3)
-    write_transcript(transcript_in(workspace), messages, session=SESSION)
+    messages = kept(workspace)
 
     rows = await compacted(client, compaction(workspace))
 
@@ -505,7 +521,7 @@ def ids_in(message: dict[str, Any], key: str) -> set[str]:
 async def test_the_same_compaction_gives_the_same_rows(
     client: Client, workspace: Workspace
 ) -> None:
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    kept(workspace)
 
     first = await compacted(client, compaction(workspace))
     second = await compacted(client, compaction(workspace))
@@ -520,7 +536,7 @@ async def test_it_comes_down_to_a_share_of_the_hosts_window_or_of_the_budget_tha
     async def left(window: int, **environ: str) -> int:
         folder = tmp_path / f"{window}{len(environ)}"
         workspace = workspace_in(folder, environ)
-        write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+        kept(workspace)
         async with Client(create_server(workspace, "claude-code")) as client:
             await compacted(client, compaction(workspace, trigger="auto", window=window))
         [compression] = Session(workspace.store, SESSION).state().compressions
@@ -592,13 +608,11 @@ async def test_a_conversation_that_cannot_get_smaller_is_left_alone_and_says_why
 async def test_the_user_sees_one_line_after_a_compaction(
     client: Client, workspace: Workspace
 ) -> None:
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
-    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
-    after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
+    kept(workspace)
+    after = event_of(workspace, "SessionStart", source="compact")
 
     async def line() -> str:
-        answer = answer_of(await client.call_tool("context_hook", after))
-        return json.loads(answer.text)["systemMessage"]
+        return (await answered(client, after))["systemMessage"]
 
     await compacted(client, compaction(workspace))
     ours = await line()
@@ -626,7 +640,7 @@ async def test_the_user_reads_why_a_size_was_not_reached(
     rows = await compacted(client, event)
 
     after = {"hook_event_name": "SessionStart", "source": "compact", "session_id": SESSION}
-    said = json.loads(answer_of(await client.call_tool("context_hook", after)).text)
+    said = await answered(client, after)
     assert re.fullmatch(
         r"\d+K -> 4\dK tokens, \d+ items restorable; 20K could not be reached: Claude Code itself "
         r"adds [\d.]+K",
@@ -649,11 +663,9 @@ async def test_all_is_archived_and_told_where_one_prompt_is_the_whole_session(
         messages.append({"role": "user", "content": [result]})
     messages.append({"role": "assistant", "content": "RESULT: decode.py line 88."})
     write_transcript(transcript_in(workspace), messages, session=SESSION)
-    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
+    after = event_of(workspace, "SessionStart", source="compact")
 
-    text = (await told(client, {**event, "hook_event_name": "SessionStart", "source": "compact"}))[
-        "additionalContext"
-    ]
+    text = (await told(client, after))["additionalContext"]
 
     session = Session(workspace.store, SESSION)
     assert "All that this compaction removed is archived" in text
@@ -667,9 +679,8 @@ async def test_all_is_archived_and_told_where_one_prompt_is_the_whole_session(
 async def test_what_cannot_be_read_back_is_not_called_archived(
     client: Client, workspace: Workspace
 ) -> None:
-    write_transcript(transcript_in(workspace), conversation(4, seed=3), session=SESSION)
-    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
-    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+    kept(workspace, 4)
+    await client.call_tool("context_hook", event_of(workspace, "PreCompact"))
     folder = workspace.store.backend.folder
     assert folder
     [file] = folder.glob(f"sessions/{SESSION}/compact-*.json")
@@ -677,8 +688,8 @@ async def test_what_cannot_be_read_back_is_not_called_archived(
     originals[0] = {"role": "user", "content": "Something else."}
     file.write_text(json.dumps(originals), "utf-8")
 
-    after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
-    answer = json.loads(answer_of(await client.call_tool("context_hook", after)).text)
+    after = event_of(workspace, "SessionStart", source="compact")
+    answer = await answered(client, after)
 
     assert "could not be archived" in answer["systemMessage"]
     assert "All that" not in answer["hookSpecificOutput"]["additionalContext"]
@@ -689,16 +700,15 @@ async def test_before_the_compaction_of_a_subagent_its_own_conversation_is_archi
     client: Client, workspace: Workspace, agent: str
 ) -> None:
     main = transcript_in(workspace)
-    write_transcript(main, conversation(4, seed=3), session=SESSION)
+    kept(workspace, 4)
     own = main.with_suffix("") / "subagents" / "workflows" / "wf_1" / "agent-a1b2.jsonl"
     own.parent.mkdir(parents=True)
     write_transcript(own, conversation(6, seed=9), session=SESSION)
     lines = own.read_text("utf-8").splitlines()
     rows = [json.loads(line) | {"isSidechain": True, "agentId": "a1b2"} for line in lines]
     own.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    event = {"session_id": SESSION, "transcript_path": str(main), "agent_id": agent}
 
-    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+    await client.call_tool("context_hook", event_of(workspace, "PreCompact", agent_id=agent))
 
     [id] = workspace.store.sessions()
     session = Session(workspace.store, id)
@@ -711,15 +721,14 @@ async def test_all_is_not_said_where_the_transcript_lacks_a_part(
     client: Client, workspace: Workspace
 ) -> None:
     path = transcript_in(workspace)
-    write_transcript(path, conversation(4, seed=3), session=SESSION)
+    kept(workspace, 4)
     row = {"type": "fork-context-ref", "uuid": "h-1", "sessionId": SESSION}
     path.write_text(path.read_text("utf-8") + f"{json.dumps(row)}\n", "utf-8")
     [lacks] = read(path).missing
-    event = {"session_id": SESSION, "transcript_path": str(path)}
-    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+    await client.call_tool("context_hook", event_of(workspace, "PreCompact"))
 
-    after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
-    answer = json.loads(answer_of(await client.call_tool("context_hook", after)).text)
+    after = event_of(workspace, "SessionStart", source="compact")
+    answer = await answered(client, after)
 
     notice = answer["hookSpecificOutput"]["additionalContext"]
     assert "All that" not in notice
@@ -732,7 +741,7 @@ async def test_what_the_host_cleared_earlier_is_archived_with_the_rest(
     client: Client, workspace: Workspace, name: str
 ) -> None:
     path = transcript_in(workspace)
-    write_transcript(path, conversation(12, seed=3), session=SESSION)
+    kept(workspace, 12)
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     results = [b for r in rows for b in r["message"]["content"] if is_result(b)]
     boundary = {
@@ -746,10 +755,10 @@ async def test_what_the_host_cleared_earlier_is_archived_with_the_rest(
     asked = {**rows[0], "uuid": "u-1", "parentUuid": "m-1"}
     later = "".join(f"{json.dumps(row)}\n" for row in (boundary, asked))
     path.write_text(path.read_text("utf-8") + later, "utf-8")
-    event = {"session_id": SESSION, "transcript_path": str(path)}
 
-    asks = compaction(workspace, instructions="keep 3k") if name == "session.compact" else event
-    await client.call_tool("context_hook", {**asks, "hook_event_name": name})
+    of_host = event_of(workspace, name)
+    asks = compaction(workspace, instructions="keep 3k") if name == "session.compact" else of_host
+    await client.call_tool("context_hook", asks)
 
     session = Session(workspace.store, SESSION)
     originals = [session.original(ref) for ref in session.state().refs]
@@ -782,9 +791,8 @@ async def test_an_output_that_the_host_saved_to_a_file_is_archived_with_the_rest
     write_transcript(path, messages, session=SESSION)
     saved.parent.mkdir(parents=True)
     saved.write_text("line 1\n" * 9_000, "utf-8")
-    event = {"session_id": SESSION, "transcript_path": str(path)}
 
-    await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+    await client.call_tool("context_hook", event_of(workspace, "PreCompact"))
 
     session = Session(workspace.store, SESSION)
     assert session.restore(ref_of("line 1\n" * 9_000)) == "line 1\n" * 9_000
@@ -797,12 +805,11 @@ def is_result(block: Any) -> bool:
 async def test_a_host_without_function_hooks_is_told_what_its_summary_must_keep(
     client: Client, workspace: Workspace
 ) -> None:
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
-    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
+    kept(workspace)
 
-    before = await client.call_tool("context_hook", {**event, "hook_event_name": "PreCompact"})
+    before = await answered(client, event_of(workspace, "PreCompact"))
 
-    assert json.loads(answer_of(before).text) == {"systemMessage": instructions(())}
+    assert before == {"systemMessage": instructions(())}
     state = Session(workspace.store, SESSION).state()
     assert state.refs
     assert not state.compressions, "the view is the host's own"
@@ -811,7 +818,7 @@ async def test_a_host_without_function_hooks_is_told_what_its_summary_must_keep(
 async def test_rows_that_are_not_written_down_yet_stay(
     client: Client, workspace: Workspace
 ) -> None:
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    kept(workspace)
     event = compaction(workspace)
     count = len(event["handles"])
 
@@ -834,7 +841,7 @@ async def test_rows_that_are_not_written_down_yet_stay(
 async def test_the_host_compacts_where_we_cannot_tell_what(
     client: Client, workspace: Workspace, changed: dict[str, Any]
 ) -> None:
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    kept(workspace)
 
     assert await compacted(client, compaction(workspace) | changed) is None
 
@@ -843,7 +850,7 @@ async def test_the_host_compacts_where_we_cannot_tell_what(
 
 async def test_automatic_compactions_are_the_hosts_where_ours_are_off(tmp_path: Path) -> None:
     workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_AUTO_COMPRESS": "false"})
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+    kept(workspace)
 
     async with Client(create_server(workspace, "claude-code")) as client:
         automatic = await compacted(client, compaction(workspace, trigger="auto"))
@@ -862,7 +869,7 @@ async def test_a_model_that_the_user_has_named_writes_the_summary(tmp_path: Path
             "ANTHROPIC_BASE_URL": api.base_url,
         }
         workspace = workspace_in(tmp_path, environ)
-        write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+        kept(workspace)
 
         async with Client(create_server(workspace, "claude-code")) as client:
             rows = await compacted(client, compaction(workspace))
@@ -876,8 +883,7 @@ async def test_before_a_compaction_of_the_host_all_is_archived_and_counts_as_not
     tmp_path: Path,
 ) -> None:
     workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_AUTO_COMPRESS": "false"})
-    messages = conversation(40, seed=3)
-    write_transcript(transcript_in(workspace), messages, session=SESSION)
+    messages = kept(workspace)
     event = compaction(workspace, trigger="auto")
 
     async with Client(create_server(workspace, "claude-code")) as client:
@@ -897,9 +903,8 @@ async def test_before_a_compaction_of_the_host_all_is_archived_and_counts_as_not
 async def test_after_it_the_ledger_and_the_refs_are_told(
     client: Client, workspace: Workspace
 ) -> None:
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
-    event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
-    after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
+    kept(workspace)
+    after = event_of(workspace, "SessionStart", source="compact")
 
     after_its_own = await told(client, after)
     rows = await compacted(client, compaction(workspace))

@@ -113,17 +113,19 @@ def test_kept_messages_stand_between_the_summary_and_the_rows_that_hang_off_the_
     )
 
 
-def test_kept_messages_stand_there_too_when_the_new_rows_hang_off_the_summary():
-    transcript = read("compacted-kept-behind-summary")
-
-    assert shown(transcript) == shown(read("compacted-kept-behind-tail"))
-
-
-def test_kept_messages_are_found_by_head_and_tail_where_none_are_listed(tmp_path: Path):
-    rows = rows_of("compacted-kept-behind-tail")
+def unlisted(rows: list[Row]) -> list[Row]:
+    """The rows of a compaction that names head and tail of what it kept, and no messages."""
     for row in rows:
         row.get("compactMetadata", {}).pop("preservedMessages", None)
+    return rows
 
+
+@pytest.mark.parametrize(
+    "rows",
+    [rows_of("compacted-kept-behind-summary"), unlisted(rows_of("compacted-kept-behind-tail"))],
+    ids=["the new rows hang off the summary", "none are listed"],
+)
+def test_kept_messages_stand_there_too(rows: list[Row], tmp_path: Path):
     transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
 
     assert shown(transcript) == shown(read("compacted-kept-behind-tail"))
@@ -131,10 +133,8 @@ def test_kept_messages_are_found_by_head_and_tail_where_none_are_listed(tmp_path
 
 def test_the_old_history_stays_out_where_the_head_of_what_was_kept_is_missing(tmp_path: Path):
     rows = [row for row in rows_of("compacted-kept-behind-tail") if row["uuid"] != "u2"]
-    for row in rows:
-        row.get("compactMetadata", {}).pop("preservedMessages", None)
 
-    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
+    transcript = hosts.read(written(tmp_path / "s.jsonl", unlisted(rows)))
 
     assert shown(transcript)[1:] == [
         "assistant | Monday.",
@@ -186,13 +186,17 @@ def test_what_the_host_adds_in_the_role_of_the_system_comes_with_the_system_prom
     ]
 
 
-def test_a_file_that_the_user_mentioned_stands_in_the_users_message(tmp_path: Path):
-    rows = rows_of("subagent")[:1]
-    mentioned = {"rendered": [{"content": "a.py holds: x = 1"}], "renderedRole": "user"}
-    rows.append({**rows[0], "type": "attachment", "uuid": "f1", "parentUuid": "u1", **mentioned})
-    rows.append({**rows_of("subagent")[3], "parentUuid": "f1"})
+def attaching(folder: Path, about: Row) -> hosts.Transcript:
+    """A question with an attachment, and its answer."""
+    first, *_, answer = rows_of("subagent")
+    row = {**first, "type": "attachment", "uuid": "f1", "parentUuid": "u1", **about}
+    return hosts.read(written(folder / "s.jsonl", [first, row, {**answer, "parentUuid": "f1"}]))
 
-    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
+
+def test_a_file_that_the_user_mentioned_stands_in_the_users_message(tmp_path: Path):
+    mentioned = {"rendered": [{"content": "a.py holds: x = 1"}], "renderedRole": "user"}
+
+    transcript = attaching(tmp_path, mentioned)
 
     assert shown(transcript) == [
         "user | Find the tests.\na.py holds: x = 1",
@@ -224,12 +228,7 @@ def test_a_file_that_the_user_mentioned_stands_in_the_users_message(tmp_path: Pa
 def test_what_an_attachment_says_is_told_where_the_host_does_not_write_how(
     tmp_path: Path, attachment: Row, told: str
 ):
-    rows = rows_of("subagent")[:1]
-    attached: Row = {"type": "attachment", "uuid": "f1", "attachment": attachment}
-    rows.append({**rows[0], **attached, "parentUuid": "u1"})
-    rows.append({**rows_of("subagent")[3], "parentUuid": "f1"})
-
-    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
+    transcript = attaching(tmp_path, {"attachment": attachment})
 
     reminder = f"<system-reminder>\n{told}\n</system-reminder>"
     assert shown(transcript) == [f"user | Find the tests.\n{reminder}", "assistant | In tests/."]
@@ -259,12 +258,7 @@ def test_a_look_again_adds_nothing_to_what_the_user_typed_meanwhile(tmp_path: Pa
 @pytest.mark.parametrize("content", [None, "", [1], {"file": []}, {"file": {"content": 3}}])
 def test_an_attachment_that_says_nothing_is_reported(tmp_path: Path, content: object):
     attachment: Row = {"type": "file", "filename": "a.py", "content": content}
-    rows = rows_of("subagent")[:1]
-    attached: Row = {"type": "attachment", "uuid": "f1", "attachment": attachment}
-    rows.append({**rows[0], **attached, "parentUuid": "u1"})
-    rows.append({**rows_of("subagent")[3], "parentUuid": "f1"})
-
-    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
+    transcript = attaching(tmp_path, {"attachment": attachment})
 
     assert shown(transcript) == ["user | Find the tests.", "assistant | In tests/."]
     assert transcript.warnings == [
@@ -287,18 +281,6 @@ def test_what_the_host_puts_between_a_call_and_its_result_costs_neither(tmp_path
         "assistant | In tests/.",
     ]
     assert transcript.messages[2]["content"][0]["type"] == "tool_result"
-
-
-def test_attachments_without_their_text_are_reported(tmp_path: Path):
-    rows = rows_of("session")
-    rows.insert(-1, {**rows[-1], "type": "attachment", "attachment": {"type": "file"}, "uuid": "f"})
-    rows.append({**rows_of("session")[-2], "uuid": "end", "parentUuid": "f"})
-
-    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
-
-    assert transcript.warnings == [
-        "Attachments whose text is not in the file were left out: 1 (file 1)."
-    ]
 
 
 def test_system_prompt_and_tools_are_those_of_the_last_request(tmp_path: Path):

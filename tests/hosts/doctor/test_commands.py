@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_compression.hosts.setup.commands import place_of, shown, tenant_of, without_addresses
+from context_compression.hosts.setup.machine import place_of, shown, tenant_of, without_addresses
 
 FULL = "postgresql://worker:a-password@db:5432/archive?sslpassword=a-password"
 SHOWN = "postgresql://db:5432/archive"

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,6 +40,21 @@ TALK = [
     user("And of b?"),
     answer("None.", tokens=300),
 ]
+
+
+def summed(summary: str, recent: str = "") -> str:
+    """A compaction as the model sees it."""
+    kept = f"<recent-context>\n{recent}\n</recent-context>\n" if recent else ""
+    return (
+        f"user | <conversation-checkpoint>\n<summary>\n{summary}\n</summary>\n{kept}"
+        "</conversation-checkpoint>"
+    )
+
+
+def stages_of(path: Path) -> list[list[str]]:
+    """The messages of each stage of a conversation."""
+    stages = hosts.history(path).stages
+    return [[line(message) for message in parse(stage.messages).messages] for stage in stages]
 
 
 @pytest.fixture
@@ -150,56 +165,24 @@ def test_a_compaction_takes_the_place_of_all_before_it_and_the_history_keeps_it(
     )
 
     transcript = hosts.read(path)
-    history = hosts.history(path)
 
-    assert shown(transcript) == snapshot(
-        [
-            """\
-user | <conversation-checkpoint>
-<summary>
-All is done.
-</summary>
-</conversation-checkpoint>\
-""",
-            "user | Now c.",
-        ]
-    )
+    assert shown(transcript) == [summed("All is done."), "user | Now c."]
     assert transcript.carried == 1
     assert [(c.trigger, c.tokens_before, c.tokens_after) for c in transcript.compactions] == [
         ("auto", 310, 50), ("manual", 60, None),
     ]  # fmt: skip
-    assert [shown_stage(stage.messages) for stage in history.stages] == snapshot(
+    assert stages_of(path) == [
         [
-            [
-                "user | List the folder.", "assistant | I look. | shell(c1)", "user | c1: a.py",
-                "assistant | One file.", "user | And of b?", "assistant | None.",
-            ],
-            [
-                """\
-user | <conversation-checkpoint>
-<summary>
-Two folders.
-</summary>
-<recent-context>
-[User]: And of b?
-</recent-context>
-</conversation-checkpoint>\
-""",
-                "user | Go on.",
-                "assistant | Yes.",
-            ],
-            [
-                """\
-user | <conversation-checkpoint>
-<summary>
-All is done.
-</summary>
-</conversation-checkpoint>\
-""",
-                "user | Now c.",
-            ],
-        ]
-    )  # fmt: skip
+            "user | List the folder.",
+            "assistant | I look. | shell(c1)",
+            "user | c1: a.py",
+            "assistant | One file.",
+            "user | And of b?",
+            "assistant | None.",
+        ],
+        [summed("Two folders.", "[User]: And of b?"), "user | Go on.", "assistant | Yes."],
+        [summed("All is done."), "user | Now c."],
+    ]
     assert transcript.warnings == []
 
 
@@ -349,38 +332,18 @@ def test_a_fork_of_a_fork_that_hold_no_copies_is_read_from_the_first_on(host: Se
     )  # fmt: skip
     early = linked(host, "ses_one", "ses_three", "through", message_id("ses_base", 0), user("E?"))
 
-    history = hosts.history(two)
-
-    assert shown(hosts.read(two)) == snapshot(
+    assert shown(hosts.read(two)) == [summed("Three files."), "user | And of d?"]
+    assert stages_of(two) == [
         [
-            """\
-user | <conversation-checkpoint>
-<summary>
-Three files.
-</summary>
-</conversation-checkpoint>\
-""",
-            "user | And of d?",
-        ]
-    )
-    assert [shown_stage(stage.messages) for stage in history.stages] == snapshot(
-        [
-            [
-                "user | List the folder.", "assistant | I look. | shell(c1)", "user | c1: a.py",
-                "assistant | One file.", "user | And of c?", "assistant | Two.",
-            ],
-            [
-                """\
-user | <conversation-checkpoint>
-<summary>
-Three files.
-</summary>
-</conversation-checkpoint>\
-""",
-                "user | And of d?",
-            ],
-        ]
-    )  # fmt: skip
+            "user | List the folder.",
+            "assistant | I look. | shell(c1)",
+            "user | c1: a.py",
+            "assistant | One file.",
+            "user | And of c?",
+            "assistant | Two.",
+        ],
+        [summed("Three files."), "user | And of d?"],
+    ]
     assert hosts.read(two).compactions[0].tokens_before == 260
     assert shown(hosts.read(early)) == ["user | List the folder.", "user | E?"]
 
@@ -442,7 +405,7 @@ def test_an_export_is_read_like_its_session(host: SecondHost, tmp_path: Path):
 
     assert shown(transcript) == shown(hosts.read(host.keep("ses_cafe", rows[:-1])))
     assert (transcript.project, transcript.title) == ("/work/app", "Two folders")
-    assert len(hosts.history(file).stages) == 2
+    assert len(stages_of(file)) == 2
 
 
 def test_a_second_look_reads_only_what_changed(host: SecondHost):
@@ -525,7 +488,3 @@ def test_each_session_is_listed_once_as_the_newer_tables_tell_it(tmp_path: Path)
     assert OPENCODE.stored.subagents(listed[0]) == 1
     assert shown(hosts.read(path / "ses_cafe"))[-1] == "assistant | None."
     assert shown(hosts.read(path / "ses_own"))[-1] == "assistant | One file in each."
-
-
-def shown_stage(messages: Sequence[Row]) -> list[str]:
-    return [line(message) for message in parse(messages).messages]

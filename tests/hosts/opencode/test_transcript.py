@@ -55,6 +55,12 @@ def test_a_session_is_read_as_the_model_saw_it():
     assert transcript.warnings == []
 
 
+def written(folder: Path, document: dict[str, Any]) -> Path:
+    path = folder / "s.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
 def test_pictures_and_thinking_come_along():
     transcript = read("session")
     picture = {
@@ -75,10 +81,8 @@ def test_usage_is_that_of_the_last_request_with_its_answer():
 
 def test_usage_of_a_step_whose_tools_ran_does_not_count_their_results(tmp_path: Path):
     document = export("session")
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps({**document, "messages": document["messages"][:-1]}))
 
-    transcript = hosts.read(path)
+    transcript = hosts.read(written(tmp_path, {**document, "messages": document["messages"][:-1]}))
 
     assert transcript.usage == (158, len(transcript.messages) - 1)
 
@@ -99,20 +103,19 @@ def test_a_compaction_leaves_its_summary_then_what_it_kept_then_what_followed():
 
 def test_what_was_charged_before_a_compaction_is_not_the_usage(tmp_path: Path):
     document = export("compacted")
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps({**document, "messages": document["messages"][:-2]}))
 
-    assert hosts.read(path).usage is None
+    assert (
+        hosts.read(written(tmp_path, {**document, "messages": document["messages"][:-2]})).usage
+        is None
+    )
 
 
 def test_a_result_the_host_cleared_is_shown_as_cleared_and_makes_the_usage_stale(tmp_path: Path):
     document = export("session")
     state = document["messages"][1]["parts"][3]["state"]
     state["time"]["compacted"] = 10_000
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps(document))
 
-    transcript = hosts.read(path)
+    transcript = hosts.read(written(tmp_path, document))
 
     assert "user | c1: [Old tool result content cleared] | c2: b.py" in shown(transcript)
     assert transcript.usage is None
@@ -129,29 +132,26 @@ def test_taking_back_a_part_leaves_those_before_it(tmp_path: Path):
         "messageID": answer["info"]["id"],
         "partID": answer["parts"][-1]["id"],
     }
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps(document))
 
-    assert shown(hosts.read(path))[-2:] == ["user | Delete them.", "assistant | Deleted."]
+    assert shown(hosts.read(written(tmp_path, document)))[-2:] == [
+        "user | Delete them.",
+        "assistant | Deleted.",
+    ]
 
 
 def test_a_call_of_the_newest_answer_may_be_running(tmp_path: Path):
     document = export("session")
     document["messages"] = document["messages"][:2]
     document["messages"][1]["parts"][4]["state"]["status"] = "running"
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps(document))
 
-    assert shown(hosts.read(path))[-1] == "user | c1: a.py"
+    assert shown(hosts.read(written(tmp_path, document)))[-1] == "user | c1: a.py"
 
 
 def test_parts_we_do_not_know_are_counted_and_carried_along(tmp_path: Path):
     document = export("session")
     document["messages"][0]["parts"].append({"type": "hologram", "id": "prt_x"})
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps(document))
 
-    transcript = hosts.read(path)
+    transcript = hosts.read(written(tmp_path, document))
 
     assert transcript.messages[0]["content"][-1] == {"type": "hologram", "id": "prt_x"}
     assert transcript.warnings == [
@@ -324,12 +324,6 @@ def test_before_a_summary_of_the_host_what_it_cleared_is_archived_once(tmp_path:
     assert [about["what"] for ref, about in refs if session.original(ref) == text] == [
         "output of bash, which the host cleared"
     ]
-
-
-def written(folder: Path, document: dict[str, Any]) -> Path:
-    path = folder / "s.json"
-    path.write_text(json.dumps(document))
-    return path
 
 
 def test_what_the_host_cleared_and_does_not_have_any_more_is_named(tmp_path: Path):

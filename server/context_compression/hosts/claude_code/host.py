@@ -13,7 +13,7 @@ from context_compression.hosts.claude_code.about import (
     user_file,
 )
 from context_compression.hosts.claude_code.sessions import EXPORTER, LIVE, STORED
-from context_compression.hosts.claude_code.transcript import FORMATS
+from context_compression.hosts.claude_code.transcript.reader import FORMATS
 from context_compression.hosts.host import Finding, Host, typed
 from context_compression.hosts.setup.files import json_in, names_of
 from context_compression.hosts.setup.machine import PROGRAM, Machine

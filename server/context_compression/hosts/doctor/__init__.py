@@ -42,10 +42,17 @@ from context_compression.hosts.host import (
     command_of,
     environ_of,
 )
-from context_compression.hosts.setup.commands import place_of, shown, tenant_of
 from context_compression.hosts.setup.files import json_in
 from context_compression.hosts.setup.installing import entry_in, is_current
-from context_compression.hosts.setup.machine import PROGRAM, Machine, Server, unavailable
+from context_compression.hosts.setup.machine import (
+    PROGRAM,
+    Machine,
+    Server,
+    place_of,
+    shown,
+    tenant_of,
+    unavailable,
+)
 from context_compression.plurals import how_many
 from context_compression.progress import CHECKING, counted
 from context_compression.store.location import is_database

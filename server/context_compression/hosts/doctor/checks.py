@@ -17,9 +17,8 @@ from threading import Thread
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.host import Finding, Host
-from context_compression.hosts.setup.commands import place_of
 from context_compression.hosts.setup.files import json_in
-from context_compression.hosts.setup.machine import Machine
+from context_compression.hosts.setup.machine import Machine, place_of
 from context_compression.plurals import how_many
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.store import Store

@@ -9,7 +9,6 @@ additions to it, are in its `Host`.
     jsonc.py        edits of JSON files as text: values are added and removed, comments and layout
                     stay
     toml.py         yaml.py    the same in TOML and in YAML
-    commands.py     the command by which a host starts our server, as people may see it
     machine.py      the user's computer, the package `mcp` on it, and the command that starts our
                     server
 """
