@@ -24,7 +24,7 @@ ALLOWED = {
     "opening.py": "the one door",
     # what lies in the package
     "report/html.py": "the page's parts, from the package",
-    "conversation/formats/foreign.py": "shapes, from the package",
+    "conversation/formats/reading.py": "shapes, from the package",
     "evidence/redaction/keys.py": "forms of keys, from the package",
     "evidence/rule_words.py": "words, from the package",
     "strategies/summarize.py": "prompts, from the package",

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from context_compression import compress
 from context_compression.conversation import is_array, is_object, refusal
-from context_compression.conversation.formats.foreign import formats
 from context_compression.conversation.formats.parts import fits
-from context_compression.conversation.formats.reading import no_content_error
+from context_compression.conversation.formats.reading import formats, no_content_error
 from context_compression.errors import InvalidConversation
 
 WAYS = ("convert", "pass its", "pass the")

@@ -9,9 +9,8 @@ only the wording of their notes.
     formats/parts.py      what the readers of dialects share: plain JSON, providers' rules, roles,
                           shapes, ids, calls
     formats/reading.py    `parse`, which recognises the dialect of dicts, checks them, and makes a
-                          `Conversation`
-    formats/foreign.py    formats that are recognised, by foreign.txt, but not read; they are
-                          refused by name
+                          `Conversation`; formats that are recognised, by foreign.txt, but not
+                          read, are refused by name
     validity/pairing.py   `Pairing`: pairs each tool call with exactly one result, turn by turn;
                           late ones are moved
     validity/repairs.py   repairs of messages: empty texts, wrong roles, lone reasoning, item ids,
@@ -38,8 +37,8 @@ from context_compression.conversation.authors import (
 )
 from context_compression.conversation.authors.speech import is_only_polite
 from context_compression.conversation.formats import ROLES, parse
-from context_compression.conversation.formats.foreign import refusal
 from context_compression.conversation.formats.parts import without_halves
+from context_compression.conversation.formats.reading import refusal
 from context_compression.conversation.labels import (
     label_of,
     label_quotes,

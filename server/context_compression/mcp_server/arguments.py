@@ -19,7 +19,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic_core import ErrorDetails
 
-from context_compression.conversation.formats.foreign import refusal
+from context_compression.conversation.formats.reading import refusal
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words

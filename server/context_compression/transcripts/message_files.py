@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from context_compression.conversation.formats import Conversation, parse, responses
-from context_compression.conversation.formats.foreign import refusal
+from context_compression.conversation.formats.reading import refusal
 from context_compression.conversation.messages import as_object, is_array
 from context_compression.errors import InvalidConversation, TranscriptError
 from context_compression.transcripts.lines import EXPECTED, At, string

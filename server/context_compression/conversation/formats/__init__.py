@@ -13,8 +13,8 @@ known.
     ai_sdk.py        ModelMessages of Vercel's AI SDK
 
     reading.py   `parse`, which recognises the dialect of dicts, checks them, and makes a
-                 `Conversation`
-    foreign.py   formats that are recognised, by foreign.txt, but not read; they are refused by name
+                 `Conversation`; formats that are recognised, by foreign.txt, but not read, are
+                 refused by name
     parts.py     what the readers of dialects share: plain JSON, providers' rules, roles, shapes,
                  ids, calls
 """
