@@ -20,7 +20,7 @@ from context_compression.threads import twin_of
 if TYPE_CHECKING:
     from context_compression.compression.prepared import CompressionRequest
     from context_compression.compression.result import Result
-    from context_compression.session.continuing import Place
+    from context_compression.session.continuing import Place, Written
     from context_compression.settings import Settings
     from context_compression.strategies.base import Strategy
     from context_compression.summaries.summarizer import Summarizer
@@ -88,16 +88,7 @@ def compress(
         counter=counter, strategy=None if strategy == "auto" else strategy, pins=pins, focus=focus,
         force=force, settings=settings,
     )  # fmt: skip
-    if store is not None and messages:
-        from context_compression.session.continuing import compress_in_session
-
-        return compress_in_session(store, request, partial(_summarizer, summarizer, request))
-    from context_compression.compression.run import compress as compress_in_memory
-
-    with heard(RunningCompaction("manual", model=model)) as end:
-        result = compress_in_memory(request, _summarizer(summarizer, request))
-        end(result)
-        return result
+    return _compressed(request, store, partial(_summarizer, summarizer, request))
 
 
 acompress = twin_of(compress)
@@ -141,3 +132,18 @@ def _summarizer(writer: Writer, request: "CompressionRequest") -> "Summarizer | 
     from context_compression.tokens.usage import for_model
 
     return summarizer_for(writer, for_model(request.settings, request.model))
+
+
+def _compressed(
+    request: "CompressionRequest", store: "Place | None", writer: "Written"
+) -> "Result":
+    if store is not None and request.messages:
+        from context_compression.session.continuing import compress_in_session
+
+        return compress_in_session(store, request, writer)
+    from context_compression.compression.run import compress as compress_in_memory
+
+    with heard(RunningCompaction("manual", model=request.model)) as end:
+        result = compress_in_memory(request, writer())
+        end(result)
+        return result
