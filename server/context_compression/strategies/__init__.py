@@ -16,8 +16,8 @@ with `truncate`, the shortest strategy. The modules of `extract`, in the order o
     competing       the texts that compete for it, and what their parts are worth
     rules           the user's standing rules
     quoting         the texts of messages that are left out, with labels
-    notes           the notes that quote them, and a ref in one of them wherever messages left
-    assembling      the view of all that
+    notes           the notes that quote them, a ref in one of them wherever messages left, and
+                    the view of all that
     pictures        the pictures that stay, and results of a provider's own tools
     last_lines      a line of files that were worked on, a line of names that were used
 

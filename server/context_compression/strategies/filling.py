@@ -20,13 +20,6 @@ from context_compression.planning.pieces import DUE, FAILURE, REASON, Place, Wei
 from context_compression.planning.plan import Plan
 from context_compression.plurals import how_many
 from context_compression.strategies import last_lines, measured
-from context_compression.strategies.assembling import (
-    assembled,
-    notes_of,
-    room_left,
-    with_payloads,
-    with_pictures,
-)
 from context_compression.strategies.competing import (
     Beside,
     KeptMessages,
@@ -38,6 +31,13 @@ from context_compression.strategies.competing import (
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.last_lines import Files
+from context_compression.strategies.notes import (
+    assembled,
+    notes_of,
+    room_left,
+    with_payloads,
+    with_pictures,
+)
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.rules import rules_with_room, tokens_owed
 from context_compression.strategies.tool_results import answered_steps
