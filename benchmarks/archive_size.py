@@ -1,6 +1,6 @@
 """The disk space of an archive with its search index, per byte of the conversation.
 
-    python benchmarks/archive_size.py [--limit 20] [--together] [--bar 2.5] [--json FILE]
+    python benchmarks/archive_size.py [--limit 20] [--together] [--bar 3.5] [--json FILE]
 
 Each recording is compressed to three tenths of its tokens in a store of its own, and one search
 creates the index; `--together` puts all recordings into one store. The measure is bytes on disk,
@@ -32,7 +32,7 @@ from context_compression import BudgetTooSmall, ContextCompressionError, Session
 from context_compression.store import to_json
 
 SHARE = 0.3  # of its tokens, to which a conversation is compressed
-BAR = 2.5
+BAR = 3.5
 BARRED = "a call"
 QUARTERS = 4
 INDEX = "search.sqlite"

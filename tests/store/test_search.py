@@ -102,25 +102,94 @@ def test_a_name_is_found_whole_and_by_its_parts_in_any_case(store: Store, query:
     assert refs(found) == [ref]
 
 
-def test_what_holds_a_name_as_it_is_written_goes_before_what_holds_more_words(store: Store) -> None:
-    alike, exact, _ = offloaded(
-        store,
-        "the worker of the queue calls maxRetries and max retries, the worker of the queue",
-        "and then max_retries was five" + PADDING,
-        "the worker of the queue",
-    )
+CAMEL = (
+    "parseHeader", "the parse header", "src/parseHeader.ts", "src/foo/parseHeader.ts",
+    "parseHeader purple elephants",
+)  # fmt: skip
+LONG = " ".join(f"word{n}" for n in range(3_000))
+RANKED: dict[str, tuple[str, tuple[str, ...], list[int]]] = {
+    "a name as it is written goes before more words": (
+        "max_retries worker queue",
+        (
+            "the worker of the queue calls maxRetries and max retries, the worker of the queue",
+            "and then max_retries was five" + PADDING,
+            "the worker of the queue",
+        ),
+        [1, 0, 2],
+    ),
+    "so it does in a question": (
+        "What was max_retries for the workers of the queue?",
+        (
+            "long before that, max_retries was five" + PADDING,
+            "the workers of the queue retry, at the max, retries of the worker",
+        ),
+        [0, 1],
+    ),
+    "a name by itself goes before one in a longer name": (
+        "src/app", ("src/app/x src/app/y", "only src/app" + PADDING), [1, 0],
+    ),
+    "a word as it is written goes before its other forms": (
+        "migrations", ("the migrations of the okapi", "the migration of the okapi"), [0, 1],
+    ),
+    "a name is not found in another form": (
+        "parse_headers", ("parse_headers is here", "parsed_header is there"), [0],
+    ),
+    "nor is a phrase": (
+        '"parse headers"', ("parse_headers is here", "parsed_header is there"), [0],
+    ),
+    "function words alone are searched for": (
+        "What is it to be, or not to be?", ("to be or not to be", "quite another thing"), [0],
+    ),
+    "a phrase stands together": (
+        '"connection refused"', ("refused connection", "connection refused" + PADDING), [1],
+    ),
+    "a part in camel case is not the path": ("src/foo/parseHeader.ts", CAMEL, [3]),
+    "nor the phrase": ('"parseHeader purple elephants"', CAMEL, [4]),
+    "nor another path": ("src/nowhere/parseHeader.ts", CAMEL, []),
+    "a long run of signs is looked through once": ('"--" foo', (f"a{'-' * 300_000} foo",), [0]),
+    "a name at the root is a path": (
+        "path:/health", ("GET /health answers 200", "the health of it"), [0],
+    ),
+    "a part of a word is found in what is binary": (
+        "dden_NEED", ("some\0data, hidden_needle",), [0],
+    ),
+    "a dump of digits is indexed like any text": (
+        "firmware", ("firmware " + "0123456789abcdef" * 20_000,), [0],
+    ),
+    "a long text has no advantage for a question": (
+        "When was the okapi fed?",
+        (
+            "The okapi was fed in the morning, with leaves.",
+            f"{LONG} okapi {LONG} fed {LONG}",
+            *(f"{n} something else entirely, and more of it" for n in range(30)),
+        ),
+        [0, 1],
+    ),
+}  # fmt: skip
+"""A query, texts, and the numbers of those that it finds, the best first."""
 
-    found = store.search("max_retries worker queue")
 
-    assert refs(found)[:2] == [exact, alike]
+@pytest.mark.parametrize(("query", "texts", "found"), RANKED.values(), ids=RANKED)
+def test_what_fits_is_found_and_what_fits_best_goes_first(
+    store: Store, query: str, texts: tuple[str, ...], found: list[int]
+) -> None:
+    written = offloaded(store, *texts)
+
+    assert refs(store.search(query)) == [written[number] for number in found]
 
 
-def test_a_name_by_itself_goes_before_one_in_a_longer_name(store: Store) -> None:
-    longer, itself = offloaded(store, "src/app/x src/app/y", "only src/app" + PADDING)
+def test_chinese_questions_are_searched_by_their_letters(store: Store) -> None:
+    wanted, _ = offloaded(store, "我们决定改用这个库，因为它更快", "今天天气很好")
 
-    found = store.search("src/app")
+    assert refs(store.search("为什么决定改用这个库？"))[0] == wanted
 
-    assert refs(found) == [itself, longer]
+
+def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store) -> None:
+    _, both, _ = offloaded(store, "okapi 1", "okapi 23", "refused connection")
+
+    assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
+    assert store.search('"connection refused"', pattern="refused").hits == ()
+    assert store.search('"okapi zebra" path:src').hits == ()
 
 
 def test_every_name_of_the_query_is_among_the_first_hits(store: Store) -> None:
@@ -175,19 +244,6 @@ def test_words_are_found_in_their_other_forms(store: Store, query: str, text: st
     assert says(found.hits[0]) == text
 
 
-def test_a_word_as_it_is_written_goes_before_its_other_forms(store: Store) -> None:
-    exact, other = offloaded(store, "the migrations of the okapi", "the migration of the okapi")
-
-    assert refs(store.search("migrations")) == [exact, other]
-
-
-def test_a_name_is_not_found_in_another_form(store: Store) -> None:
-    exact, _ = offloaded(store, "parse_headers is here", "parsed_header is there")
-
-    assert refs(store.search("parse_headers")) == [exact]
-    assert refs(store.search('"parse headers"')) == [exact]
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -212,22 +268,6 @@ def test_function_words_of_a_question_do_not_decide(store: Store, question: str)
     }  # fmt: skip
 
 
-def test_a_question_of_function_words_alone_is_searched_for_them(store: Store) -> None:
-    wanted, _ = offloaded(store, "to be or not to be", "quite another thing")
-
-    assert refs(store.search("What is it to be, or not to be?")) == [wanted]
-
-
-def test_a_long_text_has_no_advantage_for_a_question(store: Store) -> None:
-    offloaded(store, *(f"{n} something else entirely, and more of it" for n in range(30)))
-    long = " ".join(f"word{n}" for n in range(3_000))
-    about, catchall = offloaded(
-        store, "The okapi was fed in the morning, with leaves.", f"{long} okapi {long} fed {long}"
-    )
-
-    assert refs(store.search("When was the okapi fed?")) == [about, catchall]
-
-
 def test_what_is_said_beside_a_hit_counts_for_it(store: Store) -> None:
     filler = [message for n in range(20) for message in (user(f"{n}?"), assistant(f"{n}!"))]
     archived(
@@ -240,22 +280,6 @@ def test_what_is_said_beside_a_hit_counts_for_it(store: Store) -> None:
 
     assert says(found.hits[0]).startswith("What do the okapi")
     assert says(found.hits[1]).startswith("They eat leaves.")
-
-
-def test_a_name_in_a_question_still_stands_as_it_is_written(store: Store) -> None:
-    exact, _ = offloaded(
-        store,
-        "long before that, max_retries was five" + PADDING,
-        "the workers of the queue retry, at the max, retries of the worker",
-    )
-
-    assert refs(store.search("What was max_retries for the workers of the queue?"))[0] == exact
-
-
-def test_chinese_questions_are_searched_by_their_letters(store: Store) -> None:
-    wanted, _ = offloaded(store, "我们决定改用这个库，因为它更快", "今天天气很好")
-
-    assert refs(store.search("为什么决定改用这个库？"))[0] == wanted
 
 
 @pytest.mark.slow
@@ -290,15 +314,6 @@ def test_of_a_failure_the_lines_that_tell_of_it_are_shown(store: Store) -> None:
     assert says(store.search("tool:bash error:").hits[0]) == "make: *** zebra not found"
 
 
-def test_a_phrase_in_quotation_marks_stands_together(store: Store) -> None:
-    apart, together = offloaded(store, "refused connection", "connection refused" + PADDING)
-
-    found = store.search('"connection refused"')
-
-    assert refs(found) == [together]
-    assert apart not in refs(found)
-
-
 def test_the_words_of_a_phrase_that_no_text_holds_are_looked_for_apart(store: Store) -> None:
     (apart,) = offloaded(store, "refused connection in src/app.py")
 
@@ -307,18 +322,7 @@ def test_the_words_of_a_phrase_that_no_text_holds_are_looked_for_apart(store: St
     assert refs(found) == [apart]
     assert found.words == ("src/app.py", "Which", "connection", "was", "refused", "in")
     assert found.note and "apart" in found.note
-
-
-def test_a_part_in_camel_case_does_not_stand_for_the_whole_path_or_phrase(store: Store) -> None:
-    *_, path, phrase = offloaded(
-        store, "parseHeader", "the parse header", "src/parseHeader.ts", "src/foo/parseHeader.ts",
-        "parseHeader purple elephants",
-    )  # fmt: skip
-
-    assert refs(store.search("src/foo/parseHeader.ts")) == [path]
-    assert refs(store.search('"parseHeader purple elephants"')) == [phrase]
-    assert store.search("src/nowhere/parseHeader.ts").hits == ()
-    assert "apart" in (store.search('"parseHeader white elephants"').note or "")
+    assert "apart" in (store.search('"refused white elephants"').note or "")
 
 
 def test_what_limits_a_search_is_a_word_in_quotation_marks(store: Store) -> None:
@@ -328,19 +332,6 @@ def test_what_limits_a_search_is_a_word_in_quotation_marks(store: Store) -> None
 
     assert found.hits == ()
     assert found.words == ("tool:bash", "path:x")
-
-
-def test_a_long_run_of_signs_is_looked_through_once(store: Store) -> None:
-    (ref,) = offloaded(store, f"a{'-' * 300_000} foo")
-
-    assert refs(store.search('"--" foo')) == [ref]
-
-
-def test_a_phrase_is_found_or_not_where_a_pattern_limits_it(store: Store) -> None:
-    offloaded(store, "refused connection")
-
-    assert store.search('"connection refused"', pattern="refused").hits == ()
-    assert store.search('"okapi zebra" path:src').hits == ()
 
 
 def test_hits_come_with_what_was_said_before_and_after(store: Store) -> None:
@@ -646,18 +637,6 @@ def test_a_path_is_found_whichever_slash_it_was_written_with(store: Store) -> No
     assert set(refs(store.search(pattern=r"src/app/main\.py"))) == {windows, quoted, unix}
 
 
-def test_a_name_at_the_root_is_found_as_a_path(store: Store) -> None:
-    [about, _] = offloaded(store, "GET /health answers 200", "the health of it")
-
-    assert refs(store.search("path:/health")) == [about]
-
-
-def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store) -> None:
-    _, both = offloaded(store, "okapi 1", "okapi 23")
-
-    assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
-
-
 @pytest.mark.slow
 def test_a_pattern_beside_a_query_is_looked_for_in_all_that_the_query_finds(store: Store) -> None:
     wanted = offloaded(store, *(f"{n} giraffe okapi" for n in range(9)))
@@ -693,12 +672,6 @@ def test_of_a_long_line_what_a_pattern_found_is_shown(store: Store, pattern: str
     assert "needle-4711" in says(store.search(pattern=pattern).hits[0])
 
 
-def test_a_part_of_a_word_is_found_in_what_is_binary(store: Store) -> None:
-    (ref,) = offloaded(store, "some\0data, hidden_needle")
-
-    assert refs(store.search("dden_NEED")) == [ref]
-
-
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -732,12 +705,6 @@ def test_the_time_of_a_pattern_is_that_of_all_texts_together(
 
     with pytest.raises(StoreError, match="takes too long"):
         store.search(pattern=r"(okapi|dog)\d+$")
-
-
-def test_a_dump_of_digits_in_one_line_is_indexed_like_any_text(store: Store) -> None:
-    offloaded(store, "firmware " + "0123456789abcdef" * 20_000)
-
-    assert len(store.search("firmware").hits) == 1
 
 
 def test_an_empty_store_is_not_made_to_be_searched(in_folder: Store) -> None:

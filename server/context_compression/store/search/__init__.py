@@ -7,8 +7,8 @@ from them. A database gives candidates of its own, which are ranked here, too.
     run          runs a search: candidates from a source, ranked, as hits; the scan
     lookup       finds candidates in the index; the order of candidates
     index        the file of the index, its update from the logs, and one in memory
-    tables       the tables of the index, their rows, and one session in them
-    documents    the texts and messages of a session that a search can find, and their places
+    tables       the tables of the index: texts, their words, what stands beside them
+    documents    the texts and messages of a session that a search can find
     excerpt      messages and lines as hits show them; how well documents fit a query
     query        words, names, limits, patterns; the words of a question that say little
 

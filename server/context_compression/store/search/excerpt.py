@@ -298,6 +298,8 @@ conversations 0.35 to 0.5 find the most evidence among the first five hits, 0.1 
 """
 STEM_SHARE = 0.5
 """How much of a word's weight a text gets that contains only another form of the word."""
+MOST_SCANNED = 4
+"""If no document fits a query, all texts are read for this many of its words."""
 SHORTEST_BEGINNING = 3
 """If no text contains a word of at least this many letters, longer words that begin with it count.
 """
@@ -348,8 +350,25 @@ class Fits:
             else 0
         )
 
-    def within(self, query: Query) -> list[int]:
-        """The ids of all documents within the limits of a query, our own last, the newest first."""
+    def with_parts(
+        self, query: Query, texts: Callable[[Sequence[int]], Iterable[tuple[int, str]]]
+    ) -> list[int]:
+        """The documents that contain a word as a part of others; our own last, the newest first.
+
+        Without words, these are all within the limits of the query.
+
+        Args:
+            query: of words and limits.
+            texts: returns the ids and texts of documents, in their order.
+        """
+        terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
+        ids = self._within_limits(query)
+        if not terms:
+            return ids
+        folded = ((id, text.casefold()) for id, text in texts(ids))
+        return [id for id, text in folded if any(term in text for term in terms)]
+
+    def _within_limits(self, query: Query) -> list[int]:
         limits, values = self._limits(query)
         if query.paths:
             limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"

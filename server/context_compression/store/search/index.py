@@ -363,6 +363,7 @@ def fitting(
         for statement in tables.TABLES:
             database.execute(statement)
         words, sessions = tables.lexicon(), dict[str, int]()
+        database.execute("BEGIN")  # FTS5 writes what it gathered once, not for each text
         for each in candidates:
             log = sessions.setdefault(each.session, len(sessions))
             tables.add_words(database.execute, log, each.document, words, key=each.key)
@@ -373,22 +374,15 @@ def fitting(
         scores = Fits(rows, "1", among, holding)
         fits = scores.of(query)
         if not fits:
-            terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
-            within = {*scores.within(query)}
-            return [
-                each
-                for each in candidates
-                if each.key in within
-                and (not terms or any(t in each.document.text.casefold() for t in terms))
-            ]
+            texts = {each.key: each.document.text for each in candidates}
+            parts = scores.with_parts(query, lambda ids: ((id, texts[id]) for id in ids))
+            return [each for each in candidates if each.key in parts]
     found = (
         replace(c, weight=fits[c.key][1], score=fits[c.key][2]) for c in candidates if c.key in fits
     )
     return sorted(found, key=lambda each: fits[each.key], reverse=True)
 
 
-MOST_SCANNED = 4
-"""If no document fits a query, all texts are read for this many of its words."""
 BUSY_SECONDS = 10.0
 """How long SQLite waits for other processes."""
 TRIES = 4

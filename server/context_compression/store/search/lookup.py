@@ -9,7 +9,7 @@ from typing import Any
 from context_compression.store.hits import Neighbour
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.excerpt import Fit, Fits, is_letter, phrase_of
-from context_compression.store.search.index import MOST_SCANNED, CandidateDocument, Index
+from context_compression.store.search.index import CandidateDocument, Index
 from context_compression.store.search.query import Pattern, Query
 from context_compression.store.search.tables import message_of
 
@@ -111,7 +111,7 @@ READ_AT_ONCE = 64
 
 
 class IndexLookup:
-    """One search in the index; see `sources.CandidateSource` for the methods."""
+    """One search in the index; see `CandidateSource` for the methods."""
 
     def __init__(self, index: Index, session: str | None) -> None:
         """A search.
@@ -144,7 +144,8 @@ class IndexLookup:
             StoreError: the pattern takes too long.
         """
         fits = self._fits.of(query)
-        ids = sorted(fits, key=fits.__getitem__, reverse=True) or self._with_parts(query)
+        ids = sorted(fits, key=fits.__getitem__, reverse=True)
+        ids = ids or self._fits.with_parts(query, self._texts)
         if pattern:
             return self._blocks(self._in_which(pattern, ids), fits, most), None
         return self._blocks(ids, fits, most), len(ids)
@@ -208,14 +209,8 @@ class IndexLookup:
         found = self._rows("SELECT id FROM logs WHERE name = ?", session)
         return found[0][0] if found else -1
 
-    def _with_parts(self, query: Query) -> list[int]:
-        """All documents with a word as a part of others; without words, all within the limits."""
-        terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
-        ids = self._fits.within(query)
-        if not terms:
-            return ids
-        texts = ((id, document.text.casefold()) for id, _, document in self._documents(ids))
-        return [id for id, text in texts if any(term in text for term in terms)]
+    def _texts(self, ids: Iterable[int]) -> Iterator[tuple[int, str]]:
+        return ((id, document.text) for id, _, document in self._documents(ids))
 
     def _blocks(
         self, ids: Iterable[int], fits: Mapping[int, Fit], most: int
@@ -232,9 +227,7 @@ class IndexLookup:
 
     def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:
         """The ids of the documents that match a pattern, in their order."""
-        for id, _, document in self._documents(ids):
-            if pattern.is_in(document.text):
-                yield id
+        return (id for id, text in self._texts(ids) if pattern.is_in(text))
 
     def _documents(self, ids: Iterable[int]) -> Iterator[tuple[int, int, IndexedDocument]]:
         """Documents in the order of `ids`, each as its id, the id of its log, and the document."""

@@ -140,7 +140,10 @@ class Pattern:
         """
         self.pattern = pattern
         _check(pattern)
-        full = pattern if self.literal is None else "|".join(map(regex.escape, self.spellings))
+        text = self.literal or ""
+        slashes = ("/", "\\", "\\\\") if "/" in text else ("/",)
+        self._spellings = [text.replace("/", slash) for slash in slashes if text]
+        full = "|".join(map(regex.escape, self._spellings)) or pattern
         try:
             self._compiled = regex.compile(full, regex.MULTILINE)
         except RecursionError:
@@ -154,16 +157,13 @@ class Pattern:
         """The text that the pattern matches if it is plain text; else `None`."""
         return re.sub(r"\\(.)", r"\1", self.pattern) if LITERAL.fullmatch(self.pattern) else None
 
-    @property
-    def spellings(self) -> list[str]:
-        """The ways to write the plain text; `[]` if the pattern is not plain text."""
-        text = self.literal
-        if text is None:
-            return []
-        return [text, *(text.replace("/", slash) for slash in ("\\", "\\\\") if "/" in text)]
-
     def is_in(self, text: str) -> bool:
-        """Whether the pattern matches anywhere in a text; raises the same errors as `place_in`."""
+        """Whether the pattern matches anywhere in a text; raises the same errors as `place_in`.
+
+        Plain text is found without the expression, which takes no time worth a limit.
+        """
+        if self._spellings:
+            return any(spelling in text for spelling in self._spellings)
         return self.place_in(text) is not None
 
     def place_in(self, text: str) -> int | None:

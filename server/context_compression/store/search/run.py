@@ -37,7 +37,7 @@ from context_compression.store.session_files import SessionFiles
 
 
 class Scan:
-    """All documents of some sessions, in memory; see `sources.CandidateSource` for the methods."""
+    """All documents of some sessions, in memory; see `CandidateSource` for the methods."""
 
     def __init__(self, logs: Sequence[SessionFiles], session: str | None) -> None:
         """Reads all sessions; sessions that cannot be read are omitted.
