@@ -289,23 +289,25 @@ def test_an_echo_of_the_conversation_far_behind_is_not_read() -> None:
     assert not is_overflow(echo)
 
 
-def test_an_answer_that_used_more_than_the_window_has_overflowed() -> None:
-    assert silent_overflow("stop", 210_000, 50, 200_000)
-    assert silent_overflow("end_turn", 200_001, 50, 200_000)
-    assert not silent_overflow("stop", 200_000, 50, 200_000)
-
-
-def test_an_empty_answer_cut_off_at_the_window_has_overflowed() -> None:
-    assert silent_overflow("length", 198_000, 0, 200_000)
-    assert silent_overflow("max_tokens", 198_000, 0, 200_000)
-    assert not silent_overflow("length", 198_000, 12, 200_000)
-    assert not silent_overflow("length", 100_000, 0, 200_000)
-
-
-def test_a_stop_reason_can_say_it() -> None:
-    assert silent_overflow("model_context_window_exceeded", 10, 5, 200_000)
-    assert not silent_overflow("tool_use", 10, 5, 200_000)
-    assert not silent_overflow(None, 210_000, 5, 200_000)
+@pytest.mark.parametrize(
+    ("reason", "used", "answered", "overflowed"),
+    [
+        ("stop", 210_000, 50, True),
+        ("end_turn", 200_001, 50, True),
+        ("stop", 200_000, 50, False),
+        ("length", 198_000, 0, True),
+        ("max_tokens", 198_000, 0, True),
+        ("length", 198_000, 12, False),
+        ("length", 100_000, 0, False),
+        ("model_context_window_exceeded", 10, 5, True),
+        ("tool_use", 10, 5, False),
+        (None, 210_000, 5, False),
+    ],
+)
+def test_an_answer_can_show_that_the_conversation_did_not_fit(
+    reason: str | None, used: int, answered: int, overflowed: bool
+) -> None:
+    assert silent_overflow(reason, used, answered, 200_000) is overflowed
 
 
 @pytest.mark.parametrize(

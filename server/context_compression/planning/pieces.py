@@ -367,13 +367,14 @@ class Pool:
     def weights(self, used: Sequence[int]) -> Weights:
         """The worth of each word, by its kind, the number of its messages, and whether it was used.
 
-        `used` is the same as for `choice`.
+        Words after the last of `used`, which is the same as for `choice`, are not used.
         """
-        kinds = self.cutter.numbering.kinds
+        kinds, known = self.cutter.numbering.kinds, len(used)
         if not self._seen_in:  # a single message holds only few of all words
-            return weights_in_one(self._words, kinds, used)
+            return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in self._words}
         self._count()
-        return weights_of_all(kinds, self._seen_in, used)
+        keys = zip(kinds, self._seen_in, chain(used, bytes(len(kinds) - known)), strict=True)
+        return array("f", map(WEIGHTS.__getitem__, keys))
 
 
 def ranking(
@@ -482,33 +483,6 @@ def word_weights() -> Mapping[tuple[int, int, int], float]:
 
 
 WEIGHTS = word_weights()
-
-
-def weights_in_one(
-    words: Iterable[int], kinds: Sequence[int], used: Sequence[int]
-) -> dict[int, float]:
-    """The worth of words that are in one message, by number.
-
-    Args:
-        words: the numbers of the words.
-        kinds: the kinds of all words, by number.
-        used: for each word, by number, not 0 if it is used; words after the last are not used.
-    """
-    known = len(used)
-    return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in words}
-
-
-def weights_of_all(
-    kinds: Sequence[int], seen_in: Sequence[int], used: Sequence[int]
-) -> "array[float]":
-    """The worth of all words, by number.
-
-    `seen_in` holds for each word the number of its messages, at most `MANY`. The other arguments
-    are those of `weights_in_one`.
-    """
-    later = bytes(len(kinds) - len(used))
-    keys = zip(kinds, seen_in, chain(used, later), strict=True)
-    return array("f", map(WEIGHTS.__getitem__, keys))
 
 
 def known_in(weights: Weights) -> Container[int]:

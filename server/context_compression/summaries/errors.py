@@ -1,17 +1,16 @@
 """What an error of a provider says: too long, misplaced thinking, and whether to retry.
 
-What an error of a provider says: its texts, the objects of its body, its statuses. Nothing here
-raises: a body may be nested without end, hold itself, or be no JSON at all, and an exception of a
-client may fail when it is read.
+An error is read by its texts, the objects of its body and its statuses. Reading never raises: a
+body may be nested without end, hold itself, or be no JSON at all, and an exception of a client may
+fail when it is read.
 
-Recognises two errors of providers: a conversation that is too long, and misplaced thinking.
-Providers report the first in some thirty wordings; all have a phrase about the input and a limit.
-Errors about rate limits or the length of the answer use the same words, so they are excluded first.
-Many name the limit as well (`window_named`), so that the next request can be as large as it may be.
+Providers report a conversation that is too long in some thirty wordings; all have a phrase about
+the input and a limit. Errors about rate limits or the length of the answer use the same words, so they
+are excluded first. Many name the limit as well (`window_named`), so that the next request can be as
+large as it may be.
 
-Why a call to a model gave no summary, and whether a retry may help. The clients of Anthropic and
-OpenAI have the same kinds of exceptions. They are recognised by the names of their classes: some
-versions use `httpx`, others `httpx2`, and neither is imported here.
+The clients of Anthropic and OpenAI have the same kinds of exceptions. They are recognised by the
+names of their classes: some versions use `httpx`, others `httpx2`, and neither is imported here.
 """
 
 import json
@@ -78,16 +77,18 @@ def plain(body: Any) -> Any:
 
     `plain({1: b"too long"})` -> `{"1": "too long"}`
     """
-    return _Copy().of(body, ())
+    left = MOST_PARTS
 
+    def some(value: Any) -> Iterator[Any]:
+        nonlocal left
+        parts: Iterable[Any] = value.items() if is_object(value) else value
+        for part in islice(parts, left):
+            left -= 1
+            if left < 0:
+                return
+            yield part
 
-class _Copy:
-    """Copies a body while parts of it may be read."""
-
-    def __init__(self) -> None:
-        self._left = MOST_PARTS
-
-    def of(self, value: Any, inside: tuple[int, ...]) -> Any:
+    def copy(value: Any, inside: tuple[int, ...]) -> Any:
         """The copy of a value that is in others, given by their identities."""
         if value is None or isinstance(value, bool | float):
             return value
@@ -101,18 +102,12 @@ class _Copy:
                 return None
             inside = (*inside, id(value))
             if is_object(value):
-                return {_as_text(key): self.of(item, inside) for key, item in self._some(value)}
-            return [self.of(item, inside) for item in self._some(value)]
+                return {_as_text(key): copy(item, inside) for key, item in some(value)}
+            return [copy(item, inside) for item in some(value)]
         except Exception:  # a mapping or a list of its own kind may fail as it likes
             return None
 
-    def _some(self, value: Any) -> Iterator[Any]:
-        parts: Iterable[Any] = value.items() if is_object(value) else value
-        for part in islice(parts, self._left):
-            self._left -= 1
-            if self._left < 0:
-                return
-            yield part
+    return copy(body, ())
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
