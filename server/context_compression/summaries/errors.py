@@ -5,9 +5,9 @@ body may be nested without end, hold itself, or be no JSON at all, and an except
 fail when it is read.
 
 Providers report a conversation that is too long in some thirty wordings; all have a phrase about
-the input and a limit. Errors about rate limits or the length of the answer use the same words, so they
-are excluded first. Many name the limit as well (`window_named`), so that the next request can be as
-large as it may be.
+the input and a limit. Errors about rate limits or the length of the answer use the same words, so
+they are excluded first. Many name the limit as well (`window_named`), so that the next request can
+be as large as it may be.
 
 The clients of Anthropic and OpenAI have the same kinds of exceptions. They are recognised by the
 names of their classes: some versions use `httpx`, others `httpx2`, and neither is imported here.
