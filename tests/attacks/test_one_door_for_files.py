@@ -25,7 +25,7 @@ ALLOWED = {
     # what lies in the package
     "report/html.py": "the page's parts, from the package",
     "conversation/formats/reading.py": "shapes, from the package",
-    "evidence/redaction/keys.py": "forms of keys, from the package",
+    "evidence/redaction/looks.py": "forms of keys, from the package",
     "evidence/rule_words.py": "words, from the package",
     "strategies/summarize.py": "prompts, from the package",
     "hosts/claude_code/install_plugin.py": "the plugin, from the package",
