@@ -17,7 +17,7 @@ PACKAGE = Path(context_compression.__file__).parent
 TESTS = Path(__file__).parent
 MODULES_AT_THE_TOP = {
     "__init__.py", "__main__.py", "errors.py", "extras.py", "guard.py", "library.py",
-    "listening.py", "opening.py", "plurals.py", "progress.py", "setting_names.py", "settings.py",
+    "listening.py", "opening.py", "plurals.py", "setting_names.py", "settings.py",
     "strings.py", "threads.py",
 }  # fmt: skip
 AT_THE_TOP = MODULES_AT_THE_TOP | {"py.typed"}

@@ -3,15 +3,20 @@
 The work encloses what it does with `heard`. A listener is called at the start, with what is done;
 it returns a context manager that lasts as long as the work, and that gives the function to call
 with the outcome. So it can time the work, and see it fail. If a listener fails, the work goes on.
+
+The progress of long work is for whoever shows it. The work itself knows how much of it is done:
+bytes that were read, characters that were counted, messages that were looked at. It says so with
+`advance`, from deep below the function that was called. Whoever wants to know passes a callback
+with `reported_to`; without one, nothing happens.
 """
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 logger = logging.getLogger(__name__)
 
@@ -135,3 +140,57 @@ def _failing_alone() -> Generator[None]:
         yield
     except Exception as error:
         logger.warning("a listener failed: %s", type(error).__name__)
+
+
+T = TypeVar("T")
+READING, LOOKING, COUNTING = "reading", "looking at tool results", "counting"
+COMPRESSING, SELECTING, ARCHIVING = "compressing", "selecting", "archiving"
+COMPARING = "comparing before and after"
+SUMMARIZING = "waiting for a summary"
+MEASURING, CHECKING, SHOWING = "measuring", "checking", "showing the tools"
+LISTING = "listing sessions"
+STAGES = (
+    READING, LOOKING, COUNTING, COMPRESSING, SUMMARIZING, SELECTING, ARCHIVING, COMPARING,
+)  # fmt: skip
+"""The stages of a compression, in order."""
+
+
+class Watcher(Protocol):
+    """Is told how far the work is."""
+
+    def advance(self, stage: str, done: int, total: int) -> object:
+        """`done` of `total` are done in a stage; called from the thread that does the work."""
+        ...
+
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def reported_to(watcher: Watcher) -> Generator[None]:
+    """Meanwhile, the progress of this thread's work is reported."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def is_reported() -> bool:
+    """Whether anybody watches, for work whose progress takes time to find out."""
+    return _WATCHER.get() is not None
+
+
+def advance(stage: str, done: int, total: int) -> None:
+    """Report that `done` of `total` are done in a stage."""
+    if watcher := _WATCHER.get():
+        watcher.advance(stage, done, total)
+
+
+def counted(stage: str, items: Iterable[T], total: int | None = None) -> Iterator[T]:
+    """The items, each reported when it is done."""
+    if total is None:
+        total = len(items) if isinstance(items, Sized) else 0
+    for number, item in enumerate(items):
+        yield item
+        advance(stage, number + 1, total)

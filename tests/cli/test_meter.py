@@ -8,10 +8,17 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_compression import Session, progress
+from context_compression import Session
 from context_compression.cli.terminal import Meter
 from context_compression.hosts import read
-from context_compression.progress import READING, SELECTING, STAGES, SUMMARIZING
+from context_compression.listening import (
+    READING,
+    SELECTING,
+    STAGES,
+    SUMMARIZING,
+    is_reported,
+    reported_to,
+)
 from context_compression.strings import cells
 
 from .conftest import Desk, conversation
@@ -75,7 +82,7 @@ def test_a_compression_reports_each_stage_to_its_end(desk: Desk, tmp_path: Path)
     long = [message for part in json.loads(numbered(text)) for message in part]
     listener = Noted()
 
-    with progress.reported_to(listener):
+    with reported_to(listener):
         Session(tmp_path / "store", "chat").compress(messages=long, target_tokens=20_000)
 
     told = [stage for stage, _, _ in listener.stages]
@@ -93,7 +100,7 @@ def test_reading_reports_bytes_of_the_file(desk: Desk):
     path = desk.write("lines.jsonl", b'{"role": "user", "content": "Hi."}\n' * 2_000)
     listener = Noted()
 
-    with progress.reported_to(listener):
+    with reported_to(listener):
         read(path)
 
     size = path.stat().st_size
@@ -104,10 +111,10 @@ def test_reading_reports_bytes_of_the_file(desk: Desk):
 
 def test_without_a_listener_nothing_is_reported(desk: Desk):
     listener = Noted()
-    with progress.reported_to(listener):
+    with reported_to(listener):
         pass
 
     read(desk.folder / "chat.json")
 
-    assert not progress.is_reported()
+    assert not is_reported()
     assert listener.stages == []

@@ -14,8 +14,8 @@ from context_compression.cli.page import Block, Page, StyledLine, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
 from context_compression.errors import ContextCompressionError, ObjectsLeft, StoreError
 from context_compression.hosts.conversations import CURRENT, Conversations
+from context_compression.listening import MEASURING, counted
 from context_compression.plurals import how_many
-from context_compression.progress import MEASURING, counted
 from context_compression.report.facts import Record
 from context_compression.session import Session
 from context_compression.store import Store

@@ -30,8 +30,8 @@ from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.exporting import EXPORTERS, NewSession
 from context_compression.hosts.exporting import export as write_session
+from context_compression.listening import COMPRESSING, READING, STAGES
 from context_compression.plurals import how_many
-from context_compression.progress import COMPRESSING, READING, STAGES
 from context_compression.report.facts import (
     ReportedCompression,
     details,

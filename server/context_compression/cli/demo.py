@@ -23,7 +23,7 @@ from context_compression.cli.terminal import above_the_bar, is_coloured, is_term
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolResult
 from context_compression.hosts.setup.machine import unavailable
-from context_compression.progress import SHOWING, advance
+from context_compression.listening import SHOWING, advance
 from context_compression.session import Session
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend

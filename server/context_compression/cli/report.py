@@ -24,7 +24,7 @@ from context_compression.errors import (
 from context_compression.hosts import Readings
 from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.hosts.listing import list_sessions
-from context_compression.progress import COMPARING, COUNTING, READING
+from context_compression.listening import COMPARING, COUNTING, READING
 from context_compression.store.files import replace_file
 from context_compression.strings import one_line
 from context_compression.transcripts.opening import opened_once

@@ -23,8 +23,8 @@ from context_compression.hosts.listing import (
     Listing,
     list_sessions,
 )
+from context_compression.listening import LISTING
 from context_compression.plurals import how_many, short_number
-from context_compression.progress import LISTING
 from context_compression.report.facts import Record
 from context_compression.store.files import replace_file, to_json
 from context_compression.store.location import PLACE, is_database

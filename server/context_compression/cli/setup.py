@@ -16,7 +16,7 @@ from context_compression.cli.page import Block, Fact, Page, Style, StyledLine, T
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.errors import SetupError
 from context_compression.hosts.setup.machine import without_addresses
-from context_compression.progress import CHECKING
+from context_compression.listening import CHECKING
 from context_compression.store.location import PLACE, TENANT, is_database
 from context_compression.strings import harmless
 

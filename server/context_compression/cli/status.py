@@ -15,8 +15,8 @@ from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import is_terminal, say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import CURRENT, Conversations
+from context_compression.listening import COUNTING, READING
 from context_compression.plurals import how_many
-from context_compression.progress import COUNTING, READING
 from context_compression.report.facts import Record, status_facts
 from context_compression.session import Session, Status
 from context_compression.store import Store

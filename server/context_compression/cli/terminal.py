@@ -22,7 +22,7 @@ import click
 
 from context_compression.cli.page import Block, Page, Style, as_text, laid_out
 from context_compression.errors import ContextCompressionError
-from context_compression.progress import (
+from context_compression.listening import (
     ARCHIVING,
     COMPARING,
     COMPRESSING,
@@ -226,7 +226,7 @@ def working(what: str, *stages: str) -> Generator[None]:
 
     Args:
         what: the work in a word or two.
-        stages: the stages of `context_compression.progress` that the work reports, in order;
+        stages: the stages of `context_compression.listening` that the work reports, in order;
             default: reading and counting. Other stages are ignored.
     """
     if _SCREENS or not (is_terminal(sys.stderr) and can_move()):

@@ -11,8 +11,8 @@ from context_compression.evidence.constraints import is_rule, sentences
 from context_compression.evidence.facts import CLASSES, Class, Facts, constraints_said, facts
 from context_compression.evidence.rule_words import is_known_language
 from context_compression.evidence.words import Lexicon
+from context_compression.listening import COMPARING, counted
 from context_compression.planning.edits import View
-from context_compression.progress import COMPARING, counted
 
 NEVER_QUOTED = ("paths", "numbers")
 """Classes whose items may occur in a text by chance, as `10` does in `2101`."""

@@ -21,11 +21,11 @@ from context_compression.conversation.system_prompt import ROOM, carried
 from context_compression.conversation.validity import Repaired
 from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, largest_parts
 from context_compression.evidence.facts import is_talk
+from context_compression.listening import LOOKING, counted
 from context_compression.planning import edits
 from context_compression.planning.edits import Edit, View
 from context_compression.planning.pieces import Cutter, cutter_for, keep
 from context_compression.planning.plan import Archive, Plan, owner_of, pinned, reasoning_of
-from context_compression.progress import LOOKING, counted
 from context_compression.settings import Settings
 from context_compression.strategies import measured, window
 from context_compression.strategies.base import Strategy

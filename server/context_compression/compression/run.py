@@ -33,10 +33,9 @@ from context_compression.errors import (
     InvalidSettings,
     SummaryError,
 )
-from context_compression.listening import ModelCall, heard
+from context_compression.listening import COMPRESSING, SUMMARIZING, ModelCall, advance, heard
 from context_compression.planning.edits import Edit, View
 from context_compression.planning.plan import Plan
-from context_compression.progress import COMPRESSING, SUMMARIZING, advance
 from context_compression.settings import Settings
 from context_compression.strategies import extract, measured, offload, summarize, truncate, window
 from context_compression.strategies.base import OurStrategy, Proposal, Strategy

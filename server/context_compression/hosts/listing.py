@@ -13,7 +13,7 @@ from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.host import Host
 from context_compression.hosts.reading import glance
 from context_compression.hosts.table import KEEPING
-from context_compression.progress import LISTING, advance
+from context_compression.listening import LISTING, advance
 from context_compression.tokens import Counter, anchored
 from context_compression.transcripts.reading import how_often
 from context_compression.transcripts.sessions import CandidateConversation

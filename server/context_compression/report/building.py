@@ -21,8 +21,8 @@ from context_compression.conversation.refs import REF, is_proven
 from context_compression.errors import ContextCompressionError
 from context_compression.evidence.facts import facts
 from context_compression.evidence.words import Lexicon
+from context_compression.listening import COMPARING, counted
 from context_compression.plurals import how_many
-from context_compression.progress import COMPARING, counted
 from context_compression.report.consumers import (
     asked_in,
     by_file,

@@ -15,8 +15,8 @@ from context_compression.conversation.refs import REF, Refs, canonical
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import entries, from_json, merge, to_json
+from context_compression.listening import ARCHIVING, advance
 from context_compression.planning.plan import Archive
-from context_compression.progress import ARCHIVING, advance
 from context_compression.session.events import base_of, encode_layout, timestamp
 from context_compression.session.state import State, state_of
 from context_compression.store import SessionLog, Store

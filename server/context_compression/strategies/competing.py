@@ -31,10 +31,10 @@ from context_compression.conversation.messages import (
 )
 from context_compression.evidence.facts import commands_of, outcome_lines
 from context_compression.evidence.open_tasks import UNDO
+from context_compression.listening import SELECTING, advance
 from context_compression.planning.pieces import Choice, Place, Pool, Source
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import end_of_output, tokens_of_text
-from context_compression.progress import SELECTING, advance
 from context_compression.strategies import measured
 from context_compression.strategies.forms import Form, Forms, is_instruction, repeated_texts
 from context_compression.strategies.last_lines import NAMES_LABEL

@@ -33,7 +33,7 @@ from threading import Lock, Thread
 from typing import Any, TypeAlias
 
 from context_compression.errors import InvalidConversation
-from context_compression.progress import COUNTING, advance
+from context_compression.listening import COUNTING, advance
 
 Task: TypeAlias = tuple[int, str]
 """The key of a count in the cache, and the text."""

@@ -24,8 +24,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from pydantic_core import from_json
 
 from context_compression.errors import TranscriptError
+from context_compression.listening import READING, advance, is_reported
 from context_compression.plurals import how_many
-from context_compression.progress import READING, advance, is_reported
 from context_compression.transcripts.opening import damages, opened_once, unpacked
 
 LOOKED_INTO = 4096  # bytes at the start of a file that show whether it is binary

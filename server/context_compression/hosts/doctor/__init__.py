@@ -53,8 +53,8 @@ from context_compression.hosts.setup.machine import (
     tenant_of,
     unavailable,
 )
+from context_compression.listening import CHECKING, counted
 from context_compression.plurals import how_many
-from context_compression.progress import CHECKING, counted
 from context_compression.store.location import is_database
 from context_compression.strings import one_line
 
