@@ -302,11 +302,9 @@ def story(say: Recording) -> None:
         read("pyproject.toml"),
     )
     say.agent(
-        "The strategies are one file each. I read the ones that shorten tool results, since "
+        "The strategies are functions. I read the ones that shorten tool results, since "
         "`collapse` will be their sibling.",
         read(f"{PACKAGE}/strategies/base.py"),
-        read(f"{PACKAGE}/strategies/truncate.py"),
-        read(f"{PACKAGE}/strategies/offload.py"),
         read(f"{PACKAGE}/strategies/tool_results.py"),
     )
     say.agent(
@@ -315,7 +313,7 @@ def story(say: Recording) -> None:
         read(f"{PACKAGE}/planning/edits.py"),
     )
     say.agent(
-        "`truncate.py` is the pattern: `propose(plan)` hands a `shorten` function to "
+        "`truncate` is the pattern: it hands a `shorten` function to "
         "`shorten_results`, which goes through the results from the oldest, leaves the newest tool "
         "step and everything restored alone, and stops once the room suffices. `collapse` needs "
         "its own `collapsed(text)` and nothing else; about 30 lines."
@@ -401,7 +399,7 @@ def story(say: Recording) -> None:
         edit(
             JOB,
             '    "truncate": truncate,\n',
-            '    "truncate": truncate,\n    "collapse": collapse,\n',
+            '    "truncate": truncate,\n    "collapse": collapse.propose,\n',
         ),
         bash(
             'python -c "from context_compression import Settings; '

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from context_compression.session.restoring import restore_tool
     from context_compression.settings import Settings
     from context_compression.store import Store
-    from context_compression.strategies.truncate import truncate_tool_output
+    from context_compression.strategies.tool_results import truncate_tool_output
     from context_compression.tokens.usage import Usage, count_tokens, usage
 
 __all__ = [
@@ -41,6 +41,6 @@ __getattr__ = on_demand(  # a shell waits for each completion, and a host for ea
         "tokens.usage": ("Usage", "count_tokens", "usage"),
         "library": ("acompress", "compress", "should_compress"),
         "session.restoring": ("restore_tool",),
-        "strategies.truncate": ("truncate_tool_output",),
+        "strategies.tool_results": ("truncate_tool_output",),
     },
 )

@@ -37,14 +37,14 @@ from context_compression.listening import COMPRESSING, SUMMARIZING, ModelCall, a
 from context_compression.planning.edits import Edit, View
 from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
-from context_compression.strategies import extract, measured, offload, summarize, truncate, window
-from context_compression.strategies.base import OurStrategy, Proposal, Strategy
+from context_compression.strategies import extract, measured, summarize, window
+from context_compression.strategies.base import Proposal, Strategy
 from context_compression.strategies.extract import Floor, floor
 from context_compression.strategies.filling import refilled
 from context_compression.strategies.keep import THINKING, dropping_thinking
 from context_compression.strategies.notes import lacks_a_ref, with_a_ref
 from context_compression.strategies.rules import missing_after, with_standing_rules
-from context_compression.strategies.tool_results import least_left
+from context_compression.strategies.tool_results import least_left, offload, truncate
 from context_compression.strings import one_line
 from context_compression.summaries.errors import is_overflow, window_named
 from context_compression.summaries.summarizer import (
@@ -63,12 +63,12 @@ ASK_IN_AN_EVENT_LOOP = (
     "compress, prepare and fit."
 )
 logger = logging.getLogger(__name__)
-STRATEGIES: Mapping[str, OurStrategy] = {
+STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "offload": offload,
     "truncate": truncate,
-    "window": window,
-    "extract": extract,
-    "summarize": summarize,
+    "window": window.propose,
+    "extract": extract.propose,
+    "summarize": summarize.propose,
 }
 SETTLED = 0.25
 """The share of the room in which the beginning of the view stays unchanged; measured by replays."""
@@ -240,7 +240,7 @@ class Compression:
     def _proposed(self) -> Proposal:
         """The edits of the named strategy, or of the caller's own."""
         if ours := STRATEGIES.get(self.prepared.strategy):
-            return (yield from ours.propose(self.plan))
+            return (yield from ours(self.plan))
         own = cast("Strategy", self.request.strategy)
         return (yield from proposed_by(own, self.plan, self.prepared.view))
 
@@ -285,7 +285,7 @@ class Compression:
         edits: dict[int, Edit] = {}
         steps: list[StrategyStep] = []
         for name in ("offload", "truncate"):
-            for edit in (yield from STRATEGIES[name].propose(_edited(self.plan, edits))):
+            for edit in (yield from STRATEGIES[name](_edited(self.plan, edits))):
                 edits[edit.start] = edit
             total = _edited(self.plan, edits).total
             steps.append(StrategyStep(name, self.prepared.fixed_tokens + total))

@@ -42,7 +42,7 @@ from context_compression.session.events import timestamp
 from context_compression.session.restoring import note_restored
 from context_compression.session.state import State
 from context_compression.settings import Settings
-from context_compression.strategies.offload import to_preview
+from context_compression.strategies.tool_results import to_preview
 from context_compression.tokens import Counter
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@
     extract     must-keep set, then pieces chosen by evidence         no model
     summarize   head, a summary of the middle, recent messages    a model
 
-Read `base` (the protocol of a strategy) first, then `tool_results` (results shortened one by one)
-with `truncate`, the shortest strategy. The modules of `extract`, in the order of their use:
+Read `base` (the protocol of a strategy) first, then `tool_results` (`offload` and `truncate`, the
+shortest strategy, which shorten results one by one). The modules of `extract`, in the order of
+their use:
 
     extract         the smallest view, the messages that stay at each level, and the room that is
                     left

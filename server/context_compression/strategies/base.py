@@ -26,7 +26,7 @@ Proposal: TypeAlias = Generator[SummaryRequest, SummaryReply, Sequence[Edit]]
 
 
 class Strategy(Protocol):
-    """A way to make the view smaller: an object, or a module such as `truncate`, with `propose`.
+    """A way to make the view smaller: an object with the method `propose`.
 
     Results and events call it by its `name`, if it has one, else by the name of its class.
     """
@@ -43,14 +43,6 @@ class Strategy(Protocol):
                 `None`: free all you can), `settings`, `focus`, and more.
                 `plan.archive.ref_of(text)` is the ref under which an original will be archived.
         """
-        ...
-
-
-class OurStrategy(Strategy, Protocol):
-    """A strategy of this package: its answer is always a generator."""
-
-    def propose(self, plan: Plan) -> Proposal:
-        """As `Strategy.propose`."""
         ...
 
 

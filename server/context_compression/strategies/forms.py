@@ -50,16 +50,17 @@ from context_compression.planning.selection import (
 )
 from context_compression.plurals import how_many
 from context_compression.strategies import measured
-from context_compression.strategies.offload import argument_to_preview, to_preview
 from context_compression.strategies.pictures import Pictures, units_in, without_payloads
 from context_compression.strategies.quoting import UNDONE, Quoting
 from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
     Slots,
+    argument_to_preview,
     is_typed_answer,
     must_stay,
     rules_said_in,
+    to_preview,
     with_short_arguments,
     with_short_results,
 )

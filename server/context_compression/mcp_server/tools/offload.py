@@ -13,7 +13,7 @@ from context_compression.mcp_server.compressing import (
     open_conversation,
 )
 from context_compression.session import Session
-from context_compression.strategies.offload import preview_of_text
+from context_compression.strategies.tool_results import preview_of_text
 from context_compression.strings import fenced, one_line
 from context_compression.threads import about_to_write
 from context_compression.tokens import Counter
