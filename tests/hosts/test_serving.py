@@ -115,7 +115,7 @@ async def loud(workspace, event):
     print("hello")
     return {}
 
-host.answer = loud
+host.ANSWERS["tool_result"] = loud
 sys.argv[1:] = ["hook", "pi", "--serve"]
 main()
 """
