@@ -229,10 +229,10 @@ def test_files_that_a_page_names_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:tests|benchmarks|examples|docs|server|data)/[\w./-]+)`", text))
     named |= set(re.findall(r"python ((?:benchmarks|docs)/\w+\.py)", text))
-    rooms = r"conversation|compression|planning|strategies|hosts|library|testing|session|store"
-    inside = set(re.findall(rf"`((?:{rooms})/[\w/]+\.(?:py|md))`", text))
-
     package = ROOT / "server" / "context_compression"
+    rooms = "|".join(room.parent.name for room in package.glob("*/__init__.py"))
+    inside = set(re.findall(rf"`((?:{rooms})/[\w/]*(?:/|\.(?:py|md|txt)))`", text))
+
     missing = {name for name in named if not (ROOT / name).exists()}
     missing |= {name for name in inside if not (package / name).exists()}
     assert missing == set()

@@ -54,7 +54,7 @@ BOUNDED = {
 ONCE = {
     ("hosts/setup/jsonc.py", "BEHIND"),
     ("hosts/setup/jsonc.py", "COMMENTS"),
-    ("hosts/setup/jsonc.py", "SPACE"),
+    ("transcripts/commented_json.py", "SPACE"),
 }
 """Patterns that are matched only behind what was read; where they fail, the reading ends."""
 SHORT = 0.05

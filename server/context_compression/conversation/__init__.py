@@ -21,6 +21,7 @@ only the wording of their notes.
                           rejected calls
     labels.py             what this package writes around quotes and beside messages: labels,
                           gaps, marks, digests
+    text_protocol.py      commands and outputs that a harness wrote as texts, read as tool steps
     system_prompt.py      summaries in the system prompt
     refs.py               refs: short names of archived originals, from their SHA-256
 """

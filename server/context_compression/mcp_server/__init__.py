@@ -22,7 +22,7 @@ A call:
                      requests
     tools/           the six tools, a module for each
 
-An answer:
+An answer, whose facts and headline `report.facts` makes and `calls.py` writes as text:
     summary_by_caller.py   a summary that the calling agent writes
 
 Not here: `hosts` resolves a conversation's name and answers hooks, `session` compresses it.

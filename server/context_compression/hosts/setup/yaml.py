@@ -13,7 +13,7 @@ from typing import Any
 
 from context_compression.conversation.messages import as_object, is_array, is_object
 
-HEAD = re.compile(r"[ \t]*:[ \t]*(?:\{\}|null|~)?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
+HEAD = re.compile(r"[ \t]*+:[ \t]*+(?:(?:\{\}|null|~)[ \t]*+)?(?:#[^\n]*+)?\r?(?:\n|\Z)")
 """What follows the name of a section, whose entries are below."""
 EMPTY = re.compile(r":[ \t]*(?:\{\}|null|~)")
 NO_VALUE = re.compile(r"\s*(?:#|$)")
