@@ -50,5 +50,5 @@ def test_the_demos_story_still_fits_the_code(
     missing = [block["content"] for block in answers if block.get("is_error")]
     assert missing == ["docs/strategies.md: No such file or directory"]  # as the story tells
     job = (copy / make_demo.JOB).read_text(encoding="utf-8")
-    assert '"collapse": collapse,' in job
+    assert '"collapse": collapse.propose,' in job
     assert "import collapse, extract," in job
