@@ -14,13 +14,7 @@ from context_compression.cli.arguments import change_in
 from context_compression.cli.page import Page, Table
 from context_compression.cli.terminal import confirmed, say, show, write_json
 from context_compression.setting_names import own_name
-from context_compression.settings import (
-    NAMES,
-    Settings,
-    changed_config,
-    setting_name,
-    variables,
-)
+from context_compression.settings import NAMES, Settings, changed_config, setting_name, variables
 from context_compression.store import Store
 from context_compression.store.files import read_text
 from context_compression.store.location import NAME

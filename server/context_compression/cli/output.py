@@ -6,12 +6,7 @@ from typing import Any
 
 from context_compression.cli.page import Block, Fact, Page, StyledLine, Table
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.report.facts import (
-    LONGEST_FACT,
-    Facts,
-    inline,
-    label,
-)
+from context_compression.report.facts import LONGEST_FACT, Facts, inline, label
 from context_compression.strings import one_line
 
 SHORT = 100  # characters of a table that is shown in one line

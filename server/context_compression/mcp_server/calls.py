@@ -17,11 +17,7 @@ from context_compression.errors import InvalidSettings
 from context_compression.hosts.conversations import Conversations
 from context_compression.mcp_server.arguments import without_empty
 from context_compression.report.facts import Facts, inline, label
-from context_compression.settings import (
-    GUARDED,
-    Settings,
-    setting_name,
-)
+from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.strings import harmless, one_line, with_halves_spelled
 from context_compression.threads import ask, before_writing, in_thread
 from context_compression.transcripts.sessions import ToolRequest

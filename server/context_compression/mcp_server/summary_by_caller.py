@@ -5,10 +5,7 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
-from context_compression.compression.forecast import (
-    PlaceholderSummarizer,
-    conversation_in,
-)
+from context_compression.compression.forecast import PlaceholderSummarizer, conversation_in
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, texts_of

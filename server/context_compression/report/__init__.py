@@ -25,13 +25,9 @@ from context_compression.extras import on_demand
 if TYPE_CHECKING:
     from context_compression.report.building import report_of
 
-__all__ = [
-    "report_of",
-]
+__all__ = ["report_of"]
 
 __getattr__ = on_demand(  # the doors tell facts without it
     __name__,
-    {
-        "report.building": ("report_of",),
-    },
+    {"report.building": ("report_of",)},
 )

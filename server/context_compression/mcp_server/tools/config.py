@@ -10,19 +10,13 @@ from context_compression.mcp_server.arguments import ConfigArguments
 from context_compression.mcp_server.calls import (
     Call,
     answer,
-    inline,
     refuse_guarded,
     refuse_model_of_operator,
 )
 from context_compression.plurals import MOST, how_many
+from context_compression.report.facts import inline
 from context_compression.setting_names import own_name
-from context_compression.settings import (
-    NAMES,
-    Settings,
-    changed_config,
-    setting_name,
-    variables,
-)
+from context_compression.settings import NAMES, Settings, changed_config, setting_name, variables
 from context_compression.threads import about_to_write
 from context_compression.workspace import Workspace
 

@@ -8,10 +8,7 @@ from context_compression.compression.prepared import SMALLEST_TARGET
 from context_compression.errors import PathNotAllowed, TranscriptError
 from context_compression.mcp_server.arguments import OffloadArguments
 from context_compression.mcp_server.calls import Call, answer, settings_for
-from context_compression.mcp_server.compressing import (
-    compress_conversation,
-    open_conversation,
-)
+from context_compression.mcp_server.compressing import compress_conversation, open_conversation
 from context_compression.session import Session
 from context_compression.strategies.tool_results import preview_of_text
 from context_compression.strings import fenced, one_line
