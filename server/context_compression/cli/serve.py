@@ -1,7 +1,7 @@
 """The command `serve`: over stdio for one host, or over HTTP for several clients or tenants."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.core import ParameterSource
@@ -10,6 +10,9 @@ from context_compression.cli.app import Options, Refused, examples
 from context_compression.cli.arguments import FiniteRange
 from context_compression.cli.terminal import is_at_terminal, say, stdin_is_closed
 from context_compression.hosts.events import HOSTS as HOOKED
+
+if TYPE_CHECKING:
+    from context_compression.mcp_server.serving import HttpOptions
 
 MOST = 1_000_000
 """Requests; the largest number of any limit."""
@@ -151,7 +154,7 @@ def _is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
-def _read(given: dict[str, Any]) -> Any:
+def _read(given: dict[str, Any]) -> "HttpOptions":
     """The options of `serve --http` as `serve_http` takes them."""
     from context_compression.mcp_server.serving import HttpOptions
     from context_compression.mcp_server.web.gate import RequestLimits

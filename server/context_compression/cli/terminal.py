@@ -3,8 +3,8 @@
 `rich` is imported only when something is printed on a terminal. FORCE_COLOR asks for the output of
 a terminal in a pipe; NO_COLOR and TERM=dumb are respected.
 
-The bar on a terminal that shows how much of a long work is done. It stands on stderr, only on a
-terminal, and only for work that takes longer than `QUIET_SECONDS`. Whatever else is printed
+The bar shows how much of a long work is done. It stands on stderr, only on a terminal, and only for
+work that takes longer than `QUIET_SECONDS`. Whatever else is printed
 meanwhile goes above it.
 """
 

@@ -20,7 +20,6 @@ from importlib.resources import files
 from itertools import islice
 from typing import Annotated, Any, TypeAlias
 
-import anyio.to_thread
 from anyio.to_thread import run_sync
 from mcp import MCPError
 from mcp.server import MCPServer
@@ -188,10 +187,10 @@ def prompts_for(store: Store) -> tuple[Prompt, ...]:
     async def resume() -> str:
         """Bring the newest checkpoint into this chat and continue from it."""
         with errors_of_the_protocol():
-            newest = await anyio.to_thread.run_sync(checkpoints, store, 1)
+            newest = await run_sync(checkpoints, store, 1)
         if not newest:
             return NOTHING_TO_RESUME
-        is_ours = await anyio.to_thread.run_sync(store.is_ours)
+        is_ours = await run_sync(store.is_ours)
         return (
             "Continue the work that this checkpoint describes. First tell me in three sentences "
             "where we are and what comes next. context_restore brings back details, and "

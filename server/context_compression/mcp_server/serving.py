@@ -24,7 +24,12 @@ from context_compression.mcp_server.web.gate import (
     allowed_names,
     is_loopback,
 )
-from context_compression.mcp_server.web.running import DrainingServer, Health, named_in_log
+from context_compression.mcp_server.web.running import (
+    DrainingServer,
+    Health,
+    RequestTimeout,
+    named_in_log,
+)
 from context_compression.mcp_server.web.tenants import (
     SHORTEST_TOKEN,
     WHOLE_STORE,
@@ -69,7 +74,7 @@ class HttpOptions:
         port: the port; 0 takes a free one.
         token: the bearer token of every request. If neither this nor `CONTEXT_COMPRESSION_TOKEN` is
             set, and there are no tenants, a loopback address gets a random token.
-        tokens: a file of tenants and their tokens, see `web.tenant_tokens`; by default the value of
+        tokens: a file of tenants and their tokens, see `web.tenants`; by default the value of
             `CONTEXT_COMPRESSION_TOKENS`. Each tenant works in a store of its own.
         allow_hosts: further names under which the server may be addressed.
         limits: how much tenants may ask; `None` for the defaults.
@@ -149,8 +154,6 @@ def gate_of(options: HttpOptions, tokens: TokenOwners, health: Health, servers: 
 
 def http_config(app: ASGIApp) -> uvicorn.Config:
     """The configuration of the web server. It believes no header that a proxy may have added."""
-    from context_compression.mcp_server.web.running import RequestTimeout
-
     return uvicorn.Config(
         app,
         http=RequestTimeout,

@@ -277,9 +277,14 @@ class HasNumber(Protocol):
     """A request with its number and its size."""
 
     @property
-    def number(self) -> int: ...  # noqa: D102
+    def number(self) -> int:
+        """Of the request, from 1."""
+        ...
+
     @property
-    def tokens(self) -> int: ...  # noqa: D102
+    def tokens(self) -> int:
+        """Of its context."""
+        ...
 
 
 Numbered = TypeVar("Numbered", bound=HasNumber)

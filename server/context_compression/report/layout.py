@@ -1,9 +1,9 @@
 """The picture of the window over time: where requests, compactions and levels are in it.
 
 The kinds of content that the page tells apart, in the order in which they are stacked. Eight
-colours are as many as everyone can tell apart, so rare kinds share one. `page.css` has the colours.
-They differ by at least 8 (in OKLab, times 100) also for people who do not see red, green or blue,
-and each has a contrast of at least 3 with the page, light or dark.
+colours are as many as everyone can tell apart, so rare kinds share one. `page/page.css` has the
+colours. They differ by at least 8 (in OKLab, times 100) also for people who do not see red, green
+or blue, and each has a contrast of at least 3 with the page, light or dark.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
