@@ -10,7 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from context_compression.cli import main
-from context_compression.cli.app import OTHERS, PROGRAM, OnDemand, did_you_mean, in_groups
+from context_compression.cli.app import (
+    OTHERS,
+    PROGRAM,
+    Commands,
+    OnDemand,
+    did_you_mean,
+    in_groups,
+)
 
 
 def commands(group: click.Group = main) -> Iterator[click.Command]:
@@ -100,6 +107,13 @@ def test_an_unknown_command_names_the_nearest(typed: str, meant: str | None):
     assert f"No such command '{typed}'." in done.output
     assert ("Did you mean" in done.output) == bool(meant)
     assert f"Did you mean '{meant}'?" in done.output or meant is None
+
+
+def test_an_unknown_command_imports_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("context_compression.cli.app.import_module", pytest.fail)
+    done = CliRunner().invoke(Commands(commands=OnDemand()), ["stauts"])
+
+    assert "Did you mean 'status'?" in done.output
 
 
 def test_an_unknown_host_names_the_nearest():

@@ -188,6 +188,11 @@ class Refused(click.ClickException):
 class Commands(click.Group):
     """All commands, listed in groups; without a command, `serve` runs."""
 
+    @property
+    def listed(self) -> list[click.Command]:
+        """The commands as they are listed, so that none is imported."""
+        return self.commands.listed if isinstance(self.commands, OnDemand) else []
+
     def make_context(
         self,
         info_name: str | None,
@@ -203,8 +208,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands, each group under its heading."""
-        listed = self.commands.listed if isinstance(self.commands, OnDemand) else ()
-        for heading, commands in in_groups(listed).items():
+        for heading, commands in in_groups(self.listed).items():
             with formatter.section(heading):
                 width = formatter.width - 6 - max(len(command.name or "") for command in commands)
                 formatter.write_dl(
@@ -212,11 +216,10 @@ class Commands(click.Group):
                 )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands, from the list, so that none is imported; and the global options."""
-        listed = self.commands.listed if isinstance(self.commands, OnDemand) else ()
+        """The commands and the global options."""
         named = [
             CompletionItem(each.name, help=each.get_short_help_str())
-            for each in sorted(listed, key=lambda each: each.name or "")
+            for each in sorted(self.listed, key=lambda each: each.name or "")
             if not each.hidden and (each.name or "").startswith(incomplete)
         ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -227,8 +230,7 @@ class Commands(click.Group):
         """The command of this name; the error for an unknown one names the nearest."""
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
-            listed = self.commands.items()
-            visible = [name for name, command in listed if not command.hidden]
+            visible = [each.name or "" for each in self.listed if not each.hidden]
             raise click.UsageError(
                 f"No such command {name!r}.{did_you_mean(name, visible)} "
                 "`context-compression --help` lists all.",
