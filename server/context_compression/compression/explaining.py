@@ -1,206 +1,44 @@
 """`Explainer`: says why the messages of a finished compression are shown as they are.
 
-Nothing is computed before the first question. Then `Weighing` cuts and weighs the messages that are
-not shown in full as `extract` does it, from the plan and the view, so that a result needs no memory
-for its explanation.
+What competed for the room is read from the record of the choice. A compression makes this record if
+it is asked to (`planning.edits.recorded`). Otherwise the first question makes the same choice once
+more, with a record, so that a result needs little memory for its explanation.
 """
 
-from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
-from typing import NamedTuple
+from itertools import islice
 
 from context_compression.compression.result import Evidence, Explanation, Part, Ref, Shown
 from context_compression.conversation.authors import user_words
-from context_compression.conversation.messages import Message, Text, texts_of
+from context_compression.conversation.messages import Message, texts_of
 from context_compression.evidence.constraints import constraints_in, is_rule
-from context_compression.evidence.facts import is_talk
-from context_compression.evidence.words import Lexicon
 from context_compression.planning import measured
-from context_compression.planning.edits import Edit, View
-from context_compression.planning.pieces import (
-    DUE,
-    FAILED,
-    FAILURE,
-    REASON,
-    Cutter,
-    Weights,
-    cover,
-    known_in,
-    ranking,
-)
+from context_compression.planning.edits import Edit, View, Weighed, WeighedPart, weighed_in
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import shortened
-from context_compression.strategies.competing import KeptMessages, competition
 from context_compression.strategies.extract import is_record
-from context_compression.strategies.forms import Form, Forms
+from context_compression.strategies.weighing import (
+    BEST_EVIDENCE,
+    CERTAIN_CHARS,
+    is_in,
+    text_of,
+)
 from context_compression.strategies.window import importance
 from context_compression.strings import in_words
 
 SHOWN_CHARS = 60
 """The most characters of a quoted part."""
-BEST_EVIDENCE, BEST_PARTS = 3, 3
-"""How much evidence, and how many parts that are left out, an explanation names."""
 WEIGHING = ("extract", "offload")
 """The strategies that choose parts by their evidence."""
-FORMS: Mapping[str, tuple[Shown, Form | None]] = {
-    "preview": ("preview", Form.PREVIEW), "clipped": ("clipped", Form.CLIPPED),
-    "skeleton": ("one line", Form.SKELETON), "shortened": ("shortened", Form.LEAST),
-    "quoted": ("quoted", None),
+FORMS: Mapping[str, Shown] = {
+    "preview": "preview", "clipped": "clipped", "skeleton": "one line", "shortened": "shortened",
+    "quoted": "quoted",
 }  # fmt: skip
-"""What is shown of a message, and its form if it stays, by its name in a reason."""
+"""What is shown of a message, by the name of its form in a reason."""
 BY_STRATEGY: Mapping[str, Shown] = {"offload": "preview", "truncate": "clipped"}
 """What is shown of a message that a strategy shortened, if the reason names no form."""
-RATIO = 1e6
-"""The scale of the worth per token in a rank."""
-CERTAIN_CHARS = 12
-"""A shorter text may be in a note by chance, so it must begin a line or follow a label."""
-SIGNS: Sequence[tuple[int, str, float]] = (
-    (FAILED, "failure", measured.FAILED_BONUS),
-    (FAILURE, "failure", measured.ERROR_BONUS),
-    (REASON, "decision", measured.REASON_BONUS),
-    (DUE, "open task", measured.DUE_BONUS),
-)
-"""The signs of pieces, with the kind of evidence that they are, and their worth."""
-
-
-class WeighedPart(NamedTuple):
-    """A part of a message that competes.
-
-    Attributes:
-        piece: its number in the pool.
-        message: the index of the message in the plan.
-        text: the part, stripped.
-        tokens: about how many tokens it has, at least 1.
-        worth_per_token: its worth for a token.
-        in_line: whether it is the line of a call.
-    """
-
-    piece: int
-    message: int
-    text: str
-    tokens: int
-    worth_per_token: float
-    in_line: bool
-
-
-class Weighing:
-    """The parts of the messages that a view does not show in full, weighed by their evidence."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        whole: Sequence[int],
-        shown: Callable[[int], str],
-        form_of: Callable[[int], Form | None],
-    ) -> None:
-        """Cut and weigh.
-
-        Args:
-            plan: the plan of the conversation.
-            whole: the indices of the messages that the view shows in full.
-            shown: takes the index of another message, and returns all that the view shows in its
-                place as one text.
-            form_of: takes the same index, and returns the form in which the message stays; `None`
-                if it does not stay.
-        """
-        self._plan = plan = replace(plan, cutter=Cutter(prose=is_talk(plan.messages)))
-        self._shown, self._form_of, self._forms = shown, form_of, Forms(plan)
-        self._lexicon = Lexicon()
-        full = {index: plan.messages[index] for index in whole}
-        room = plan.total if plan.room is None else plan.room
-        kept = KeptMessages(self._forms, dict.fromkeys(full, Form.FULL), full, room, plan.head)
-        self._pool = competition(kept)[0]
-        self._numbers: dict[int, list[int]] = {}  # the sources of each message
-        for number, source in enumerate(self._pool.sources):
-            self._numbers.setdefault(source.message, []).append(number)
-        # the worth of each word, without those in messages that are shown in full
-        self._weights = self._pool.weights(plan.used)
-        for message in full.values():
-            if not message.starts_turn:
-                cover(self._weights, self._pool.cutter.numbering.numbers(_text(message)))
-        self._rank = self._ranked_by(self._weights)
-        self._all_shown = {index: [*self._parts(index, shown=True)] for index in self._numbers}
-        left = copy(self._weights)
-        for part in chain.from_iterable(self._all_shown.values()):
-            cover(left, self._pool.words(part.piece))
-        self._rank_left = self._ranked_by(left)
-
-    def _ranked_by(self, weights: Weights) -> Callable[[int], int]:
-        opening = array("I", [source.opening for source in self._pool.sources])
-        return ranking(self._pool, opening, self._pool.edges[:], weights.__getitem__)[0]
-
-    def _parts(self, index: int, *, shown: bool) -> Iterator[WeighedPart]:
-        """The parts of a message that the view shows, or those that it does not show."""
-        numbers = self._numbers.get(index, ())
-        place = self._shown(index) if numbers else ""
-        rank = self._rank if shown else self._rank_left
-        for number in numbers:
-            source = self._pool.sources[number]
-            for piece in range(self._pool.firsts[number], self._pool.firsts[number + 1]):
-                _, start, stop = self._pool.place(piece)
-                text = source.text[start:stop].strip()
-                if text and is_in(text, place) is shown:
-                    tokens = max(1, round(self._pool.tokens(piece)))
-                    ratio = (-rank(piece) >> 32) / RATIO
-                    yield WeighedPart(piece, index, text, tokens, ratio, source.key == "line")
-
-    def paid(self, index: int) -> list[WeighedPart]:
-        """The shown parts of a message, the best first.
-
-        Those that its form shows in any case are no part of it.
-        """
-        form = self._form_of(index)
-        free = _text(self._forms.plain(index, form)) if form else ""
-        parts = (part for part in self._all_shown.get(index, ()) if not is_in(part.text, free))
-        return sorted(parts, key=_best_first)
-
-    def left_out(self, index: int) -> list[WeighedPart]:
-        """The parts that the view does not show, by what they would still add to it."""
-        return sorted(self._parts(index, shown=False), key=_best_first)
-
-    def least_shown(self, besides: int) -> WeighedPart | None:
-        """The part with least worth per token of those that had to pay for their room.
-
-        Parts of other messages count, but not the user's words, which may be rules.
-        """
-        return next((part for part in self._worst_first if part.message != besides), None)
-
-    @cached_property
-    def _worst_first(self) -> list[WeighedPart]:
-        paid = (
-            part
-            for index in self._numbers
-            if self._plan.messages[index].role != "user" or self._plan.messages[index].results
-            for part in self.paid(index)
-            if part.worth_per_token > measured.FILLER  # others only filled what was left
-        )
-        return sorted(paid, key=lambda part: part.worth_per_token)
-
-    def evidence(self, part: WeighedPart) -> Iterator[tuple[str, str, float]]:
-        """What pays for a part, as `(kind, text, worth)`; the text is empty for the part itself."""
-        known = known_in(self._weights)
-        for word, kind in sorted(self._lexicon.words(part.text)):
-            numbers = self._pool.cutter.numbering.numbers(word)
-            yield kind, word, sum(self._weights[number] for number in numbers if number in known)
-        signs = self._pool.signs[part.piece]
-        yield from ((kind, "", bonus) for sign, kind, bonus in SIGNS if signs & sign)
-        source = self._pool.sources[self._pool.source_of[part.piece]]
-        message = self._plan.messages[part.message]
-        by_result = not isinstance(message.blocks[source.slot], Text)
-        by_user = (message.role == "user" and user_words(message)) or (by_result and message.said)
-        author = "the user" if by_user else "a call or result" if by_result else "the assistant"
-        yield f"words of {author}", "", source.worth
-
-
-def is_in(text: str, place: str) -> bool:
-    """Whether a stripped part of a message is in the text that the view shows in its place."""
-    if len(text) >= CERTAIN_CHARS:
-        return text in place
-    return f"\n{text}" in place or f"] {text}" in place or place.startswith(text)
 
 
 @dataclass(frozen=True)
@@ -215,6 +53,7 @@ class Explainer:
         gone: the input messages that are not in the view as they came.
         reasons: why they changed, by index.
         refs: the meaning of each ref.
+        again: proposes the edits once more, to record what competed.
     """
 
     plan: Plan
@@ -224,6 +63,7 @@ class Explainer:
     gone: frozenset[int]
     reasons: Mapping[int, str]
     refs: Mapping[str, Ref]
+    again: Callable[[], Sequence[Edit]]
 
     def __call__(self, index: int) -> Explanation:
         """The explanation of the input message at `index`, which must exist."""
@@ -234,22 +74,16 @@ class Explainer:
         must_stay, decided_by = self._why_it_stays(place), self.reasons.get(index, "")
         if index not in self.gone:
             return self._of_whole(index, place, must_stay)
-        paid: list[WeighedPart] = []
-        left_out: list[WeighedPart] = []
-        if self.strategy not in WEIGHING:
-            kept = self._kept(place, decided_by, self._quoted(place))
-        else:
-            paid, left_out = self._weighing.paid(place), self._weighing.left_out(place)
-            in_line = bool(paid) and all(part.in_line for part in paid)
-            in_note: Shown = "one line" if in_line else "quoted" if paid else "nothing"
-            kept = self._kept(place, decided_by, in_note)
-            if kept == "one line" and place in self._in_view and paid:
-                kept = "preview"  # lines were chosen for it beside that line
-        least = self._weighing.least_shown(place) if left_out else None
+        paid: Sequence[WeighedPart] = ()
+        left_out: Sequence[WeighedPart] = ()
+        if self.strategy in WEIGHING:
+            paid, left_out = self._paid.get(place, ()), self._weighed.left_out.get(place, ())
+        kept = self._kept(place, decided_by, paid)
+        least = self._least_shown(place) if left_out else None
         return Explanation(
             index, _author(self.plan.messages[place]), self.plan.tokens[place], kept,
             must_stay if kept != "nothing" else "", decided_by,
-            self._evidence(paid), tuple(map(self._part, left_out[:BEST_PARTS])),
+            _evidence(paid), tuple(map(self._part, left_out)),
             self._part(least) if least else None, refs,
         )  # fmt: skip
 
@@ -287,18 +121,31 @@ class Explainer:
         return refs
 
     @cached_property
-    def _weighing(self) -> Weighing:
-        whole = [place for index, place in self._places.items() if index not in self.gone]
-        return Weighing(self.plan, sorted(whole), self._shown_for, self._form_of)
+    def _weighed(self) -> Weighed:
+        """What competed for the room of the view."""
+        return weighed_in(self.view.edits) or weighed_in(self.again()) or Weighed()
 
-    def _form_of(self, place: int) -> Form | None:
-        """The form in which a message stays that is not shown in full; `None` if it does not."""
-        index = self.origins[place]
-        if place not in self._in_view or index is None:
-            return None
-        reason = self.reasons.get(index, "")
-        usual = Form.RESULTS if reason.startswith("offload") else None
-        return FORMS.get(_name_of_form(reason), ("", None))[1] or usual
+    @cached_property
+    def _paid(self) -> Mapping[int, Sequence[WeighedPart]]:
+        """The chosen parts that the view shows, by the index of their message, the best first."""
+        paid: dict[int, list[WeighedPart]] = {}
+        for part in sorted(self._weighed.shown, key=lambda part: -part.worth_per_token):
+            if is_in(part.text, self._shown_for(part.message)):
+                paid.setdefault(part.message, []).append(part)
+        return paid
+
+    def _least_shown(self, besides: int) -> WeighedPart | None:
+        """The chosen part of the other messages with the least worth per token.
+
+        Parts that only filled what was left are not meant.
+        """
+        return next((part for part in self._worst_first if part.message != besides), None)
+
+    @cached_property
+    def _worst_first(self) -> Sequence[WeighedPart]:
+        paid = (part for parts in self._paid.values() for part in parts)
+        competed = (part for part in paid if part.worth_per_token > measured.FILLER)
+        return sorted(competed, key=lambda part: part.worth_per_token)
 
     @cached_property
     def _in_view(self) -> Mapping[int, Message]:
@@ -315,32 +162,53 @@ class Explainer:
     def _notes(self) -> str:
         """The text of all notes in the view."""
         pairs = zip(self.view.origins, self.view.messages, strict=True)
-        return "\n".join(_text(message) for origin, message in pairs if origin is None)
+        return "\n".join(text_of(message) for origin, message in pairs if origin is None)
 
     def _shown_for(self, place: int) -> str:
         """All texts that the view shows in the place of a message: its form, or the notes."""
-        return _text(self._in_view[place]) if place in self._in_view else self._notes
+        return self._texts[place] if place in self._in_view else self._notes
 
-    def _quoted(self, place: int) -> Shown:
-        """Whether a note quotes a message as a whole, for strategies that weigh no parts."""
+    @cached_property
+    def _texts(self) -> Mapping[int, str]:
+        """By place, the texts of the messages that stand for a message of the plan."""
+        return {place: text_of(message) for place, message in self._in_view.items()}
+
+    def _is_quoted(self, place: int) -> bool:
+        """Whether a note quotes a text of a message as a whole, or one of its lines."""
+        notes, lines = self._notes, self._lines_of_notes
         texts = (text.strip() for block in self.plan.messages[place].blocks
                  for text in texts_of(block))  # fmt: skip
-        shown = any(text and is_in(text, self._shown_for(place)) for text in texts)
-        return "quoted" if shown else "nothing"
+        return any(
+            text and (is_in(text, notes) or not lines.isdisjoint(map(str.strip, text.split("\n"))))
+            for text in texts
+        )
 
-    def _kept(self, place: int, reason: str, in_note: Shown) -> Shown:
+    @cached_property
+    def _lines_of_notes(self) -> frozenset[str]:
+        """The lines that notes quote, without labels and without short ones."""
+        lines = (line.partition("] ")[2] or line for line in self._notes.split("\n"))
+        return frozenset(line.strip() for line in lines if len(line) >= CERTAIN_CHARS)
+
+    def _kept(self, place: int, reason: str, paid: Sequence[WeighedPart]) -> Shown:
         """What the view shows of a message that changed.
 
         Args:
             place: its index in the plan.
             reason: why it changed.
-            in_note: what it is if the view has no message for it.
+            paid: its parts that were chosen and are shown.
         """
         if place not in self._in_view:
             edit = self._edits.get(place)
-            return "summarised" if edit and edit.record else in_note
+            if edit and edit.record:
+                return "summarised"
+            if paid and all(part.in_line for part in paid):
+                return "one line"
+            return "quoted" if paid or self._is_quoted(place) else "nothing"
         by_strategy = BY_STRATEGY.get(reason.partition(":")[0], "shortened")
-        return FORMS.get(_name_of_form(reason), (by_strategy, None))[0]
+        form = FORMS.get(_name_of_form(reason), by_strategy)
+        if form == "one line" and paid:
+            return "preview"  # lines were chosen for it beside that line
+        return form
 
     def _why_it_stays(self, place: int) -> str:
         """Why no strategy may leave a message out, or why this one does not; else `""`."""
@@ -392,24 +260,20 @@ class Explainer:
         author, tokens = _author(plan.messages[place]), plan.tokens[place]
         return Explanation(index, author, tokens, "whole", must_stay, decided_by)
 
-    def _evidence(self, shown: list[WeighedPart]) -> tuple[Evidence, ...]:
-        """The evidence with most worth in the shown parts of a message."""
-        best: dict[tuple[str, str], float] = {}
-        for part in shown:
-            for kind, text, worth in self._weighing.evidence(part):
-                if worth > 0:
-                    key = kind, _short(text or part.text)
-                    best[key] = max(worth, best.get(key, 0.0))
-        ranked = sorted(best.items(), key=lambda item: -item[1])[:BEST_EVIDENCE]
-        return tuple(Evidence(kind, text, round(worth, 2)) for (kind, text), worth in ranked)
-
     def _part(self, part: WeighedPart) -> Part:
         index, worth = self.origins[part.message], round(part.worth_per_token, 4)
         return Part(part.message if index is None else index, _short(part.text), part.tokens, worth)
 
 
-def _best_first(part: WeighedPart) -> float:
-    return -part.worth_per_token
+def _evidence(shown: Iterable[WeighedPart]) -> tuple[Evidence, ...]:
+    """The evidence with most worth in the shown parts of a message."""
+    best: dict[tuple[str, str], float] = {}
+    for part in shown:
+        for kind, text, worth in part.evidence:
+            key = kind, _short(text or part.text)
+            best[key] = max(worth, best.get(key, 0.0))
+    ranked = sorted(best.items(), key=lambda item: -item[1])[:BEST_EVIDENCE]
+    return tuple(Evidence(kind, text, round(worth, 2)) for (kind, text), worth in ranked)
 
 
 def _author(message: Message) -> str:
@@ -425,7 +289,3 @@ def _name_of_form(reason: str) -> str:
 def _short(text: str) -> str:
     """The beginning and the end of a text on one line, without secrets."""
     return in_words(shortened(text, SHOWN_CHARS), SHOWN_CHARS + 1)
-
-
-def _text(message: Message) -> str:
-    return "\n".join(text for block in message.blocks for text in texts_of(block))

@@ -1,7 +1,7 @@
 """`Outcome`, and the `Result` of the edits that strategies proposed or of a view that goes on."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -274,6 +274,8 @@ class Outcome:
         floor: the smallest view, if the target was missed; else `None`.
         missed: why the target was missed, in plain words; "" if it was met.
         notes: sentences for the caller, in plain words.
+        again: proposes the same edits once more, to record what competed; nothing for strategies
+            that weigh no parts.
     """
 
     edits: Sequence[Edit]
@@ -283,6 +285,7 @@ class Outcome:
     floor: Floor | None = None
     missed: str = ""
     notes: tuple[str, ...] = ()
+    again: Callable[[], Sequence[Edit]] = tuple
 
 
 def unchanged(
@@ -416,7 +419,7 @@ def changed(prepared: PreparedConversation, outcome: Outcome, view: View, after:
         evidence=partial(loss_report, planned.messages, view, accounting.gone_of_planned),
         explaining=partial(
             Explainer, lighter, view, outcome.strategy, planned.origins,
-            frozenset(accounting.gone), reasons, accounting.refs,
+            frozenset(accounting.gone), reasons, accounting.refs, outcome.again,
         ),
         said=partial(user_sentences, planned.messages, view, accounting.gone_of_planned),
         unshown=partial(missing_rules, planned.messages, view, accounting.refs_of_planned),

@@ -34,7 +34,8 @@ from context_compression.errors import (
     SummaryError,
 )
 from context_compression.listening import COMPRESSING, SUMMARIZING, ModelCall, advance, heard
-from context_compression.planning.edits import Edit, View
+from context_compression.planning.edits import Edit, View, recorded
+from context_compression.planning.pieces import Cutter
 from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
 from context_compression.strategies import extract, measured, summarize, window
@@ -227,6 +228,8 @@ class Compression:
             edits = yield from self._proposed()
             step = StrategyStep(prepared.strategy, self._tokens_after(edits))
             outcome = Outcome(edits, prepared.strategy, (step,))
+            if prepared.strategy == "extract":
+                outcome = replace(outcome, again=again(extract.extraction, self.plan))
         else:
             reach = within_reach(self.prepared, self.target, self.plan)
             self.plan, self.floor, self.below = reach.plan, reach.floor, reach.missed
@@ -296,7 +299,10 @@ class Compression:
     def _refilled(self, outcome: Outcome) -> Outcome | None:
         """The outcome with the remaining room filled; `None` if too little room remains."""
         edits = refilled(self.plan, outcome.edits)
-        return None if edits is None else self._with(edits, outcome)
+        if edits is None:
+            return None
+        make = again(refilled, self.plan, outcome.edits)
+        return replace(self._with(edits, outcome), again=make)
 
     def _may_stop_early(self, outcome: Outcome, total: int) -> bool:
         """Whether an automatic compression stops below the threshold, although above its target.
@@ -374,7 +380,8 @@ class Compression:
             edits = yield from extract.propose(plan)
             step = StrategyStep("extract", self._tokens_after(edits))
             if self._fits(step) and (plan is self.plan or not missing_after(plan, edits)):
-                return Outcome(edits, "extract", (*steps, step))
+                make = again(extract.extraction, plan)
+                return Outcome(edits, "extract", (*steps, step), again=make)
         return None
 
     def _with_what_stays(self, outcome: Outcome) -> Outcome:
@@ -398,7 +405,7 @@ class Compression:
         smallest = self.floor
         if smallest.tokens > self.room or smallest.edits is outcome.edits:
             return outcome
-        return self._with(smallest.edits, outcome)
+        return replace(self._with(smallest.edits, outcome), again=tuple)
 
     def _plan_with_settled_beginning(self) -> Plan | None:
         """The plan with the beginning that an earlier compression left pinned.
@@ -450,6 +457,22 @@ class Compression:
         *before, last = outcome.steps
         last = replace(last, tokens_after=self._tokens_after(edits))
         return replace(outcome, edits=edits, steps=(*before, last))
+
+
+def again(
+    propose: Callable[..., Sequence[Edit] | None], plan: Plan, *more: Any
+) -> Callable[[], Sequence[Edit]]:
+    """Proposes edits of a plan once more, and records what competed for their room.
+
+    The plan is kept until then, without what was computed from its texts.
+    """
+    lighter = replace(plan, cutter=Cutter(prose=plan.cutter.prose), previews={})
+
+    def proposed() -> Sequence[Edit]:
+        with recorded():
+            return propose(lighter, *more) or ()
+
+    return proposed
 
 
 def _edited(plan: Plan, edits: Mapping[int, Edit]) -> Plan:

@@ -4,14 +4,75 @@ Messages are replaced here. The pairing of tool calls, the validity of the view 
 thinking are checked here once for all strategies.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from context_compression.conversation import validity
 from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import Message, Thinking
 from context_compression.errors import IllegalEdit
+
+
+class WeighedPart(NamedTuple):
+    """A part of a message that competed for the room of a view.
+
+    Attributes:
+        message: the index of the message in the plan.
+        text: the part, stripped.
+        tokens: about how many tokens it has, at least 1.
+        worth_per_token: its worth for a token, when it was chosen or in the end.
+        in_line: whether it is the line of a call.
+        evidence: what paid for it, the most worth first: `(kind, text, worth)`; the text is empty
+            for the part itself. Empty for a part that is not shown.
+    """
+
+    message: int
+    text: str
+    tokens: int
+    worth_per_token: float
+    in_line: bool
+    evidence: tuple[tuple[str, str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What competed for the room of a view.
+
+    Attributes:
+        shown: the parts that were chosen, the first choice first.
+        left_out: the best of the others of each message, by index, the best first.
+    """
+
+    shown: Sequence[WeighedPart] = ()
+    left_out: Mapping[int, Sequence[WeighedPart]] = field(
+        default_factory=dict[int, Sequence[WeighedPart]]
+    )
+
+
+_recording: ContextVar[bool] = ContextVar("recording", default=False)
+
+
+@contextmanager
+def recorded(wanted: bool = True) -> Generator[None]:
+    """Within it, edits record what competed for their room, if that is `wanted`."""
+    token = _recording.set(wanted)
+    try:
+        yield
+    finally:
+        _recording.reset(token)
+
+
+def is_recorded() -> bool:
+    """Whether edits must record what competes for their room."""
+    return _recording.get()
+
+
+def weighed_in(edits: Iterable["Edit"]) -> Weighed | None:
+    """What competed for the room of a view, if its edits recorded it."""
+    return next((edit.weighed for edit in edits if edit.weighed), None)
 
 
 @dataclass(frozen=True)
@@ -29,6 +90,7 @@ class Edit:
         record: the record of a summary.
         needed: whether the edit is made even if it saves nothing, because the provider would refuse
             the view without it.
+        weighed: what competed for the room of the view, if that was recorded.
     """
 
     start: int
@@ -39,6 +101,7 @@ class Edit:
     origins: tuple[int | None, ...] = ()
     record: Any = field(default=None, compare=False)
     needed: bool = False
+    weighed: Weighed | None = field(default=None, compare=False)
 
     def origins_in(self, messages: Sequence[Message]) -> Sequence[int | None]:
         """For each message of `becomes` the index of its original; `None` for a new message."""

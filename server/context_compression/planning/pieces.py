@@ -448,7 +448,7 @@ def _placing(pool: Pool) -> Callable[[int, float, float, float], int]:
             if of_piece & OUTDATED:
                 worth *= outdated
         ratio = worth * weight / cost + filler * (piece + 1)
-        return -((int((ratio if ratio < most else most) * 1e6) << 32) + piece)
+        return -((int((ratio if ratio < most else most) * SCALE) << 32) + piece)
 
     return placed
 
@@ -456,6 +456,11 @@ def _placing(pool: Pool) -> Callable[[int, float, float, float], int]:
 def piece_of(rank: int) -> int:
     """The piece to which a rank belongs."""
     return -rank & 0xFFFFFFFF
+
+
+def worth_per_token(rank: int) -> float:
+    """The worth of a token of the piece to which a rank belongs."""
+    return (-rank >> 32) / SCALE
 
 
 def word_weights() -> Mapping[tuple[int, int, int], float]:
@@ -500,10 +505,16 @@ def cover(weights: Weights, words: Iterable[int]) -> None:
 
 LAST = (1 << 63) - 1
 """A number after all ranks."""
+SCALE = 1e6
+"""The scale of the worth per token in a rank."""
 
 
 class Choice:
-    """The pieces that were chosen so far, and the pieces that still compete."""
+    """The pieces that were chosen so far, and the pieces that still compete.
+
+    Attributes:
+        taken: the ranks of the chosen pieces when they were chosen, in this order.
+    """
 
     def __init__(self, pool: Pool, shown: Iterable[int], weights: Weights) -> None:
         """A choice without chosen pieces.
@@ -517,7 +528,8 @@ class Choice:
         self._worth_now = weights
         cover(weights, shown)
         self._opening = array("I", [source.opening for source in pool.sources])
-        self._taken = bytearray(len(pool))
+        self.taken = array("q")
+        self._is_taken = bytearray(len(pool))
         self._closed = pool.edges[:]  # for each piece, on how many sides nothing is missing
         self._rank, ranks = ranking(pool, self._opening, self._closed, weights.__getitem__)
         # the first ranks of all pieces in order, and as a heap those of pieces ranked again
@@ -543,7 +555,7 @@ class Choice:
             else:
                 at += 1
             piece = piece_of(rank)
-            if self._taken[piece]:
+            if self._is_taken[piece]:
                 continue
             now = rank_now(piece)
             if now > ranked[at] or now > put_back[0]:
@@ -555,6 +567,7 @@ class Choice:
                 continue
             room -= cost
             chosen.append(piece)
+            self.taken.append(now)
             for neighbour in self._taking(piece):
                 heappush(put_back, rank_now(neighbour))
         del ranked[:at]
@@ -563,9 +576,15 @@ class Choice:
         self._put_back = array("q", put_back)
         return chosen
 
+    def left(self) -> Iterator[int]:
+        """The present ranks of the pieces that were never chosen, in no order."""
+        worth_now = self._worth_now.__getitem__
+        _, ranks = ranking(self._pool, self._opening, self._closed, worth_now)
+        return (rank for rank in ranks if not self._is_taken[piece_of(rank)])
+
     def _taking(self, piece: int) -> Iterator[int]:
         """Take a piece, and yield its neighbours that are not taken."""
-        source_of, taken = self._pool.source_of, self._taken
+        source_of, taken = self._pool.source_of, self._is_taken
         taken[piece] = 1
         self._opening[source_of[piece]] = 0
         cover(self._worth_now, self._pool.words(piece))

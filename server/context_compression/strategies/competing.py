@@ -32,7 +32,7 @@ from context_compression.conversation.messages import (
 from context_compression.evidence.facts import commands_of, outcome_lines
 from context_compression.evidence.open_tasks import UNDO
 from context_compression.listening import SELECTING, advance
-from context_compression.planning.pieces import Choice, Place, Pool, Source
+from context_compression.planning.pieces import Choice, Cutter, Place, Pool, Source
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import end_of_output, tokens_of_text
 from context_compression.strategies import measured
@@ -374,14 +374,7 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
     for number, source in enumerate(sources):
         cutter(source.text)
         advance(SELECTING, len(sources) + number, 3 * len(sources))
-    texts = (
-        text
-        for message in chain(base.shown.values(), base.beside.notes.values())
-        if not message.starts_turn  # words that the user mentions are needed, not covered
-        for block in message.blocks
-        for text in texts_of(block)
-    )
-    shown = array("I", chain.from_iterable(map(cutter.numbering.numbers, texts)))
+    shown = words_shown(base, cutter)
     cutter.numbering.pack()  # all words are known now, and the pool needs memory
     pool, outdated = Pool(cutter), plan.outdated
     for number, source in enumerate(sources):
@@ -392,6 +385,18 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
         marked = chain(plan.due.spans(block, source.text), competing.marked_latest(source))
         pool.add(source, old, [*marked])
     return pool, pool.choice(shown, used)
+
+
+def words_shown(base: KeptMessages, cutter: Cutter) -> "array[int]":
+    """The evidence words that are in view before anything is chosen, by number."""
+    texts = (
+        text
+        for message in chain(base.shown.values(), base.beside.notes.values())
+        if not message.starts_turn  # words that the user mentions are needed, not covered
+        for block in message.blocks
+        for text in texts_of(block)
+    )
+    return array("I", chain.from_iterable(map(cutter.numbering.numbers, texts)))
 
 
 @dataclass(frozen=True)

@@ -381,12 +381,13 @@ def is_record(message: Message, plan: Plan) -> bool:
 
 def propose(plan: Plan) -> Proposal:
     """Edits that leave the must-keep set and the pieces with the most evidence."""
+    return without_model(extraction(plan))
+
+
+def extraction(plan: Plan) -> Sequence[Edit]:
+    """The edits that leave at most the plan's room, if the smallest view is not larger."""
     target = int(plan.total * plan.settings.target_usage)
-    return without_model(extraction(plan, target if plan.room is None else plan.room))
-
-
-def extraction(plan: Plan, room: int) -> Sequence[Edit]:
-    """The edits that leave at most `room` tokens, if the smallest view is not larger."""
+    room = target if plan.room is None else plan.room
     least = floor(plan)
     if least.tokens >= room:  # a system prompt may take more than the target
         return least.edits

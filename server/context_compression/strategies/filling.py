@@ -15,7 +15,7 @@ from itertools import chain
 from math import fsum
 
 from context_compression.conversation.messages import Message, user
-from context_compression.planning.edits import Edit
+from context_compression.planning.edits import Edit, Weighed, is_recorded
 from context_compression.planning.pieces import DUE, FAILURE, REASON, Place, Weights, known_in
 from context_compression.planning.plan import Plan
 from context_compression.plurals import how_many
@@ -41,6 +41,7 @@ from context_compression.strategies.notes import (
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.rules import rules_with_room, tokens_owed
 from context_compression.strategies.tool_results import answered_steps
+from context_compression.strategies.weighing import Weighing
 
 NAMES_OF_FORMS: Mapping[Form, str] = {
     Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
@@ -268,6 +269,11 @@ class Attempt:
             return False
         return True
 
+    def record(self, draft: Draft) -> Weighed:
+        """What competed for the room of this draft."""
+        weighing = Weighing(self._base, self.pool, self._choice)
+        return weighing.record(self._chosen, draft.view, draft.all_notes)
+
     def settle(self) -> None:
         """Release the pieces that were not chosen, which take as much memory as the view."""
         del self._choice
@@ -370,12 +376,13 @@ class Filling:
         if self._base.forms.pictures.in_order:
             self._base, self.showing = with_pictures(self._base, self.left)
             self.left = room_left(self._base, self.showing)
-        draft, why = self._filled(weighed=weighed)
+        draft, why, record = self._filled(weighed=weighed)
         view, notes = draft.view, draft.all_notes
         if weighed:
             self._remember_words({**view, **draft.notes})
         view = with_payloads(self._base, view, notes)
-        return keep_only(self._base.plan, view, self._with_beside(view, notes), reason, why)
+        edits = keep_only(self._base.plan, view, self._with_beside(view, notes), reason, why)
+        return [replace(edit, weighed=record) for edit in edits] if record else edits
 
     def _with_beside(
         self, view: Mapping[int, Message], notes: Mapping[int, Message]
@@ -389,8 +396,8 @@ class Filling:
             all_notes[at] = beside
         return all_notes
 
-    def _filled(self, *, weighed: bool) -> tuple[Draft, Mapping[int, str]]:
-        """The draft that fills the room, and how each message is shown in it.
+    def _filled(self, *, weighed: bool) -> tuple[Draft, Mapping[int, str], Weighed | None]:
+        """The draft that fills the room, how each message is shown in it, and what competed.
 
         The view is assembled and counted. If it is too large, the attempt gives content back; if
         room is left, it takes more. This is repeated until nothing changes.
@@ -406,6 +413,7 @@ class Filling:
             if not has_changed:
                 break
             del draft  # two views at once would need too much memory
+        record = attempt.record(draft) if is_recorded() else None
         attempt.settle()
         self.lacks_sure_rule |= attempt.lacks_sure_rule
         why = attempt.reasons(draft.view)
@@ -414,7 +422,7 @@ class Filling:
         del attempt  # it is as large as the view, and more is made next
         if left < 0 or not draft.notes:
             draft = self._with_one_mark(draft.view)
-        return draft, why
+        return draft, why, record
 
     def _with_one_mark(self, view: dict[int, Message]) -> Draft:
         """The view without quotes, with one mark for missing messages if that fits."""
