@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_compression import ContextCompressionError, Result, Session, compress, count_tokens
-from context_compression.compression import explaining
+from context_compression.compression import run
 from context_compression.compression.result import Explanation
 from context_compression.conversation import parse, texts_of
 from context_compression.errors import BudgetTooSmall, NoSuchMessage
+from context_compression.planning import recorded
 from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
@@ -26,6 +28,15 @@ TALK: Messages = [
     {"role": "assistant", "content": "Nothing of interest is in the notes, so I go on. " * 20},
     {"role": "user", "content": "What about E4471?"},
 ]
+
+
+RECORDED = ("claude-code-cli-6c855fd3", "qmsum-test-14", "codex-agentv-c1d7b93e")
+
+
+def recorded_conversation(folder: Path, name: str) -> Messages:
+    """The first messages of a recorded conversation."""
+    path = folder / "conversations" / "uniform" / f"{name}.json.gz"
+    return json.loads(gzip.decompress(path.read_bytes()))["messages"][:150]
 
 
 def all_of(result: Result) -> list[Explanation]:
@@ -97,15 +108,12 @@ def test_explanations_agree_with_the_view_of_any_conversation(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["claude-code-cli-6c855fd3", "qmsum-test-14", "codex-agentv-c1d7b93e"]
-)
+@pytest.mark.parametrize("name", RECORDED)
 @pytest.mark.parametrize("strategy", ["extract", "window"])
 def test_explanations_agree_with_the_view_of_recorded_conversations(
     name: str, strategy: str, data_folder: Path
 ) -> None:
-    path = data_folder / "conversations" / "uniform" / f"{name}.json.gz"
-    messages = json.loads(gzip.decompress(path.read_bytes()))["messages"][:150]
+    messages = recorded_conversation(data_folder, name)
     target = int(0.3 * count_tokens(messages))
 
     result = compress(messages, strategy=strategy, target_tokens=target)
@@ -225,20 +233,61 @@ def test_an_empty_conversation_has_no_message_to_explain() -> None:
 
 
 def test_nothing_is_weighed_before_the_first_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
+    made: list[None] = []
 
-    def weigh(base: object) -> None:
-        made.append(base)
-        raise ZeroDivisionError
+    def noted() -> AbstractContextManager[None]:
+        made.append(None)
+        return recorded()
 
-    monkeypatch.setattr(explaining, "competition", weigh)
+    monkeypatch.setattr(run, "recorded", noted)
 
     result = compress(TALK, target_tokens=1_000, strategy="extract")
 
     assert not made
-    with pytest.raises(ZeroDivisionError):
-        result.explain(2)
+    told = all_of(result)
+    assert all_of(result) == told
     assert len(made) == 1
+
+
+def test_a_compression_that_is_asked_to_records_its_choice_and_makes_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unasked = compress(TALK, target_tokens=1_000, strategy="extract")
+    told = all_of(unasked)
+
+    with recorded():
+        result = compress(TALK, target_tokens=1_000, strategy="extract")
+    monkeypatch.delattr(run, "recorded")
+
+    assert all_of(result) == told
+    assert result.messages == unasked.messages
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("share", [0.5, 0.25, 0.1, 0.04])
+def test_the_choice_made_once_more_is_the_choice_that_was_made(
+    name: str, share: float, data_folder: Path
+) -> None:
+    messages = recorded_conversation(data_folder, name)
+    target = int(share * count_tokens(messages))
+    result = compress(messages, strategy="auto", target_tokens=target)
+    with recorded():
+        asked = compress(messages, strategy="auto", target_tokens=target)
+
+    assert asked.messages == result.messages
+    assert all_of(asked) == all_of(result)
+    assert any(told.evidence for told in all_of(result))
+
+
+def test_parts_that_competed_are_shown_or_left_out_and_never_both() -> None:
+    result = compress(TALK, target_tokens=1_000, strategy="extract")
+    everything = " ".join("\n".join(texts(result.messages)).split())
+
+    left_out = [part for told in all_of(result) for part in told.left_out]
+
+    assert left_out
+    assert not [part for part in left_out if "…" not in part.text and part.text in everything]
 
 
 def test_what_a_models_summary_covers_is_summarised() -> None:

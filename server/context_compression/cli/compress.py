@@ -31,6 +31,7 @@ from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.exporting import EXPORTERS, NewSession
 from context_compression.hosts.exporting import export as write_session
 from context_compression.listening import COMPRESSING, READING, STAGES
+from context_compression.planning.edits import recorded
 from context_compression.plurals import how_many
 from context_compression.report.facts import (
     ReportedCompression,
@@ -305,7 +306,8 @@ def compress(
             replaced = replaced_compressions(requested.opened)
             if not dry_run:
                 requested.opened.archive_cleared()
-            outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
+            with recorded(explain):
+                outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
             if isinstance(outcome, SummaryAssignment):
                 id = requested.opened.session.id
                 return _print_assignment(id, conversation, outcome, output, as_json)

@@ -392,8 +392,8 @@ class Result:
             # Message 12 (user, 35 tokens) is shown in full.
             # It must stay: it is pinned.
 
-        The first call weighs all parts of the messages that changed, which takes about as long as
-        the compression; nothing is computed before.
+        The first call makes the same choice once more, to record what competed, which takes about
+        as long as the compression; nothing is computed before.
 
         Args:
             index: the index of the message in the input, from 0.

@@ -8,12 +8,15 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from context_compression.conversation import validity
 from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import Message, Thinking
 from context_compression.errors import IllegalEdit
+
+PartEvidence: TypeAlias = tuple[str, str, float]
+"""What paid for a part: `(kind, text, worth)`. The text is empty for the part itself."""
 
 
 class WeighedPart(NamedTuple):
@@ -25,8 +28,7 @@ class WeighedPart(NamedTuple):
         tokens: about how many tokens it has, at least 1.
         worth_per_token: its worth for a token, when it was chosen or in the end.
         in_line: whether it is the line of a call.
-        evidence: what paid for it, the most worth first: `(kind, text, worth)`; the text is empty
-            for the part itself. Empty for a part that is not shown.
+        evidence: what paid for it, the most worth first; empty for a part that is not shown.
     """
 
     message: int
@@ -34,7 +36,7 @@ class WeighedPart(NamedTuple):
     tokens: int
     worth_per_token: float
     in_line: bool
-    evidence: tuple[tuple[str, str, float], ...] = ()
+    evidence: tuple[PartEvidence, ...] = ()
 
 
 @dataclass(frozen=True)

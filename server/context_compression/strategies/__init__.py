@@ -15,6 +15,7 @@ their use:
     forms           a message in full, with previews, clipped, or as a skeleton
     filling         pieces, chosen by evidence, for the remaining room
     competing       the texts that compete for it, and what their parts are worth
+    weighing        the record of what competed, from which a compression is explained
     rules           the user's standing rules
     quoting         the texts of messages that are left out, with labels
     notes           the notes that quote them, a ref in one of them wherever messages left, and

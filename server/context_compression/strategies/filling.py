@@ -41,7 +41,7 @@ from context_compression.strategies.notes import (
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.rules import rules_with_room, tokens_owed
 from context_compression.strategies.tool_results import answered_steps
-from context_compression.strategies.weighing import Weighing
+from context_compression.strategies.weighing import weighed
 
 NAMES_OF_FORMS: Mapping[Form, str] = {
     Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
@@ -271,8 +271,9 @@ class Attempt:
 
     def record(self, draft: Draft) -> Weighed:
         """What competed for the room of this draft."""
-        weighing = Weighing(self._base, self.pool, self._choice)
-        return weighing.record(self._chosen, draft.view, draft.all_notes)
+        return weighed(
+            self._base, self.pool, self._choice, self._chosen, draft.view, draft.all_notes
+        )
 
     def settle(self) -> None:
         """Release the pieces that were not chosen, which take as much memory as the view."""

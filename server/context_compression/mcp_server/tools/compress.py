@@ -20,6 +20,7 @@ from context_compression.mcp_server.compressing import (
     open_conversation,
 )
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
+from context_compression.planning.edits import recorded
 from context_compression.plurals import how_many
 from context_compression.report.facts import undone
 from context_compression.session import Session, no_plan
@@ -34,6 +35,12 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
     """What `context_compress` answers."""
     if arguments.summary is not None and arguments.plan_id is None:
         return await _keep_checkpoint(call, arguments)
+    with recorded(arguments.explain):
+        return await _compressed(call, arguments)
+
+
+async def _compressed(call: Call, arguments: CompressArguments) -> CallToolResult:
+    """The answer to a call that may change a conversation."""
     _refuse_contradictions(arguments)
     settings = await run_sync(settings_for, call.workspace, arguments.settings)
     conversation, messages, plan_id = arguments.conversation, arguments.messages, arguments.plan_id
