@@ -34,10 +34,7 @@ def ask(client: Anthropic, session: Session, question: str) -> str:
     messages: list[Any] = [{"role": "user", "content": question}]
     while True:
         answer = client.messages.create(
-            model=MODEL,
-            max_tokens=1_000,
-            tools=tools,
-            messages=session.fit(messages, tools=tools),
+            model=MODEL, max_tokens=1_000, tools=tools, messages=session.fit(messages, tools=tools)
         )
         messages.append({"role": "assistant", "content": answer.content})
         results: list[Any] = []

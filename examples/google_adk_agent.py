@@ -28,10 +28,7 @@ def read_log(build: int) -> str:
 async def ask(model, question: str) -> str:
     """The agent's answer, after all tools that it calls."""
     agent = LlmAgent(
-        name="builder",
-        model=model,
-        instruction="You find out why builds fail.",
-        tools=[read_log],
+        name="builder", model=model, instruction="You find out why builds fail.", tools=[read_log]
     )
     compression = ContextCompression(settings={"token_budget": 30_000})
     runner = InMemoryRunner(app=App(name="builds", root_agent=agent, plugins=[compression]))

@@ -28,7 +28,7 @@ MOST_LINES_OF_A_HEART = 900
 """Of one module in each room, its heart."""
 MOST_LINES_OF_A_FUNCTION = 60
 
-MOST_LINES_IN_ALL = 77_060
+MOST_LINES_IN_ALL = 76_940
 """Ratchets: each may only go down. Whoever makes the house smaller lowers them to what it is."""
 MOST_MODULES = 280
 MOST_MODULES_OF_COMPRESS = 11
@@ -36,9 +36,7 @@ MOST_MODULES_OF_COMPRESS = 11
 MOST_MODULES_OF_THE_COMMAND = 23
 """The same of a command that has nothing to do."""
 
-NAMED_TWICE = {
-    "ContextCompression": "what each framework's own adapter is called",
-}
+NAMED_TWICE = {"ContextCompression": "what each framework's own adapter is called"}
 """Classes whose name occurs more than once, and why."""
 
 FREE_IMPORTS = {

@@ -224,10 +224,7 @@ def test_of_two_names_of_another_tool_the_longer_one_counts() -> None:
 
 
 def test_our_own_name_beats_an_alias() -> None:
-    environ = {
-        "CONTEXT_COMPRESSION_PRESERVE_MESSAGES": "7",
-        "SYNAPSE_COMPACT_PRESERVE_COUNT": "3",
-    }
+    environ = {"CONTEXT_COMPRESSION_PRESERVE_MESSAGES": "7", "SYNAPSE_COMPACT_PRESERVE_COUNT": "3"}
 
     assert Settings.layered(environ=environ).preserve_messages == 7
 

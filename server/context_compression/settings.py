@@ -18,15 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from context_compression import plurals
 from context_compression.errors import InvalidSettings
-from context_compression.plurals import (
-    PART,
-    WHOLE,
-    Limits,
-    NotNegative,
-    Positive,
-    Share,
-    Words,
-)
+from context_compression.plurals import PART, WHOLE, Limits, NotNegative, Positive, Share, Words
 from context_compression.setting_names import ALIASES, own_name, snake_case, with_own_names
 from context_compression.strings import one_line
 

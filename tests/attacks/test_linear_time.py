@@ -131,9 +131,7 @@ def of_calls(blocks: int) -> Messages:
 
 
 @pytest.mark.parametrize("made", [of_texts, of_calls])
-def test_twice_the_blocks_of_a_message_cost_twice_the_time_at_most(
-    made: Callable[[int], Messages],
-):
+def test_twice_the_blocks_of_a_message_cost_twice_the_time_at_most(made: Callable[[int], Messages]):
     def cost(blocks: int) -> float:
         messages = made(blocks)
         target = int(count_tokens(messages) / 4)

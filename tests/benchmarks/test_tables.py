@@ -66,8 +66,7 @@ def test_a_rule_that_is_better_in_all_of_many_columns_is_named_once(script: Scri
 
 def test_a_larger_view_is_no_better_one(script: Script) -> None:
     told = table(
-        script,
-        {"context-compression": [(0.5, 0.25)], "observation masking": [(1.0, 0.5)]},
+        script, {"context-compression": [(0.5, 0.25)], "observation masking": [(1.0, 0.5)]}
     )
 
     assert [*told.sentences()] == ["No plain rule is better with a view of about our size or less."]

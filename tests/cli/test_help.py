@@ -10,14 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from context_compression.cli import main
-from context_compression.cli.app import (
-    OTHERS,
-    PROGRAM,
-    Commands,
-    OnDemand,
-    did_you_mean,
-    in_groups,
-)
+from context_compression.cli.app import OTHERS, PROGRAM, Commands, OnDemand, did_you_mean, in_groups
 
 
 def commands(group: click.Group = main) -> Iterator[click.Command]:

@@ -649,9 +649,7 @@ def numbered_lines(count: int) -> str:
 
 
 @pytest.mark.parametrize("strategy", ["offload", "truncate", "window", "extract"])
-def test_a_named_strategy_that_falls_short_gives_its_best_and_points_to_auto(
-    strategy: str,
-) -> None:
+def test_a_named_strategy_that_falls_short_gives_its_best_and_points_to_auto(strategy: str) -> None:
     messages = [*worked(log(600)), {"role": "user", "content": "word " * 600}]
 
     result = compress(messages, strategy=strategy, target_tokens=500)

@@ -56,8 +56,7 @@ ANSWERS: dict[str, Callable[[str], str]] = {
         ensure_ascii=False,
     ),
     "chosen": lambda rule: json.dumps(
-        {"selected": [{"label": "Other", "description": ASKED}], "notes": rule},
-        ensure_ascii=False,
+        {"selected": [{"label": "Other", "description": ASKED}], "notes": rule}, ensure_ascii=False
     ),
     "Claude Code": lambda rule: (
         f'User has answered your questions: "{ASKED}"="{rule}", "And?"="no". You can now continue '
@@ -312,10 +311,7 @@ def test_the_reason_with_which_the_ai_sdk_denies_a_call_is_the_users(denied: boo
 def test_what_an_adapter_knows_to_be_the_users_is(known: bool | str, dialect: Dialect) -> None:
     rule = RULES["ja"]
     run = Run(
-        "no",
-        "drop_tables",
-        {"of": "mysql"},
-        rule if known is True else f"Dropped none.\n{rule}\n",
+        "no", "drop_tables", {"of": "mysql"}, rule if known is True else f"Dropped none.\n{rule}\n"
     )
 
     check(dialect, run, rule, rule if known == "words" else known)

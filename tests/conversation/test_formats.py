@@ -207,10 +207,7 @@ def test_a_document_shows_its_text_only_where_it_is_text() -> None:
 MESSAGES: list[tuple[dict[str, Any], Any]] = [
     ({"role": "user", "content": "hi"}, (Text("hi"),)),
     ({"role": "developer", "content": "be brief", "name": "ops"}, (Text("be brief"),)),
-    (
-        {"role": "tool", "tool_call_id": "a", "content": "x"},
-        (ToolResult("a", (Text("x"),)),),
-    ),
+    ({"role": "tool", "tool_call_id": "a", "content": "x"}, (ToolResult("a", (Text("x"),)),)),
     (
         {"role": "assistant", "content": "so", "tool_calls": [BASH, CUSTOM], "later": 1},
         (Text("so"), ToolCall("c1", "Bash", {"a": 1}), ToolCall("c2", "patch", "*** Begin")),

@@ -116,11 +116,7 @@ ANTHROPIC: list[tuple[str, Messages, str]] = [
     ),
     ("a user who thinks", user(THOUGHT), "message 0 of role user thinks"),
     ("a user who calls", user(use("a")), "message 0 of role user holds calls or results"),
-    (
-        "a strange id",
-        [*ASK, *model(use("a.b")), *user(answer("a.b"))],
-        "no call id: 'a.b'",
-    ),
+    ("a strange id", [*ASK, *model(use("a.b")), *user(answer("a.b"))], "no call id: 'a.b'"),
     (
         "a server's call with another's id",
         [*ASK, *model(served(call_id="toolu_1"), found(call_id="toolu_1"))],

@@ -15,13 +15,7 @@ from context_compression import BudgetTooSmall, Result, Session, compress, count
 from context_compression.conversation import COMPRESSED, ref_of, summary_in, with_summary
 from context_compression.conversation.system_prompt import END, MARK
 from context_compression.summaries import SummaryRequest
-from context_compression.testing import (
-    Dialect,
-    Run,
-    ScriptedSummarizer,
-    said_by_user,
-    tool_step,
-)
+from context_compression.testing import Dialect, Run, ScriptedSummarizer, said_by_user, tool_step
 
 SUMMARY = (
     "## Goal\nMove every step of the modules, from module_0 on, as the user says.\n\n"

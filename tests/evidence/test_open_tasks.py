@@ -271,11 +271,7 @@ LISTED = "[TodoWrite]\ncompleted: one\nin_progress: two\npending: three"
 
 IN_NOTES: list[tuple[list[str], list[tuple[str, Any, str]], list[list[str]]]] = [
     ([PLANNED, LISTED], [], [["# Plan", "## Second"], ["in_progress: two", "pending: three"]]),
-    (
-        [f"{PLANNED}\n{LISTED}"],
-        [],
-        [["# Plan", "## Second", "in_progress: two", "pending: three"]],
-    ),
+    ([f"{PLANNED}\n{LISTED}"], [], [["# Plan", "## Second", "in_progress: two", "pending: three"]]),
     ([PLANNED, PLANNED.replace("Second", "Other")], [], [[], ["# Plan", "## Other"]]),
     ([PLANNED.replace("plans", "notes")], [], [[]]),
     (["[ExitPlanMode]\n# Plan"], [], [["# Plan"]]),

@@ -218,7 +218,7 @@ def test_a_temporary_folder_is_known(command: str, environ: dict[str, str]) -> N
 FETCHES = re.compile(
     r"\b(?:uvx|uv\s+(?:tool\s+(?:run|install)|pip\s+install|add|run\s+--with)|pipx\s+(?:run|install)"
     r"|pip3?\s+(?:install|download)|npx|bunx|npm\s+(?:install|i|exec)|pnpm\s+dlx|easy_install)\b"
-    r"[^\n`'&|;]*?['\"]?(?<![\w./:-])(?:context[-_]compression|\{PROGRAM\})(?![\w/:-])",
+    r"[^\n`'&|;]*?['\"]?(?<![\w./:-])(?:context[-_]compression|\{PROGRAM\})(?![\w/:-])"
 )
 
 

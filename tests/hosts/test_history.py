@@ -247,5 +247,5 @@ def test_a_transcript_knows_its_project_and_when_it_was_compacted():
     assert transcript.project == "/work/app"
     assert transcript.compactions == [Compaction(1793527200.0, "", "pi", 9010, 300)]
     assert transcript.requests == [
-        AnsweredRequest(4, 1793527200.0, "claude-sonnet-4-5", 300, 297, 0, 8),
+        AnsweredRequest(4, 1793527200.0, "claude-sonnet-4-5", 300, 297, 0, 8)
     ]

@@ -32,12 +32,7 @@ from context_compression.integrations import opentelemetry as module
 from context_compression.integrations.opentelemetry import instrument, usage_attributes
 from context_compression.session import Event, SummaryAssignment
 from context_compression.summaries import OpenAISummarizer, SummaryReply, SummaryRequest
-from context_compression.testing import (
-    ScriptedSummarizer,
-    chat_api,
-    conversation,
-    summary_about,
-)
+from context_compression.testing import ScriptedSummarizer, chat_api, conversation, summary_about
 from context_compression.testing.chat_api import ChatAPI
 
 PAGE = Path(__file__).parents[2] / "docs" / "frameworks" / "opentelemetry.md"

@@ -695,10 +695,7 @@ async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
     while "plan_id" in done.facts:
         plan = done.facts["plan_id"]
         done = await ask(
-            client,
-            "context_compress",
-            plan_id=plan,
-            summary=summary_about("As before."),
+            client, "context_compress", plan_id=plan, summary=summary_about("As before.")
         )
 
     status = await ask(client, "context_status", conversation="s-1")

@@ -26,11 +26,7 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("context_compression.store.postgres.database.RETRY_SECONDS", 0.05)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["status"], ["sessions"], ["restore", "abcd"]],
-    ids=str,
-)
+@pytest.mark.parametrize("arguments", [["status"], ["sessions"], ["restore", "abcd"]], ids=str)
 def test_the_command_line_says_it(arguments: list[str]) -> None:
     done = CliRunner().invoke(main, ["--store", NOWHERE, *arguments])
 

@@ -118,9 +118,7 @@ def test_a_wrong_line_is_told_without_its_token(tmp_path: Path, text: str) -> No
 
 
 @pytest.mark.parametrize("given", ["no/such/file", "nul\0", ANN.decode()])
-def test_a_value_that_is_no_file_is_told_but_not_its_name_which_may_be_a_token(
-    given: str,
-) -> None:
+def test_a_value_that_is_no_file_is_told_but_not_its_name_which_may_be_a_token(given: str) -> None:
     with pytest.raises(InvalidSettings, match="cannot be read") as refused:
         TenantTokens(given)
 

@@ -244,9 +244,7 @@ def test_a_store_that_a_program_made_itself_cannot_be_served_by_other_processes(
         serve_http(own, port=0)
 
 
-def test_a_workspace_is_opened_again_with_the_same_store_settings_and_files(
-    tmp_path: Path,
-) -> None:
+def test_a_workspace_is_opened_again_with_the_same_store_settings_and_files(tmp_path: Path) -> None:
     made = workspace_in(tmp_path)
     environ = {"CONTEXT_COMPRESSION_TENANT": "ann", "A": "b"}
     workspace = Workspace.here(

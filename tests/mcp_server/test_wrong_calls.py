@@ -64,11 +64,7 @@ async def test_a_wrong_value_is_answered_with_what_it_may_be(client: Client) -> 
     [
         ("context_compress", {"target_tokens": -1}, "target_tokens must be 1 or more, not -1."),
         ("context_summary", {"limit": 51}, "limit must be 50 or less, not 51."),
-        (
-            "context_compress",
-            {"pins": [1.5]},
-            "pins[0] must be a text, not 1.5.",
-        ),
+        ("context_compress", {"pins": [1.5]}, "pins[0] must be a text, not 1.5."),
         ("context_status", {"response_format": 5}, "must be one of concise, detailed, not 5."),
     ],
 )

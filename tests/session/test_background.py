@@ -516,9 +516,7 @@ def test_a_summary_that_fails_is_told_once_and_replaced(agent: Agent, failure: E
     assert agent.told.empty()
 
 
-def test_a_summary_that_fails_where_nothing_may_replace_it_is_asked_for_again_later(
-    tmp_path: Path,
-):
+def test_a_summary_that_fails_where_nothing_may_replace_it_is_asked_for_again_later(tmp_path: Path):
     model = HeldModel(SummaryError("overloaded"))
     agent = Agent(tmp_path, model, on_summary_failure="skip")
     agent.start()
@@ -575,9 +573,7 @@ def test_a_summary_in_the_system_prompt_is_there_when_it_is_due(tmp_path: Path, 
     assert "Move every module." in agent.session.system
 
 
-def test_a_window_that_is_due_by_its_turns_is_prepared_by_one_request_for_the_next(
-    tmp_path: Path,
-):
+def test_a_window_that_is_due_by_its_turns_is_prepared_by_one_request_for_the_next(tmp_path: Path):
     agent = Agent(tmp_path, None, strategy="window", keep_recent=2)
     while not agent.session.is_due():
         agent.say()

@@ -20,9 +20,7 @@ ASKED = {"role": "user", "content": "Go on."}
 TALK = [ASKED, SAID] * 3
 CALLED: dict[str, Any] = {
     "role": "assistant",
-    "content": [
-        {"type": "tool_use", "id": "t1", "name": "mcp__ctx__context_status", "input": {}},
-    ],
+    "content": [{"type": "tool_use", "id": "t1", "name": "mcp__ctx__context_status", "input": {}}],
 }
 ANSWERED = {
     "role": "user",

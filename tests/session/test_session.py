@@ -13,14 +13,7 @@ from hypothesis import given, settings
 from provider import refused
 from written import ASK, LAST, LOG, MORE, TELL, files_in, reopened, talk, worked
 
-from context_compression import (
-    BudgetTooSmall,
-    Session,
-    Settings,
-    Store,
-    compress,
-    count_tokens,
-)
+from context_compression import BudgetTooSmall, Session, Settings, Store, compress, count_tokens
 from context_compression.conversation import COMPRESSED, canonical, digest_of, parse, ref_of
 from context_compression.errors import (
     InvalidConversation,
@@ -619,9 +612,7 @@ def test_the_status_counts_messages_tokens_and_refs(session: Session) -> None:
     assert after.warnings == []
 
 
-def test_the_status_counts_a_message_once_however_often_it_was_compressed(
-    session: Session,
-) -> None:
+def test_the_status_counts_a_message_once_however_often_it_was_compressed(session: Session) -> None:
     for target in (3_000, 2_000, 1_500):
         session.compress(target_tokens=target)
     status, there = session.status(), {*map(str, session.view())}

@@ -108,9 +108,7 @@ def test_a_session_written_to_since_it_was_listed_stays(store: Store) -> None:
     assert store.prune(90 * DAY, now=NOW).sessions == ()
 
 
-def test_a_deletion_gives_the_room_of_the_index_back_and_leaves_no_word_in_it(
-    store: Store,
-) -> None:
+def test_a_deletion_gives_the_room_of_the_index_back_and_leaves_no_word_in_it(store: Store) -> None:
     before = (store.folder / INDEX).stat().st_size
 
     store.delete("old")

@@ -94,10 +94,7 @@ def test_where_the_newest_alone_exceed_the_target_they_yield_to_it(
 
     extracted = compress(messages, target_tokens=target, strategy="extract", settings=both)
     summarized = compress(
-        messages,
-        target_tokens=target,
-        settings=both,
-        summarizer=ScriptedSummarizer(),
+        messages, target_tokens=target, settings=both, summarizer=ScriptedSummarizer()
     )
 
     for result in (extracted, summarized):

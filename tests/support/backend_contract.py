@@ -10,17 +10,7 @@ It raises `AssertionError` if a promise is broken.
 
 from collections.abc import Sequence
 
-from backend_samples import (
-    NAME,
-    NOON,
-    TEXTS,
-    Check,
-    Make,
-    archived,
-    name_of,
-    refused,
-    said,
-)
+from backend_samples import NAME, NOON, TEXTS, Check, Make, archived, name_of, refused, said
 from shared_backends import (
     a_deleted_session_is_gone,
     a_lock_is_held_by_one,

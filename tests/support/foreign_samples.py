@@ -34,10 +34,7 @@ FOREIGN: list[tuple[str, Any]] = [
     ("version 4", {"role": "assistant", "parts": [{"type": "tool-invocation"}]}),
     ("version 4", {**UI, "content": "hi"}),
     ("UIMessage", {"id": "chat", "messages": [UI], "trigger": "submit-message"}),
-    (
-        "Mastra",
-        {**CHAT, "createdAt": "2026-01-01", "content": {"format": 2, "parts": UI["parts"]}},
-    ),
+    ("Mastra", {**CHAT, "createdAt": "2026-01-01", "content": {"format": 2, "parts": UI["parts"]}}),
     # others with parts
     ("OpenTelemetry", {"role": "user", "parts": [{"type": "text", "content": "hi"}]}),
     ("OpenTelemetry", {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1"}]}),
@@ -58,10 +55,7 @@ FOREIGN: list[tuple[str, Any]] = [
     (".NET", {"Role": {"Label": "user"}, "Items": [{"$type": "TextContent", "Text": "hi"}]}),
     (".NET", {"role": {"label": "user"}, "items": [{"$type": "TextContent", "text": "hi"}]}),
     ("Haystack", {"role": "user", "meta": {}, "name": None, "content": [{"text": "hi"}]}),
-    (
-        "Haystack",
-        {"role": "tool", "meta": {}, "content": [{"tool_call_result": {"result": "ok"}}]},
-    ),
+    ("Haystack", {"role": "tool", "meta": {}, "content": [{"tool_call_result": {"result": "ok"}}]}),
     ("Haystack", {"_role": "user", "_content": [{"text": "hi"}], "_meta": {}}),
     ("LlamaIndex", {"role": "user", "blocks": [{"block_type": "text", "text": "hi"}]}),
     ("LlamaIndex", {"role": "assistant", "content": "", "additional_kwargs": {"tool_calls": []}}),

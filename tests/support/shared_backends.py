@@ -3,15 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor, wait
 from secrets import token_hex
 
-from backend_samples import (
-    NAME,
-    NOON,
-    Make,
-    archived,
-    lock_or_refusal,
-    refused,
-    said,
-)
+from backend_samples import NAME, NOON, Make, archived, lock_or_refusal, refused, said
 
 from context_compression.conversation import ref_of
 from context_compression.errors import StoreError

@@ -212,9 +212,7 @@ def test_a_text_that_is_counted_in_pieces_is_so_among_others_too():
     assert [*o200k.O200K.counts(texts)] == [*map(o200k.O200K.count, texts)]
 
 
-def test_where_tiktoken_panics_the_others_are_counted_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_where_tiktoken_panics_the_others_are_counted_all_the_same(monkeypatch: pytest.MonkeyPatch):
     spaces = " " * 1_000_000
     monkeypatch.setattr(o200k, "PIECE", 2_000_000)
 
@@ -710,11 +708,7 @@ def test_reasoning_beside_the_content_counts_as_it_is_sent(key: str) -> None:
 
 
 ASKED = {"role": "user", "content": "How many files are there?"}
-USAGE = {
-    "input_tokens": 3,
-    "cache_creation_input_tokens": 200,
-    "cache_read_input_tokens": 40_000,
-}
+USAGE = {"input_tokens": 3, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 40_000}
 
 
 def test_usage_with_a_real_answer_covers_the_answer():

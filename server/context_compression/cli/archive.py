@@ -105,9 +105,7 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
 
 @archive.command(
     short_help="Free space: delete old sessions that no other one refers to.",
-    epilog=examples(
-        ("archive prune --older-than 90d", "list what is old, ask, then delete"),
-    ),
+    epilog=examples(("archive prune --older-than 90d", "list what is old, ask, then delete")),
 )
 @click.option(
     "--older-than", required=True, metavar="90d", help="Time without a write: 12h, 90d, 8w."

@@ -113,8 +113,7 @@ READ_FIRST = "Read the above, then add --yes."
 @click.command(
     short_help="Apply settings and prompts that came with a clone.",
     epilog=examples(
-        ("trust", "show them and ask"),
-        ("trust ../project --yes", "those of another folder"),
+        ("trust", "show them and ask"), ("trust ../project --yes", "those of another folder")
     ),
 )
 @click.argument("folder", required=False)

@@ -53,9 +53,7 @@ Printing = Callable[[Callable[[], object]], object]
 
 @click.command(
     short_help="Run a recorded conversation through all six tools.",
-    epilog=examples(
-        ("demo", "about ten seconds; everything is deleted"),
-    ),
+    epilog=examples(("demo", "about ten seconds; everything is deleted")),
 )
 def demo() -> None:
     """Run a recorded conversation through all six tools of a real server; check every result."""

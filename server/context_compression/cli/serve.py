@@ -95,7 +95,7 @@ def http_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ("serve", "over stdio, as hosts start it"),
         ("serve --http --port 8765", "several clients, over HTTP"),
         ("serve --http --tokens tokens.txt", "several tenants, each with its own archive"),
-    ),
+    )
 )
 @click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
 @http_options

@@ -156,11 +156,7 @@ INCOMPLETE = "incomplete: "
     metavar="N",
     help="Sessions to list.",
 )
-@click.option(
-    "--host",
-    type=click.Choice(LISTED_HOSTS),
-    help="Only sessions of this host.",
-)
+@click.option("--host", type=click.Choice(LISTED_HOSTS), help="Only sessions of this host.")
 @click.option("--here", is_flag=True, help="Only sessions of this folder.")
 @as_json
 @click.pass_obj

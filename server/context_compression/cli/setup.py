@@ -345,8 +345,7 @@ STYLES: "Mapping[bool | None, Style]" = {True: "good", False: "bad", None: "quie
 @click.command(
     short_help="Check that the server works in a host.",
     epilog=examples(
-        ("doctor", "all hosts that have it"),
-        ("doctor claude-code", "one host, in detail"),
+        ("doctor", "all hosts that have it"), ("doctor claude-code", "one host, in detail")
     ),
 )
 @host_names

@@ -181,7 +181,7 @@ def sessions_page(store: str, records: Sequence[Record]) -> Page:
     epilog=examples(
         ("summaries", "the newest five"),
         ("summaries --limit 1 --session 3f9a", "the newest of one session"),
-    ),
+    )
 )
 @click.option(
     "--limit",

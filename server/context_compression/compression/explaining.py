@@ -19,12 +19,7 @@ from context_compression.planning.edits import Edit, View, Weighed, WeighedPart,
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import shortened
 from context_compression.strategies.extract import is_record
-from context_compression.strategies.weighing import (
-    BEST_EVIDENCE,
-    CERTAIN_CHARS,
-    is_in,
-    text_of,
-)
+from context_compression.strategies.weighing import BEST_EVIDENCE, CERTAIN_CHARS, is_in, text_of
 from context_compression.strategies.window import importance
 from context_compression.strings import in_words
 

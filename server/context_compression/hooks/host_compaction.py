@@ -94,10 +94,7 @@ def _archive(session: Session, messages: Sequence[Mapping[str, Any]]) -> None:
 
 
 def answer_after_compaction(
-    workspace: Workspace,
-    id: str,
-    host: str,
-    elsewhere: Callable[[], Sequence[str]] = tuple,
+    workspace: Workspace, id: str, host: str, elsewhere: Callable[[], Sequence[str]] = tuple
 ) -> dict[str, Any]:
     """The answer to a `SessionStart` event after a compaction, with a line that the user sees.
 

@@ -8,11 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.errors import (
-    ContextCompressionError,
-    ConversationNotFound,
-    PathNotAllowed,
-)
+from context_compression.errors import ContextCompressionError, ConversationNotFound, PathNotAllowed
 from context_compression.hosts import Readings
 from context_compression.hosts.host import Host, LiveSession
 from context_compression.hosts.table import HOSTS

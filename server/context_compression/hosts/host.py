@@ -438,12 +438,7 @@ class Host:
         return first_of([machine.cwd / name for name in self.project])
 
     def server_entry(
-        self,
-        machine: Machine,
-        server: Server,
-        *,
-        in_project: bool = False,
-        hooks: bool = True,
+        self, machine: Machine, server: Server, *, in_project: bool = False, hooks: bool = True
     ) -> ConfigurationEntry:
         """The entry of our server in its configuration."""
         hook_options = ("--hooks", self.name) if hooks and self.serves_hooks else ()

@@ -8,11 +8,7 @@ from threading import Lock
 
 from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse as parse_messages
-from context_compression.errors import (
-    ContextCompressionError,
-    InvalidConversation,
-    TranscriptError,
-)
+from context_compression.errors import ContextCompressionError, InvalidConversation, TranscriptError
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.table import HOSTS
 from context_compression.transcripts.reading import (

@@ -207,9 +207,7 @@ class ContextCompression(ContextProvider):
     """
 
     def __init__(
-        self,
-        source_id: str = "context_compression",
-        **options: Unpack[SessionOptions],
+        self, source_id: str = "context_compression", **options: Unpack[SessionOptions]
     ) -> None:
         super().__init__(source_id)
         self.sessions = Sessions.of(self, "agent-framework", options)

@@ -142,9 +142,7 @@ class ContextCompression(BasePlugin):
     """
 
     def __init__(
-        self,
-        name: str = "context_compression",
-        **options: Unpack[SessionOptions],
+        self, name: str = "context_compression", **options: Unpack[SessionOptions]
     ) -> None:
         super().__init__(name)
         self.sessions = Sessions.of(self, "google-adk", options)

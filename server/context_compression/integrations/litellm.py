@@ -242,10 +242,7 @@ OF_ONE_CALL = ("litellm_logging_obj", "litellm_call_id")
 
 
 async def continued(
-    stream: AsyncIterable[Any],
-    request: Mapping[str, Any],
-    tool: RestoreTool,
-    rounds: int,
+    stream: AsyncIterable[Any], request: Mapping[str, Any], tool: RestoreTool, rounds: int
 ) -> AsyncGenerator[Any]:
     """The chunks for the client, of a stream and of those that continue it.
 

@@ -258,11 +258,7 @@ class InputFilter:
     """
 
     def __init__(
-        self,
-        sessions: Sessions,
-        id: str,
-        given: OrderedDict[str, Given],
-        rejections: Rejections,
+        self, sessions: Sessions, id: str, given: OrderedDict[str, Given], rejections: Rejections
     ) -> None:
         self.id = id
         self._sessions, self._given, self._rejections = sessions, given, rejections

@@ -52,10 +52,7 @@ class ContextCompression(ConversationManager):
     """
 
     def __init__(
-        self,
-        *,
-        conversation_id: str | None = None,
-        **options: Unpack[SessionOptions],
+        self, *, conversation_id: str | None = None, **options: Unpack[SessionOptions]
     ) -> None:
         super().__init__()
         self.sessions = Sessions.of(self, "strands", options)

@@ -44,8 +44,5 @@ __all__ = ["create_server", "serve_http", "serve_stdio"]
 
 __getattr__ = on_demand(  # a host needs no HTTP
     __name__,
-    {
-        "mcp_server.server": ("create_server", "serve_stdio"),
-        "mcp_server.serving": ("serve_http",),
-    },
+    {"mcp_server.server": ("create_server", "serve_stdio"), "mcp_server.serving": ("serve_http",)},
 )

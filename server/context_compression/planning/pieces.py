@@ -378,10 +378,7 @@ class Pool:
 
 
 def ranking(
-    pool: Pool,
-    opening: "array[int]",
-    closed: bytearray,
-    worth_now: Callable[[int], float],
+    pool: Pool, opening: "array[int]", closed: bytearray, worth_now: Callable[[int], float]
 ) -> tuple[Callable[[int], int], Iterator[int]]:
     """A function that gives the current rank of a piece, and the ranks of all pieces in order.
 

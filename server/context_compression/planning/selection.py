@@ -10,13 +10,7 @@ from dataclasses import replace
 from context_compression.conversation import authors
 from context_compression.conversation.arguments import texts_in
 from context_compression.conversation.labels import ANSWERED, BETWEEN, Span
-from context_compression.conversation.messages import (
-    COMPRESSED,
-    Block,
-    Message,
-    Text,
-    ToolResult,
-)
+from context_compression.conversation.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.conversation.refs import REF, digest_of
 from context_compression.evidence import facts as evidence
 from context_compression.evidence.files import cut_by_host

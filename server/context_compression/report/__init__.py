@@ -28,6 +28,5 @@ if TYPE_CHECKING:
 __all__ = ["report_of"]
 
 __getattr__ = on_demand(  # the doors tell facts without it
-    __name__,
-    {"report.building": ("report_of",)},
+    __name__, {"report.building": ("report_of",)}
 )

@@ -214,12 +214,7 @@ class Archiver:
         return max(*self.state.numbers, self.log.last_archived()) + 1
 
     def _remember(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        result: Result,
-        n: int,
-        now: str,
-        state: State,
+        self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str, state: State
     ) -> None:
         """Add entries to the ledger, and the summary, or the digest of a window, to the store."""
         compressed = [messages[i] for i in result.compressed]

@@ -434,11 +434,7 @@ def assign_summary(
         return outcome
 
 
-def take_summary(
-    conversation: "Session",
-    plan_id: str,
-    summary: str,
-) -> SummaryAssignment | Result:
+def take_summary(conversation: "Session", plan_id: str, summary: str) -> SummaryAssignment | Result:
     """Continue a plan with a summary; see `Session.answer` for the arguments."""
     with conversation.log.locked():
         state = conversation.state()

@@ -13,13 +13,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Opaque, is_object, texts_of
 from context_compression.conversation.refs import canonical
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
-from context_compression.plurals import (
-    how_many,
-    in_range,
-    out_of,
-    texts_and_messages,
-    whole_number,
-)
+from context_compression.plurals import how_many, in_range, out_of, texts_and_messages, whole_number
 from context_compression.session.events import timestamp
 from context_compression.settings import Value
 from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store

@@ -249,9 +249,7 @@ class Session:
         )  # fmt: skip
 
     def status(
-        self,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-        anchor: Anchor | None = None,
+        self, messages: Sequence[Mapping[str, Any]] | None = None, anchor: Anchor | None = None
     ) -> Status:
         """How full the context is, and what compressions saved so far; nothing is written.
 
@@ -429,10 +427,7 @@ class Session:
         return preview(self, messages, **options)
 
     def ask(
-        self,
-        *,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-        **options: Any,
+        self, *, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
     ) -> SummaryAssignment | Result:
         """Compress with a summary that the caller writes.
 

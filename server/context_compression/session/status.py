@@ -103,9 +103,7 @@ def could_free(session: "Session", conversation: Conversation) -> int:
 
 
 def status_of(
-    session: "Session",
-    messages: Sequence[Mapping[str, Any]] | None,
-    anchor: Anchor | None,
+    session: "Session", messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None
 ) -> Status:
     """The status of a conversation; see `Session.status` for the arguments."""
     state = session.state()

@@ -22,13 +22,7 @@ from context_compression.store.files import FILE_NAME, checked_name
 from context_compression.store.hits import SearchResult
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS, folder_named
 from context_compression.store.log import SessionLog
-from context_compression.store.refs import (
-    SHORT_REF,
-    Mark,
-    RefList,
-    complete_ref,
-    several_originals,
-)
+from context_compression.store.refs import SHORT_REF, Mark, RefList, complete_ref, several_originals
 from context_compression.store.root_folder import (
     PROMPTS,
     KnownFolders,

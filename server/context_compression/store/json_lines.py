@@ -165,11 +165,7 @@ class LineFile:
     def lines_with(self, key: str) -> Iterator[dict[str, Any]]:
         """The readable lines that contain `key` as a JSON string. Nothing is kept in memory."""
         literal = files.to_json(key)
-        with (
-            files.reading(self.path),
-            suppress(FileNotFoundError),
-            files.opened(self.path) as file,
-        ):
+        with files.reading(self.path), suppress(FileNotFoundError), files.opened(self.path) as file:
             for line in file:
                 if literal in line and (item := object_in_line(line)) is not None:
                     yield item
@@ -184,11 +180,7 @@ class LineFile:
         """Whether a string in the file contains a text, in either form that `to_json` writes."""
         forms = spellings(text)
         longest = max(map(len, forms))
-        with (
-            files.reading(self.path),
-            suppress(FileNotFoundError),
-            files.opened(self.path) as file,
-        ):
+        with files.reading(self.path), suppress(FileNotFoundError), files.opened(self.path) as file:
             data = b""
             while chunk := file.read(CHUNK_BYTES):
                 data = data[-longest:] + chunk
@@ -225,10 +217,7 @@ class LineFile:
         """
         added = b"".join(map(_line, values))
         header = files.to_json({"type": self.kind, "version": files.FORMAT, **about}) + b"\n"
-        with (
-            files.writing(self.path),
-            open(self.path, "a+b", buffering=0, opener=_private) as file,
-        ):
+        with files.writing(self.path), open(self.path, "a+b", buffering=0, opener=_private) as file:
             file.seek(0)
             head = file.read(HEAD_BYTES)
             self._is_header(object_in_line(head.partition(b"\n")[0]))

@@ -11,13 +11,7 @@ from context_compression.conversation.refs import digest_of, is_proven, is_ref
 from context_compression.errors import StoreDamaged, StoreError, UnknownRef
 from context_compression.plurals import how_many
 from context_compression.store import session_files
-from context_compression.store.backend import (
-    COMPRESSING,
-    LOCK_SECONDS,
-    Backend,
-    Events,
-    Stamp,
-)
+from context_compression.store.backend import COMPRESSING, LOCK_SECONDS, Backend, Events, Stamp
 from context_compression.store.files import checked_name, collecting
 from context_compression.store.refs import SHORT_REF, bare_ref, complete_ref
 from context_compression.store.session_files import (

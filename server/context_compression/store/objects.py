@@ -16,12 +16,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from context_compression.errors import (
-    InvalidSettings,
-    StoreDamaged,
-    StoreError,
-    StoreUnreachable,
-)
+from context_compression.errors import InvalidSettings, StoreDamaged, StoreError, StoreUnreachable
 from context_compression.extras import extra
 from context_compression.store.files import (
     FILE_NAME,

@@ -94,12 +94,7 @@ def is_usable(entry: Mapping[str, Any]) -> bool:
     match entry:
         case {"what": str(), "text": str()}:
             return True
-        case {
-            "what": str(),
-            "file": str(),
-            "message": int(at),
-            "block": (None | int()) as block,
-        }:
+        case {"what": str(), "file": str(), "message": int(at), "block": (None | int()) as block}:
             return not isinstance(at, bool) and not isinstance(block, bool)
         case _:
             return False

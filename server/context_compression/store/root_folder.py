@@ -243,13 +243,7 @@ class KnownFolders:
     def _add(self, folder: Path, more: dict[str, Any]) -> None:
         place, now = os.path.realpath(folder), datetime.now(UTC).isoformat(timespec="seconds")
         since = id_since(folder)
-        entry = {
-            "folder": place,
-            "id": id_of(folder),
-            "since": since,
-            "at": now,
-            **more,
-        }
+        entry = {"folder": place, "id": id_of(folder), "since": since, "at": now, **more}
         busy = "another process is writing the list of folders"
         with holding(self._home, KNOWN, busy):
             kept = [e for e in self._entries() if e.get("folder") != place]

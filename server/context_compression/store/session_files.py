@@ -175,9 +175,7 @@ def text_in(message: Mapping[str, Any], block: int) -> str:
 
 
 def damaged_originals(
-    hashes: Mapping[str, str],
-    present: Collection[str],
-    read: Callable[[str, str | None], object],
+    hashes: Mapping[str, str], present: Collection[str], read: Callable[[str, str | None], object]
 ) -> list[str]:
     """One sentence for each file of originals that is missing, damaged or changed."""
     problems: list[str] = []

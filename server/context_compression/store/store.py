@@ -447,9 +447,7 @@ def backend_at(
         from context_compression.store.postgres.backend import PostgresBackend
     objects = environ.get(OBJECTS)
     return PostgresBackend(
-        address,
-        seal=seal_from(environ),
-        objects=objects_at(objects) if objects else None,
+        address, seal=seal_from(environ), objects=objects_at(objects) if objects else None
     )
 
 

@@ -111,8 +111,7 @@ def files_of(plan: Plan) -> Files:
     actions = [
         (kind, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
         for kind, path, to in chain(
-            _compressed(plan.archive.ledger),
-            _on_files([action for _, action in made]),
+            _compressed(plan.archive.ledger), _on_files([action for _, action in made])
         )
         if len(path) < measured.LONGEST_PATH_CHARS and len(to) < measured.LONGEST_PATH_CHARS
     ]

@@ -559,8 +559,7 @@ class Summary:
         if left < measured.LEAST_FILLED_TOKENS or at + 1 in kept or at + 1 == len(plan.messages):
             return summarized
         beside = Beside(
-            {at: note},
-            frozenset(i for i in self.middle if previous_summary(plan.messages[i])),
+            {at: note}, frozenset(i for i in self.middle if previous_summary(plan.messages[i]))
         )
         full, room = dict.fromkeys(kept, Form.FULL), used - plan.counter.message(note) + left
         filling = Filling(Forms(plan), full, room, len(plan.messages), kept, beside)

@@ -14,13 +14,7 @@ from typing import Any, TypeAlias
 
 from context_compression.conversation import arguments
 from context_compression.conversation.labels import NEWLINE, Span, render
-from context_compression.conversation.messages import (
-    Block,
-    Message,
-    Text,
-    ToolCall,
-    ToolResult,
-)
+from context_compression.conversation.messages import Block, Message, Text, ToolCall, ToolResult
 from context_compression.conversation.refs import ref_of
 from context_compression.evidence.constraints import constraints_in
 from context_compression.planning.edits import Edit
@@ -136,11 +130,7 @@ def must_stay(call: ToolCall, index: int, plan: Plan) -> bool:
 
 
 def with_short_arguments(
-    message: Message,
-    index: int,
-    plan: Plan,
-    shorten: ShortenArgument,
-    slots: Slots = NO_SLOTS,
+    message: Message, index: int, plan: Plan, shorten: ShortenArgument, slots: Slots = NO_SLOTS
 ) -> Message:
     """The message with the arguments of its calls shortened; the same object if nothing changed."""
     archive = plan.archive
@@ -232,10 +222,7 @@ def truncate(plan: Plan) -> Proposal:
 
 
 def truncate_tool_output(
-    text: str,
-    *,
-    max_chars: int | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    text: str, *, max_chars: int | None = None, settings: Settings | Mapping[str, Any] | None = None
 ) -> str:
     """A tool output shortened before it is recorded: its beginning and end around a mark.
 

@@ -11,10 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from context_compression.conversation.authors import (
-    is_host_summary,
-    is_our_note,
-)
+from context_compression.conversation.authors import is_host_summary, is_our_note
 from context_compression.conversation.labels import (
     TITLES,
     is_digest,

@@ -8,15 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_hosts import (
-    ClaudeCode,
-    Desk,
-    calling,
-    results_in,
-    saying,
-    texts_in,
-    tools_in,
-)
+from real_hosts import ClaudeCode, Desk, calling, results_in, saying, texts_in, tools_in
 from transcripts import shown
 
 import context_compression
@@ -135,9 +127,7 @@ def restorable(claude: ClaudeCode, *bodies: Body) -> list[str]:
     return [session.restore(ref) for ref in session.state().refs]
 
 
-def test_a_compaction_is_answered_with_our_view_and_holds_when_resumed(
-    hooked: ClaudeCode,
-) -> None:
+def test_a_compaction_is_answered_with_our_view_and_holds_when_resumed(hooked: ClaudeCode) -> None:
     begun = [*working(8), saying("That is the first half.")]
     status = calling(f"{SERVER}__context_status", tokens=3_000)
     with MessagesAPI(begun) as first:

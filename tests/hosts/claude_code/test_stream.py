@@ -175,10 +175,7 @@ def test_a_compaction_in_a_log_leaves_its_summary_and_what_it_kept():
 
 @pytest.mark.parametrize(
     ("text", "about"),
-    [
-        ("Summed up.", {"isSynthetic": True}),
-        ("This session is being continued. Summed up.", {}),
-    ],
+    [("Summed up.", {"isSynthetic": True}), ("This session is being continued. Summed up.", {})],
 )
 def test_a_compaction_that_kept_nothing_leaves_its_summary(text: str, about: Row, tmp_path: Path):
     rows = [*ROWS, boundary(), prompt(text, **about), prompt("Go on.")]

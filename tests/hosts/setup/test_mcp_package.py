@@ -95,9 +95,7 @@ def test_an_installation_into_a_host_warns_and_goes_on(environ: dict[str, str]) 
 
 
 @pytest.mark.parametrize(
-    "command",
-    [("--help",), ("status",), ("config", "keep_recent=7")],
-    ids=" ".join,
+    "command", [("--help",), ("status",), ("config", "keep_recent=7")], ids=" ".join
 )
 def test_other_commands_never_import_it(command: tuple[str, ...], environ: dict[str, str]) -> None:
     ended = run(environ, *command)

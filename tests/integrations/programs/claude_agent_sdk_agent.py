@@ -12,13 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_runs import TASK, AgentRun, log
-from claude_agent_sdk import (
-    ClaudeAgentOptions,
-    ResultMessage,
-    create_sdk_mcp_server,
-    query,
-    tool,
-)
+from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_server, query, tool
 
 from context_compression import Session
 from context_compression.integrations.claude_agent_sdk import ContextCompression, plugin_path

@@ -9,13 +9,7 @@ from context_compression.errors import SummaryError
 from context_compression.summaries import AnthropicSummarizer, SummaryReply, SummaryRequest
 from context_compression.summaries.anthropic import Price
 from context_compression.summaries.summarizer import Summarizer
-from context_compression.testing.messages_api import (
-    Answer,
-    Entry,
-    MessagesAPI,
-    Refusal,
-    too_long,
-)
+from context_compression.testing.messages_api import Answer, Entry, MessagesAPI, Refusal, too_long
 
 pytestmark = pytest.mark.anyio
 

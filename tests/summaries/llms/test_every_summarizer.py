@@ -189,8 +189,7 @@ async def test_the_key_comes_from_the_given_environment(
 
 
 async def test_without_another_environment_that_of_the_process_counts(
-    kind: Kind,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
 ):
     with kind.api([SUMMARY], api_key=KEY) as api:
         for name, value in kind.environ(api).items():
@@ -257,11 +256,7 @@ async def test_the_summarizers_own_model_goes_before_the_requests(
     [(None, KEY, "set summary_model"), (MODEL, None, "set {}"), (MODEL, " ", "set {}")],
 )
 async def test_what_is_missing_is_named(
-    kind: Kind,
-    model: str | None,
-    key: str | None,
-    says: str,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: Kind, model: str | None, key: str | None, says: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(kind.key, "the process has one")
     given = {} if key is None else {kind.key: key}

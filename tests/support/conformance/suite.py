@@ -17,11 +17,7 @@ REVISIONS = ("2025-11-25", "2026-07-28")
 
 
 async def failures(
-    server: MCPServer,
-    folder: Path,
-    wanted: Mapping[str, Iterable[str]],
-    *,
-    unaided: bool = False,
+    server: MCPServer, folder: Path, wanted: Mapping[str, Iterable[str]], *, unaided: bool = False
 ) -> dict[str, list[str]]:
     """What a server does against the protocol, by scenario and revision; empty if nothing.
 

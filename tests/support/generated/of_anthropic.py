@@ -93,11 +93,7 @@ def _server_searches(draw: DrawFn, taken: list[int], thought: str | None) -> Mes
     result = {"type": "tool_search_tool_search_result", "tool_references": [found]}
     search = [
         server_call(number, "tool_search_tool_regex", {"pattern": "calendar"}),
-        {
-            "type": "tool_search_tool_result",
-            "tool_use_id": f"srvtoolu_{number}",
-            "content": result,
-        },
+        {"type": "tool_search_tool_result", "tool_use_id": f"srvtoolu_{number}", "content": result},
     ]
     spoken, *results = tool_step([draw(one_run(taken, FOUND))], "anthropic", thought=thought)
     thinks, call = spoken["content"][:-1], spoken["content"][-1]

@@ -391,10 +391,7 @@ def _texts(result: ToolResult) -> Iterable[str]:
 def _reason_of(block: Any) -> str:
     """The user's words in an answer to a request for approval: OpenAI's item, the AI SDK's part."""
     match block:
-        case {
-            "type": "mcp_approval_response" | "tool-approval-response",
-            "reason": str(reason),
-        }:
+        case {"type": "mcp_approval_response" | "tool-approval-response", "reason": str(reason)}:
             return reason.strip()
         case _:
             return ""

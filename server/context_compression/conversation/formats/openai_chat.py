@@ -123,14 +123,7 @@ class OpenAIChatFormat:
         if message.results:
             return _write_result(message.results[0], pattern)
         written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in (
-            "tool_calls",
-            "tool_call_id",
-            "refusal",
-            "audio",
-            "function_call",
-            *EXTRA_KEYS,
-        ):
+        for key in ("tool_calls", "tool_call_id", "refusal", "audio", "function_call", *EXTRA_KEYS):
             written.pop(key, None)
         if message.role != "tool":
             written.pop("tool_name", None)

@@ -292,15 +292,7 @@ def _shapes_by_key() -> Mapping[str, Sequence[tuple[int, dict[str, Any]]]]:
 
 
 CONTENT_KEYS = frozenset(
-    {
-        "content",
-        "parts",
-        "tool_calls",
-        "function_call",
-        "refusal",
-        "audio",
-        *openai_chat.EXTRA_KEYS,
-    }
+    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.EXTRA_KEYS}
 )
 """The keys under which a message of any dialect may hold its content."""
 NAMED_KEYS = 8

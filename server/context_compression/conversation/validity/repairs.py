@@ -198,10 +198,7 @@ def drop_lone_reasoning(
 
 
 def name_items_once(
-    messages: list[Message],
-    origins: list[int | None],
-    repairs: list[str],
-    before: Before,
+    messages: list[Message], origins: list[int | None], repairs: list[str], before: Before
 ) -> None:
     """Remove the id from items whose id an earlier item has; changes the three lists.
 

@@ -213,10 +213,7 @@ class Plugin:
         there = read(path)
         if _enabled(path) is None:
             return AppliedChange(FileChange(path, there, there))
-        commands = (
-            ("plugin", "uninstall", PLUGIN),
-            ("plugin", "marketplace", "remove", MARKET),
-        )
+        commands = (("plugin", "uninstall", PLUGIN), ("plugin", "marketplace", "remove", MARKET))
         if dry_run:
             return AppliedChange(FileChange(path, there, there), commands=self._shown(commands))
         self._run(commands)

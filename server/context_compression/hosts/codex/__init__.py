@@ -240,11 +240,7 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, An
     return {"systemMessage": f"archived, but not all of it: {missing}"} if missing else {}
 
 
-ANSWERS = {
-    "PostToolUse": _after_tool,
-    "PreCompact": _archived,
-    "SessionStart": _after_compaction,
-}
+ANSWERS = {"PostToolUse": _after_tool, "PreCompact": _archived, "SessionStart": _after_compaction}
 
 
 def _shown(response: Any) -> str | None:

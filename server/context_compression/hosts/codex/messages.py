@@ -68,11 +68,7 @@ SHAPES = Shapes(
         "compacted": {"payload": {"message": None, "replacement_history": [ITEM]}},
         "event_msg": {"payload": {"type": str}},
     },
-    Seen(
-        WORDS,
-        SEEN,
-        lambda row: string(within(row, "session_meta", "payload"), "cli_version"),
-    ),
+    Seen(WORDS, SEEN, lambda row: string(within(row, "session_meta", "payload"), "cli_version")),
 )
 """The shapes of what rows hold."""
 

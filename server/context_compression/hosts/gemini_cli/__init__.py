@@ -247,10 +247,7 @@ def answer_with(preview: str, workspace: Workspace, event: Mapping[str, Any]) ->
     output = {"hookEventName": "AfterTool", "tailToolCallRequest": request}
     title = TITLE_OF_PREVIEW.search(preview)
     archived = f"Archived {title[1]}." if title else "Archived a tool result."
-    return {
-        "systemMessage": f"{archived} The model sees a preview.",
-        "hookSpecificOutput": output,
-    }
+    return {"systemMessage": f"{archived} The model sees a preview.", "hookSpecificOutput": output}
 
 
 def _path(preview: str, event: Mapping[str, Any]) -> Path:
@@ -382,11 +379,7 @@ def in_place(
         yield {**text, "content": "\n\n".join(content or [LEFT_OUT])}
 
 
-ANSWERS = {
-    "AfterTool": _after_tool,
-    "BeforeModel": _before_model,
-    "SessionStart": _after_resume,
-}
+ANSWERS = {"AfterTool": _after_tool, "BeforeModel": _before_model, "SessionStart": _after_resume}
 GEMINI_CLI = Host(
     NAME, TITLE, SEEN,
     program="gemini", user=settings, under="mcpServers", entry=plain,

@@ -172,11 +172,7 @@ text title todos
 SHAPES = Shapes(
     TITLE,
     {"": Maybe({"messages": [{"info": Maybe({}), "type": str, "parts": [PART]}]})},
-    Seen(
-        WORDS,
-        SEEN,
-        lambda row: string(as_object(row.get("info")), "version"),
-    ),
+    Seen(WORDS, SEEN, lambda row: string(as_object(row.get("info")), "version")),
 )
 
 

@@ -255,11 +255,7 @@ def _compacted(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     return {"summary": compressed_text(session, [*before, *history.messages], focus)}
 
 
-ANSWERS = {
-    "tool_result": _after_tool,
-    "context": _request,
-    "session_before_compact": _compacted,
-}
+ANSWERS = {"tool_result": _after_tool, "context": _request, "session_before_compact": _compacted}
 
 
 class PiHistory:

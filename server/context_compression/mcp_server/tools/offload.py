@@ -53,11 +53,7 @@ async def _offload_results(call: Call, conversation: str, min_tokens: int | None
     opened = await open_conversation(call, conversation, None, settings=settings)
     call.conversations.refuse_own_session(opened.session.id)
     return await compress_conversation(
-        call,
-        opened,
-        None,
-        strategy="offload",
-        target_tokens=SMALLEST_TARGET,
+        call, opened, None, strategy="offload", target_tokens=SMALLEST_TARGET
     )
 
 

@@ -9,14 +9,7 @@ from typing import Any, TypeAlias
 from context_compression.errors import StoreDamaged, UnknownRef
 from context_compression.plurals import how_many
 from context_compression.store import files
-from context_compression.store.backend import (
-    COMPRESSING,
-    LOCK_SECONDS,
-    Events,
-    Kind,
-    Stamp,
-    Stats,
-)
+from context_compression.store.backend import COMPRESSING, LOCK_SECONDS, Events, Kind, Stamp, Stats
 from context_compression.store.files import checked_name, collecting
 from context_compression.store.hits import SearchResult
 from context_compression.store.json_lines import digits_in, has_checksum, spellings

@@ -189,10 +189,7 @@ class Holder:
     """
 
     def __init__(
-        self,
-        owner: object,
-        connection: Connection,
-        give_back: Callable[[Connection], object],
+        self, owner: object, connection: Connection, give_back: Callable[[Connection], object]
     ) -> None:
         """A connection of `owner`, that is given back when its last lock is released."""
         self.owner, self.connection = owner, connection

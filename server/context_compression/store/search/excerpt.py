@@ -314,11 +314,7 @@ class Fits:
     """The scores of the documents within some sessions."""
 
     def __init__(
-        self,
-        rows: Rows,
-        within: str,
-        among: int,
-        holding: Callable[[str, str], int] | None = None,
+        self, rows: Rows, within: str, among: int, holding: Callable[[str, str], int] | None = None
     ) -> None:
         """Scores of documents.
 

@@ -408,10 +408,7 @@ T = TypeVar("T")
 
 
 def using(
-    folder: Path,
-    stamps: Stamps,
-    log_of: Callable[[str], SessionFiles],
-    work: Callable[[Index], T],
+    folder: Path, stamps: Stamps, log_of: Callable[[str], SessionFiles], work: Callable[[Index], T]
 ) -> T:
     """Update the index of a store, and return the result of `work`.
 

@@ -8,11 +8,7 @@ from typing import Any, TypeAlias
 from context_compression.evidence.words import Lexicon, kind_of
 from context_compression.store.files import to_json
 from context_compression.store.search.documents import IndexedDocument
-from context_compression.store.search.excerpt import (
-    CallLabel,
-    ConversationReader,
-    RecordedMessage,
-)
+from context_compression.store.search.excerpt import CallLabel, ConversationReader, RecordedMessage
 from context_compression.store.search.query import humps, indexable
 
 VERSION = 8
