@@ -10,7 +10,7 @@ from mcp_door import answer_of, workspace_in
 
 from context_compression.hosts import BY_NAME, Machine, Server
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
-from context_compression.hosts.installed_hooks import outdated_hooks
+from context_compression.hosts.sentences import outdated_hooks
 from context_compression.hosts.setup import installing
 from context_compression.mcp_server import create_server
 

@@ -15,11 +15,11 @@ make this value in a file of its own, and add it to `HOSTS` in `table.py`.
     reading.py           transcripts of all hosts; a file's content shows which host wrote it
     listing.py           the sessions on this machine
     conversations.py     the conversation that a session id, a path or `current` names
-    compaction_words.py  the compactions that led to a conversation, in words
+    sentences.py         what people are told: the compactions that led to a conversation, and
+                         whether the hooks in hosts are those of this package
     events.py            the answers to hosts' hooks; `HOSTS` there names their modules, so that a
                          hook's process imports one host alone
     serving.py           the answers of a process that a host keeps
-    installed_hooks.py   whether the hooks in hosts are those of this package
     exporting.py         new sessions of hosts
     setup/               changes to hosts' configuration files, and their undoing
     doctor/              whether our server works in a host

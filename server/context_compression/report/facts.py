@@ -15,8 +15,7 @@ from context_compression.compression.prepared import SMALLEST_TARGET
 from context_compression.compression.result import Ref, Result
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import canonical, ref_of
-from context_compression.hosts.compaction_words import due_words, in_words, next_request
-from context_compression.hosts.installed_hooks import outdated_hooks
+from context_compression.hosts.sentences import due_words, in_words, next_request, outdated_hooks
 from context_compression.hosts.setup.machine import Machine
 from context_compression.plurals import how_many
 from context_compression.session import Status

@@ -1,4 +1,4 @@
-from context_compression.hosts.compaction_words import in_words
+from context_compression.hosts.sentences import in_words
 from context_compression.transcripts import OURS, Compaction
 
 LAST = Compaction(1_000.0, "auto", "claude-code", 156_000, 38_000)
