@@ -5,7 +5,7 @@ it is asked to (`planning.edits.recorded`). Otherwise the first question makes t
 more, with a record, so that a result needs little memory for its explanation.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -32,6 +32,8 @@ FORMS: Mapping[str, Shown] = {
     "quoted": "quoted",
 }  # fmt: skip
 """What is shown of a message, by the name of its form in a reason."""
+LEFT_OUT = "left"
+"""The first word of the reason for a message of which no part was chosen."""
 BY_STRATEGY: Mapping[str, Shown] = {"offload": "preview", "truncate": "clipped"}
 """What is shown of a message that a strategy shortened, if the reason names no form."""
 
@@ -178,6 +180,10 @@ class Explainer:
             for text in texts
         )
 
+    def _shows_a_rule_of(self, place: int) -> bool:
+        """Whether a note quotes one of the user's rules in a message."""
+        return any(rule in self._notes for rule in _rules_in(self.plan.messages[place]))
+
     @cached_property
     def _lines_of_notes(self) -> frozenset[str]:
         """The lines that notes quote, without labels and without short ones."""
@@ -198,7 +204,9 @@ class Explainer:
                 return "summarised"
             if paid and all(part.in_line for part in paid):
                 return "one line"
-            return "quoted" if paid or self._is_quoted(place) else "nothing"
+            chosen = _name_of_form(reason) != LEFT_OUT
+            quoted = paid or (self._is_quoted(place) if chosen else self._shows_a_rule_of(place))
+            return "quoted" if quoted else "nothing"
         by_strategy = BY_STRATEGY.get(reason.partition(":")[0], "shortened")
         form = FORMS.get(_name_of_form(reason), by_strategy)
         if form == "one line" and paid:
@@ -222,11 +230,9 @@ class Explainer:
             return "another message that stays needs it"
         if is_record(message, plan):
             return "it is a summary, or a record with a marker"
-        words = user_words(message)
-        if place == self._first_request and words:
+        if place == self._first_request and user_words(message):
             return "it holds the first request"
-        rules = (words[a:b] for a, b in constraints_in(words)) if words else ()
-        if rule := next(filter(is_rule, rules), None):
+        if rule := next(_rules_in(message), None):
             return f'it holds a rule of the user, "{_short(rule)}"'
         return ""
 
@@ -269,6 +275,12 @@ def _evidence(shown: Iterable[WeighedPart]) -> tuple[Evidence, ...]:
             best[key] = max(worth, best.get(key, 0.0))
     ranked = sorted(best.items(), key=lambda item: -item[1])[:BEST_EVIDENCE]
     return tuple(Evidence(kind, text, round(worth, 2)) for (kind, text), worth in ranked)
+
+
+def _rules_in(message: Message) -> Iterator[str]:
+    """The user's rules in a message."""
+    words = user_words(message)
+    return filter(is_rule, (words[a:b] for a, b in constraints_in(words)) if words else ())
 
 
 def _author(message: Message) -> str:
