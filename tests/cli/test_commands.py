@@ -1,5 +1,6 @@
 """What the command gives to those who ask for something it can do."""
 
+import importlib
 import json
 import re
 import signal
@@ -9,9 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from transcripts import FIXTURES
 
 from context_compression import Session, count_tokens
+from context_compression.cli import main
 
 from .conftest import COMMAND, Desk, Snapshot
 
@@ -555,6 +558,21 @@ def test_explain_says_on_stderr_why_messages_stayed_or_went(desk: Desk):
         assert len(line) <= 240
         assert f"\n- {line}\n" in done.stderr.decode()
     assert b"explanations" not in desk.does(*asked[:-2], "--dry-run").stderr
+
+
+def test_explain_tells_of_the_one_choice_that_was_made(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(desk.folder)
+    monkeypatch.setenv("HOME", str(desk.folder / "home"))
+    importlib.import_module("context_compression.compression.run")
+    monkeypatch.delattr("context_compression.compression.run.recorded")  # makes another choice
+    asked = ("compress", "chat.json", "--target-tokens", str(TARGET), "--explain", "--dry-run")
+
+    done = CliRunner().invoke(main, asked)
+
+    assert done.exit_code == 0
+    assert "paid for by" in done.stderr
 
 
 def test_explain_where_nothing_changed_says_so(desk: Desk):

@@ -155,12 +155,15 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
 
 
 @pytest.mark.slow
-async def test_explanations_come_only_where_they_are_asked_for(tmp_path: Path) -> None:
+async def test_explanations_come_only_where_they_are_asked_for_and_from_the_one_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_messages(tmp_path / "talk.json", conversation(30))
     call: dict[str, Any] = {"conversation": "talk.json", "target_tokens": 9_000, "dry_run": True}
 
     async with Client(server(tmp_path)) as client:
         without = await ask(client, "context_compress", **call)
+        monkeypatch.delattr("context_compression.compression.run.recorded")  # makes another one
         explained = await ask(client, "context_compress", **call, explain=True)
 
     lines = explained.facts["explanations"]
