@@ -29,7 +29,6 @@ WEIGHING = ("extract", "offload")
 """The strategies that choose parts by their evidence."""
 FORMS: Mapping[str, Shown] = {
     "preview": "preview", "clipped": "clipped", "skeleton": "one line", "shortened": "shortened",
-    "quoted": "quoted",
 }  # fmt: skip
 """What is shown of a message, by the name of its form in a reason."""
 LEFT_OUT = "left"
@@ -180,10 +179,6 @@ class Explainer:
             for text in texts
         )
 
-    def _shows_a_rule_of(self, place: int) -> bool:
-        """Whether a note quotes one of the user's rules in a message."""
-        return any(rule in self._notes for rule in _rules_in(self.plan.messages[place]))
-
     @cached_property
     def _lines_of_notes(self) -> frozenset[str]:
         """The lines that notes quote, without labels and without short ones."""
@@ -204,9 +199,10 @@ class Explainer:
                 return "summarised"
             if paid and all(part.in_line for part in paid):
                 return "one line"
-            chosen = _name_of_form(reason) != LEFT_OUT
-            quoted = paid or (self._is_quoted(place) if chosen else self._shows_a_rule_of(place))
-            return "quoted" if quoted else "nothing"
+            if _name_of_form(reason) == LEFT_OUT:  # no part was chosen, but a rule is shown anyway
+                rules = _rules_in(self.plan.messages[place])
+                return "quoted" if any(rule in self._notes for rule in rules) else "nothing"
+            return "quoted" if paid or self._is_quoted(place) else "nothing"
         by_strategy = BY_STRATEGY.get(reason.partition(":")[0], "shortened")
         form = FORMS.get(_name_of_form(reason), by_strategy)
         if form == "one line" and paid:
