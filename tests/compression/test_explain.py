@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -61,6 +63,8 @@ def agrees(messages: Messages, result: Result) -> None:
             assert not told.evidence
         if index in result.dropped:
             assert told.kept in ("nothing", "quoted", "one line", "summarised")
+            if result.strategy in ("extract", "offload") and told.kept != "summarised":
+                assert (told.kept == "nothing") is (": quoted" not in told.decided_by)
         elif index in result.compressed:
             assert told.kept in ("shortened", "clipped", "preview", "one line", "quoted")
         for evidence in told.evidence:
@@ -313,6 +317,47 @@ def test_the_most_telling_messages_are_few_and_in_order() -> None:
     assert [each.index for each in told] == sorted({each.index for each in told})
     assert any(each.kept == "whole" and each.must_stay for each in told)
     assert len(result.most_telling()) <= 20
+
+
+def test_a_question_that_was_interrupted_changes_no_later_answer() -> None:
+    told = all_of(compress(TALK, target_tokens=1_000, strategy="extract"))
+    result = compress(TALK, target_tokens=1_000, strategy="extract")
+
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "_source":
+            raise KeyboardInterrupt
+
+    sys.setprofile(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            result.explain(2)
+    finally:
+        sys.setprofile(None)
+
+    assert all_of(result) == told
+
+
+def test_a_line_that_is_shown_for_its_date_is_no_message_left_out(data_folder: Path) -> None:
+    path = data_folder / "conversations" / "uniform" / "memorybank-cn-00.json.gz"
+    messages = json.loads(gzip.decompress(path.read_bytes()))["messages"][:90]
+
+    result = compress(messages, target_tokens=count_tokens(messages) // 4)
+
+    agrees(messages, result)
+    told = [each for each in all_of(result) if "its date" in each.decided_by]
+    assert told
+    assert {each.kept for each in told} == {"quoted"}
+
+
+@pytest.mark.parametrize("secret", ["ghp_" + "a1B2c3D4" * 4 + "abcd", "DB_PASSWORD=hunter2-Pa55"])
+def test_a_short_secret_is_not_repeated_in_an_explanation(secret: str) -> None:
+    said = [{"role": "assistant", "content": f"{secret}\n\nplain words of no interest"}]
+    log = "".join(f"ERROR {n} of src/harbour_{n}.py was raised\n" for n in range(300))
+    messages = [TALK[0], *said, {"role": "assistant", "content": log}, *TALK[-1:]]
+
+    result = compress(messages, target_tokens=300, strategy="extract")
+
+    assert secret not in "\n".join(map(str, all_of(result)))
 
 
 def test_secrets_are_not_repeated_in_an_explanation() -> None:

@@ -21,7 +21,7 @@ The modules of this package:
     outcome.py    `Outcome`, and the `Result` of the edits that strategies proposed or of a view
                   that goes on
     result.py     `Result`: the view that a compression made, and the report on it
-    explaining.py why each message is shown as it is, weighed when an explanation is asked for
+    explaining.py why each message is shown as it is, from the record of what competed
     loss.py       the loss report: which evidence is still in the view
     forecast.py   the cost of a summary, and whether it pays
 """

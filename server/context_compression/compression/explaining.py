@@ -14,12 +14,13 @@ from context_compression.compression.result import Evidence, Explanation, Part, 
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.evidence.constraints import constraints_in, is_rule
+from context_compression.evidence.redaction import redact
 from context_compression.planning import measured
 from context_compression.planning.edits import Edit, View, Weighed, WeighedPart, weighed_in
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import shortened
 from context_compression.strategies.extract import is_record
-from context_compression.strategies.weighing import BEST_EVIDENCE, CERTAIN_CHARS, is_in, text_of
+from context_compression.strategies.weighing import BEST_EVIDENCE, text_of
 from context_compression.strategies.window import importance
 from context_compression.strings import in_words
 
@@ -31,8 +32,10 @@ FORMS: Mapping[str, Shown] = {
     "preview": "preview", "clipped": "clipped", "skeleton": "one line", "shortened": "shortened",
 }  # fmt: skip
 """What is shown of a message, by the name of its form in a reason."""
-LEFT_OUT = "left"
-"""The first word of the reason for a message of which no part was chosen."""
+QUOTED, LEFT_OUT = "quoted", "left"
+"""The first words of the reasons for a message that is quoted, and for one that is not."""
+CERTAIN_CHARS = 12
+"""A shorter text may be in a note by chance, so it must begin a line or follow a label."""
 BY_STRATEGY: Mapping[str, Shown] = {"offload": "preview", "truncate": "clipped"}
 """What is shown of a message that a strategy shortened, if the reason names no form."""
 
@@ -75,6 +78,10 @@ class Explainer:
         if self.strategy in WEIGHING:
             paid, left_out = self._paid.get(place, ()), self._weighed.left_out.get(place, ())
         kept = self._kept(place, decided_by, paid)
+        if kept == "summarised":
+            decided_by = decided_by.partition(":")[
+                0
+            ]  # the rest says what stands beside the summary
         least = self._least_shown(place) if left_out else None
         return Explanation(
             index, _author(self.plan.messages[place]), self.plan.tokens[place], kept,
@@ -126,7 +133,8 @@ class Explainer:
         """The chosen parts that the view shows, by the index of their message, the best first."""
         paid: dict[int, list[WeighedPart]] = {}
         for part in sorted(self._weighed.shown, key=lambda part: -part.worth_per_token):
-            if is_in(part.text, self._shown_for(part.message)):
+            edit = self._edits.get(part.message)
+            if part.message in self._in_view or (edit and edit.becomes):  # has a note
                 paid.setdefault(part.message, []).append(part)
         return paid
 
@@ -160,22 +168,13 @@ class Explainer:
         pairs = zip(self.view.origins, self.view.messages, strict=True)
         return "\n".join(text_of(message) for origin, message in pairs if origin is None)
 
-    def _shown_for(self, place: int) -> str:
-        """All texts that the view shows in the place of a message: its form, or the notes."""
-        return self._texts[place] if place in self._in_view else self._notes
-
-    @cached_property
-    def _texts(self) -> Mapping[int, str]:
-        """By place, the texts of the messages that stand for a message of the plan."""
-        return {place: text_of(message) for place, message in self._in_view.items()}
-
     def _is_quoted(self, place: int) -> bool:
         """Whether a note quotes a text of a message as a whole, or one of its lines."""
         notes, lines = self._notes, self._lines_of_notes
         texts = (text.strip() for block in self.plan.messages[place].blocks
                  for text in texts_of(block))  # fmt: skip
         return any(
-            text and (is_in(text, notes) or not lines.isdisjoint(map(str.strip, text.split("\n"))))
+            text and (_is_in(text, notes) or not lines.isdisjoint(map(str.strip, text.split("\n"))))
             for text in texts
         )
 
@@ -199,10 +198,10 @@ class Explainer:
                 return "summarised"
             if paid and all(part.in_line for part in paid):
                 return "one line"
-            if _name_of_form(reason) == LEFT_OUT:  # no part was chosen, but a rule is shown anyway
-                rules = _rules_in(self.plan.messages[place])
-                return "quoted" if any(rule in self._notes for rule in rules) else "nothing"
-            return "quoted" if paid or self._is_quoted(place) else "nothing"
+            by_choice = _name_of_form(reason) if self.strategy in WEIGHING else ""
+            if by_choice in (QUOTED, LEFT_OUT):
+                return "quoted" if by_choice == QUOTED else "nothing"
+            return "quoted" if self._is_quoted(place) else "nothing"
         by_strategy = BY_STRATEGY.get(reason.partition(":")[0], "shortened")
         form = FORMS.get(_name_of_form(reason), by_strategy)
         if form == "one line" and paid:
@@ -273,6 +272,13 @@ def _evidence(shown: Iterable[WeighedPart]) -> tuple[Evidence, ...]:
     return tuple(Evidence(kind, text, round(worth, 2)) for (kind, text), worth in ranked)
 
 
+def _is_in(text: str, place: str) -> bool:
+    """Whether a stripped text is in the notes of a view."""
+    if len(text) >= CERTAIN_CHARS:
+        return text in place
+    return f"\n{text}" in place or f"] {text}" in place or place.startswith(text)
+
+
 def _rules_in(message: Message) -> Iterator[str]:
     """The user's rules in a message."""
     words = user_words(message)
@@ -291,4 +297,4 @@ def _name_of_form(reason: str) -> str:
 
 def _short(text: str) -> str:
     """The beginning and the end of a text on one line, without secrets."""
-    return in_words(shortened(text, SHOWN_CHARS), SHOWN_CHARS + 1)
+    return in_words(shortened(redact(text), SHOWN_CHARS), SHOWN_CHARS + 1)

@@ -78,7 +78,8 @@ class Explanation:
         evidence: what paid for the shown parts, the most worth first; empty for a message that is
             shown in full, and for strategies that weigh no evidence.
         left_out: the best parts that are not shown.
-        lost_to: the least of the parts that are shown elsewhere; `None` if nothing competed.
+        lost_to: the least of the parts that are shown elsewhere; `None` if nothing competed. A part
+            that is left out may be worth more, if it was too large for what was left of the room.
         refs: the refs that restore the message and its long texts.
     """
 
@@ -392,8 +393,9 @@ class Result:
             # Message 12 (user, 35 tokens) is shown in full.
             # It must stay: it is pinned.
 
-        The first call makes the same choice once more, to record what competed, which takes about
-        as long as the compression; nothing is computed before.
+        Where parts competed for the room, the first call makes the same choice once more, to record
+        what competed: that takes about as long as the compression. Ask before you change the
+        messages that you passed.
 
         Args:
             index: the index of the message in the input, from 0.

@@ -464,13 +464,14 @@ def again(
 ) -> Callable[[], Sequence[Edit]]:
     """Proposes edits of a plan once more, and records what competed for their room.
 
-    The plan is kept until then, without what was computed from its texts.
+    The plan is kept, without what is computed from its texts.
     """
-    lighter = replace(plan, cutter=Cutter(prose=plan.cutter.prose), previews={})
+    prose, lighter = plan.cutter.prose, replace(plan, cutter=Cutter(), previews={})
 
     def proposed() -> Sequence[Edit]:
         with recorded():
-            return propose(lighter, *more) or ()
+            fresh = replace(lighter, cutter=Cutter(prose=prose), previews={})
+            return propose(fresh, *more) or ()
 
     return proposed
 

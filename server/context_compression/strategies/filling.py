@@ -41,7 +41,7 @@ from context_compression.strategies.notes import (
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.rules import rules_with_room, tokens_owed
 from context_compression.strategies.tool_results import answered_steps
-from context_compression.strategies.weighing import weighed
+from context_compression.strategies.weighing import record_of
 
 NAMES_OF_FORMS: Mapping[Form, str] = {
     Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
@@ -269,21 +269,22 @@ class Attempt:
             return False
         return True
 
-    def record(self, draft: Draft) -> Weighed:
-        """What competed for the room of this draft."""
-        return weighed(
-            self._base, self.pool, self._choice, self._chosen, draft.view, draft.all_notes
-        )
+    def record(self, view: Mapping[int, Message], *, quotes: bool) -> Weighed:
+        """What competed for the room of a view; `quotes` says whether it has notes with quotes."""
+        places = ((self.pool.sources[place[0]].message, place) for place in self._places())
+        shown = [place for message, place in places if quotes or message in view]
+        return record_of(self._base, self.pool, self._choice, shown, view)
 
     def settle(self) -> None:
         """Release the pieces that were not chosen, which take as much memory as the view."""
         del self._choice
 
-    def reasons(self, view: Mapping[int, Message]) -> dict[int, str]:
+    def reasons(self, view: Mapping[int, Message], *, quotes: bool) -> dict[int, str]:
         """How each message that is not shown in full is shown: its form, its parts, their signs.
 
         Args:
             view: the messages of the view, by index.
+            quotes: whether the view has notes with quotes of other messages.
         """
         base, pool = self._base, self.pool
         parts, shown = Counter[int](), Counter[int]()
@@ -292,12 +293,20 @@ class Attempt:
             parts[source.message] += pool.count(number)
         for rule in (*self._standing, *self._rules):
             contents[pool.sources[rule.place[0]].message] = ["a rule"]
+        for number, *_ in self._outcome:
+            contents.setdefault(pool.sources[number].message, []).append("the newest outcome")
         for piece in self._chosen:
             index = pool.sources[pool.source_of[piece]].message
             shown[index] += 1
             if signs := pool.signs[piece]:
                 names = (name for sign, name in NAMES_OF_SIGNS.items() if signs & sign)
                 contents.setdefault(index, []).extend(names)
+        for number, *_ in self._places():
+            if not shown[index := pool.sources[number].message]:
+                contents.setdefault(index, ["its date"])
+        if not quotes:
+            contents = {index: names for index, names in contents.items() if index in view}
+            shown = Counter({index: count for index, count in shown.items() if index in view})
         why: dict[int, str] = {}
         for index in range(base.plan.head, len(base.plan.messages)):
             form = base.kept.get(index)
@@ -414,14 +423,15 @@ class Filling:
             if not has_changed:
                 break
             del draft  # two views at once would need too much memory
-        record = attempt.record(draft) if is_recorded() else None
+        quotes = left >= 0 and bool(draft.notes)
+        record = attempt.record(draft.view, quotes=quotes) if is_recorded() else None
         attempt.settle()
         self.lacks_sure_rule |= attempt.lacks_sure_rule
-        why = attempt.reasons(draft.view)
+        why = attempt.reasons(draft.view, quotes=quotes)
         if weighed:
             self.weights = attempt.pool.weights(self._base.plan.used)
         del attempt  # it is as large as the view, and more is made next
-        if left < 0 or not draft.notes:
+        if not quotes:
             draft = self._with_one_mark(draft.view)
         return draft, why, record
 

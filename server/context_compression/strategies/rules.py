@@ -279,8 +279,15 @@ def with_standing_rules(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
         if inside and not calls and plan.is_cut(edit.stop):
             origins = (*edit.origins_in(plan.messages), None)
             more = replace(edit, becomes=(*edit.becomes, rules_note(missing)), origins=origins)
-            return [*edits[:at], more, *edits[at + 1 :]]
+            return [_quoting(missing, each, plan) for each in (*edits[:at], more, *edits[at + 1 :])]
     return edits
+
+
+def _quoting(rules: Sequence[Standing], edit: Edit, plan: Plan) -> Edit:
+    """An edit, with the reason that a note quotes rules of the messages that it drops."""
+    gone = {*range(edit.start, edit.stop)}.difference(edit.origins_in(plan.messages))
+    why = {rule.message: "quoted (a rule)" for rule in rules if rule.message in gone}
+    return replace(edit, why={**edit.why, **why}) if why else edit
 
 
 def rules_note(rules: Sequence[Standing]) -> Message:

@@ -4,7 +4,7 @@ The record is made from the choice itself: the order in which pieces were chosen
 that moment, and what is left. So an explanation says what happened, and weighs nothing again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from context_compression.conversation.authors import user_words
@@ -18,6 +18,7 @@ from context_compression.planning.pieces import (
     FAILURE,
     REASON,
     Choice,
+    Place,
     Pool,
     Weights,
     cover,
@@ -29,8 +30,6 @@ from context_compression.strategies.competing import KeptMessages, words_shown
 
 BEST_EVIDENCE, BEST_PARTS = 3, 3
 """How much evidence, and how many parts that are left out, an explanation names."""
-CERTAIN_CHARS = 12
-"""A shorter text may be in a note by chance, so it must begin a line or follow a label."""
 SIGNS: Sequence[tuple[int, str, float]] = (
     (FAILED, "failure", measured.FAILED_BONUS),
     (FAILURE, "failure", measured.ERROR_BONUS),
@@ -40,13 +39,12 @@ SIGNS: Sequence[tuple[int, str, float]] = (
 """The signs of pieces, with the kind of evidence that they are, and their worth."""
 
 
-def weighed(
+def record_of(
     base: KeptMessages,
     pool: Pool,
     choice: Choice,
-    chosen: Iterable[int],
+    places: Sequence[Place],
     view: Mapping[int, Message],
-    notes: Mapping[int, Message],
 ) -> Weighed:
     """The record of a choice.
 
@@ -54,17 +52,16 @@ def weighed(
         base: the messages that stay.
         pool: the pieces that competed.
         choice: the choice among them.
-        chosen: the pieces that were not given back.
-        view: the messages of the view that they made, by index.
-        notes: its notes, by index.
+        places: what is shown in addition to the messages that stay: chosen pieces and others.
+        view: the messages of the view, by index.
     """
-    kept, lexicon, weights = {*chosen}, Lexicon(), pool.weights(base.plan.used)
+    kept, lexicon, weights = {*places}, Lexicon(), pool.weights(base.plan.used)
     cover(weights, words_shown(base, pool.cutter))
     shown: list[WeighedPart] = []
     others: list[int] = []
     for rank in choice.taken:  # evidence pays for the first part that brings it into view
         piece = piece_of(rank)
-        if piece in kept:
+        if pool.place(piece) in kept:
             part = _part(pool, rank)
             pays = sorted(
                 _evidence(base, pool, weights, lexicon, piece, part.text), key=lambda each: -each[2]
@@ -74,16 +71,18 @@ def weighed(
         else:
             others.append(rank)
         cover(weights, pool.words(piece))
-    left_out: dict[int, list[WeighedPart]] = {}
-    quoted = "\n".join(map(text_of, notes.values()))
+    in_notes = {pool.sources[number].text[start:stop].strip() for number, start, stop in places}
     texts = {index: text_of(message) for index, message in view.items()}
+    left_out: dict[int, dict[str, WeighedPart]] = {}
     for rank in sorted(chain(others, choice.left())):
-        best = left_out.setdefault(pool.sources[pool.source_of[piece_of(rank)]].message, [])
+        best = left_out.setdefault(pool.sources[pool.source_of[piece_of(rank)]].message, {})
         if len(best) < BEST_PARTS:
             part = _part(pool, rank)
-            if part.text and not is_in(part.text, texts.get(part.message, quoted)):
-                best.append(part)
-    return Weighed([part for part in shown if part.text], left_out)
+            text, place = part.text, texts.get(part.message, "")
+            if text and text not in in_notes and text not in place:
+                best.setdefault(text, part)
+    best_of = {index: [*best.values()] for index, best in left_out.items()}
+    return Weighed([part for part in shown if part.text], best_of)
 
 
 def _part(pool: Pool, rank: int) -> WeighedPart:
@@ -109,13 +108,6 @@ def _evidence(
     by_user = (message.role == "user" and user_words(message)) or (by_result and message.said)
     author = "the user" if by_user else "a call or result" if by_result else "the assistant"
     yield f"words of {author}", "", source.worth
-
-
-def is_in(text: str, place: str) -> bool:
-    """Whether a stripped part of a message is in the text that the view shows in its place."""
-    if len(text) >= CERTAIN_CHARS:
-        return text in place
-    return f"\n{text}" in place or f"] {text}" in place or place.startswith(text)
 
 
 def text_of(message: Message) -> str:
