@@ -323,9 +323,14 @@ def test_a_question_that_was_interrupted_changes_no_later_answer() -> None:
     told = all_of(compress(TALK, target_tokens=1_000, strategy="extract"))
     result = compress(TALK, target_tokens=1_000, strategy="extract")
 
+    resumed: list[None] = []
+
     def interrupt(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_name == "_source":
-            raise KeyboardInterrupt
+        """As Ctrl+C does while a text is cut, of which some parts have their words already."""
+        if event == "call" and frame.f_code.co_name == "numbers_of":
+            resumed.append(None)
+            if len(resumed) == 4:
+                raise KeyboardInterrupt
 
     sys.setprofile(interrupt)
     try:
@@ -351,12 +356,13 @@ def test_a_line_that_is_shown_for_its_date_is_no_message_left_out(data_folder: P
 
 @pytest.mark.parametrize("secret", ["ghp_" + "a1B2c3D4" * 4 + "abcd", "DB_PASSWORD=hunter2-Pa55"])
 def test_a_short_secret_is_not_repeated_in_an_explanation(secret: str) -> None:
-    said = [{"role": "assistant", "content": f"{secret}\n\nplain words of no interest"}]
+    said = {"role": "assistant", "content": f"{secret}\n\n{'plain words of no interest ' * 9}"}
     log = "".join(f"ERROR {n} of src/harbour_{n}.py was raised\n" for n in range(300))
-    messages = [TALK[0], *said, {"role": "assistant", "content": log}, *TALK[-1:]]
+    messages = [TALK[0], said, {"role": "assistant", "content": log}, *TALK[-1:]]
 
     result = compress(messages, target_tokens=300, strategy="extract")
 
+    assert result.explain(1).left_out
     assert secret not in "\n".join(map(str, all_of(result)))
 
 
