@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from comparison import OURS
-from plain_rules import MASKING, TASK_AND_LAST
+from plain_rules import MASKING, TASK_AND_LAST, USERS, tokens_of, users_and_masked
 from recordings import Block, Message, Messages
 
 from context_compression import Session, Settings
@@ -100,6 +100,30 @@ class Clearing:
         return self._messages
 
 
+class Masking:
+    """The rule "users + masked results", whenever the threshold is reached.
+
+    The rule counts in another estimate, so its target is scaled to the tokens of this loop.
+
+    Args:
+        tokens: counts the tokens of a message.
+        threshold: size in tokens from which the rule is due.
+        target: size in tokens after it, at most.
+    """
+
+    def __init__(self, tokens: Callable[[Message], int], threshold: int, target: int) -> None:
+        self._tokens, self._threshold, self._target = tokens, threshold, target
+        self._messages: Messages = []
+
+    def request(self, came: Messages) -> Messages:
+        self._messages += came
+        total = sum(map(self._tokens, self._messages))
+        if total >= self._threshold:
+            scale = tokens_of(self._messages) / total
+            self._messages = users_and_masked(self._messages, scale * self._target)
+        return self._messages
+
+
 def _cleared(message: Message) -> Message:
     content: list[Block] = [
         {**block, "content": CLEARED} if block["type"] == "tool_result" else block
@@ -116,6 +140,7 @@ def loops(tokens: Callable[[Message], int], window: int, folder: Path) -> dict[s
         f"{TASK_AND_LAST}, down to half at once": Trimming(tokens, threshold, target),
         f"{TASK_AND_LAST}, as much as fits": Trimming(tokens, threshold, threshold - 1),
         MASKING: Clearing(tokens, threshold),
+        USERS: Masking(tokens, threshold, target),
         UNCOMPRESSED: Uncompressed(),
     }
 

@@ -8,7 +8,7 @@ from math import isnan
 
 from comparison import OURS, Figure, Table
 from needs import SHARES, WEIGHTS
-from plain_rules import MASKING, TASK_AND_LAST
+from plain_rules import MASKING, TASK_AND_LAST, USERS
 
 HOST = "the host's own summary"
 ITSELF = "the tool itself"
@@ -179,7 +179,7 @@ class Outcome:
     def _of_loose(self, loose: Sequence[str]) -> Table:
         """The tools that take no target, with other methods at the size that each reached."""
         rows = {ITSELF: self._figures({name: self.of(OWN, name) for name in loose}, q)}
-        for method in (OURS, TASK_AND_LAST, MASKING):
+        for method in (OURS, TASK_AND_LAST, MASKING, USERS):
             rows[method] = self._figures({name: self.of(name, method) for name in loose}, q)
         return Table("loose", "Q at the size that results from", loose, rows, "score")
 

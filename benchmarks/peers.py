@@ -25,7 +25,7 @@ from peer_messages import (
     to_pydantic,
     to_strands,
 )  # fmt: skip
-from plain_rules import LAST, MASKING, PLAIN, TASK_AND_LAST, Rule
+from plain_rules import LAST, MASKING, PLAIN, TASK_AND_LAST, USERS, Rule
 from recordings import Messages
 
 TextCounter: TypeAlias = Callable[[str], int]
@@ -180,7 +180,7 @@ def harness_tiers(counter: TextCounter | None) -> Peer:
 
 
 PEERS: dict[str, Callable[[TextCounter | None], Peer]] = {
-    **{name: plain(name, PLAIN[name]) for name in (LAST, TASK_AND_LAST, MASKING)},
+    **{name: plain(name, PLAIN[name]) for name in (LAST, TASK_AND_LAST, MASKING, USERS)},
     "LangChain trim_messages": trim_messages,
     "Agent Framework TokenBudget": token_budget,
     "litellm.compress": litellm_compress,

@@ -15,13 +15,17 @@ from recordings import Block, Message, Messages
 Rule: TypeAlias = Callable[[Messages, float], Messages]
 
 LAST, TASK_AND_LAST, MASKING = "last-N", "task + last-N", "observation masking"
+USERS = "users + masked results"
 RANDOM, HEAD_AND_TAIL = "random", "head + tail"
 MASK = "[result not shown]"
 LEAST_ROOM = 150  # tokens, in which a shortened message still says something
 SHORTEST = 200  # characters, to which a text is shortened at most
 TASK_SHARE = 1 / 3  # of the tokens, that the first message may take
+USERS_SHARE, NEWEST_SHARE = 0.3, 0.6  # of the tokens, for the user's messages, for newest steps
+LONGEST = 6_000  # characters, to which a text of the user's or of a newest step is shortened
 HEAD_SHARE = 1 / 4  # of the tokens, that the beginning of a conversation may take
 SEED = 7
+ALL_KINDS = ("text", "tool_use", "tool_result")
 
 
 def last(messages: Messages, target: float) -> Messages:
@@ -64,6 +68,45 @@ def masking(messages: Messages, target: float, results: frozenset[int] = frozens
     return view
 
 
+def users_and_masked(
+    messages: Messages, target: float, results: frozenset[int] = frozenset()
+) -> Messages:
+    """The user's messages and the newest steps, and a little of each older step, while they fit.
+
+    Of an older step, each text, call and result is cut to 200 characters. The view can be much
+    smaller than its target.
+
+    Args:
+        messages: the conversation.
+        target: tokens.
+        results: indices of messages that are results, although they are texts of the user.
+    """
+    found = groups(messages)
+    no_words = {id(messages[at]) for at in results}
+    kept: dict[int, Messages] = {}
+    left, room = target, USERS_SHARE * target
+    for at in reversed(range(len(found))):
+        if found[at].typed and id(found[at].messages[0]) not in no_words:
+            shown = _cut(found[at].messages, LONGEST, *ALL_KINDS)
+            if tokens_of(shown) <= room:
+                kept[at] = shown
+                room -= tokens_of(shown)
+                left -= tokens_of(shown)
+    room, length = NEWEST_SHARE * target, LONGEST
+    for at in reversed(range(len(found))):
+        if at in kept:
+            continue
+        shown = _cut(found[at].messages, length, *ALL_KINDS)
+        if length == LONGEST and tokens_of(shown) > min(room, left):
+            length = SHORTEST  # this step is the first of the older ones
+            shown = _cut(found[at].messages, length, *ALL_KINDS)
+        if tokens_of(shown) <= left:
+            kept[at] = shown
+            room -= tokens_of(shown)
+            left -= tokens_of(shown)
+    return _joined(kept[at] for at in sorted(kept))
+
+
 def at_random(messages: Messages, target: float) -> Messages:
     """Whole messages and tool steps that are drawn at random, in their order."""
     found = groups(messages)
@@ -93,6 +136,7 @@ PLAIN: Mapping[str, Rule] = {
     LAST: last,
     TASK_AND_LAST: task_and_last,
     MASKING: masking,
+    USERS: users_and_masked,
     RANDOM: at_random,
     HEAD_AND_TAIL: head_and_tail,
 }

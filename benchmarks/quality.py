@@ -39,7 +39,7 @@ from needs import Need, groups, need, score
 from outcome import HOST, OURS, OWN, SUMMARY, TOLERANCE, Outcome, Row, macro, of_history, q
 from peer_processes import Failed, everyone, install
 from peers import Peer
-from plain_rules import MASKING, PLAIN, TASK_AND_LAST
+from plain_rules import MASKING, PLAIN, TASK_AND_LAST, USERS
 from recordings import Cut, Message, Messages, Recording
 from texts import Reader
 
@@ -128,7 +128,7 @@ class Place:
                 yield row
                 if self.task.wants(OURS):
                     yield self.ours(peer.name, row.size)
-                for rule in (TASK_AND_LAST, MASKING):
+                for rule in (TASK_AND_LAST, MASKING, USERS):
                     view = PLAIN[rule](self.copy(), row.size)
                     yield self.row(peer.name, rule, row.size, view)
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import estimate
 from peers import Peer
-from plain_rules import MASKING, PLAIN, masking, tokens_of
+from plain_rules import MASKING, PLAIN, USERS, masking, tokens_of, users_and_masked
 from recordings import Messages
 
 from context_compression import BudgetTooSmall, compress
@@ -31,10 +31,11 @@ def ours(messages: Messages, target: float) -> Messages:
 
 
 def methods(place: Place, peers: Sequence[Peer]) -> list[Method]:
-    """All methods except ours; observation masking knows what a result is at this place."""
+    """All methods except ours; rules that mask results know what a result is at this place."""
     rules: Mapping[str, Callable[[Messages, float], Messages]] = {
         **PLAIN,
         MASKING: partial(masking, results=place.results),
+        USERS: partial(users_and_masked, results=place.results),
     }
     plain = [Method(name, rule) for name, rule in rules.items()]
     return plain + [Method(peer.name, peer.view) for peer in peers]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import estimate
 from comparison import OURS
-from plain_rules import LAST, MASKING, PLAIN, RANDOM, TASK_AND_LAST, tokens_of
+from plain_rules import LAST, MASKING, PLAIN, RANDOM, TASK_AND_LAST, USERS, tokens_of
 from search import said
 
 from context_compression import Session, Store
@@ -28,7 +28,7 @@ HITS = 5
 START = 300  # characters by which a message is known again
 ANY, ALL = "any of it", "all of it"
 BM25 = "plain BM25"
-NO_ARCHIVE = (LAST, TASK_AND_LAST, MASKING, RANDOM)
+NO_ARCHIVE = (LAST, TASK_AND_LAST, MASKING, USERS, RANDOM)
 _K, _B = 1.2, 0.75  # BM25's usual constants
 
 

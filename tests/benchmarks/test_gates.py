@@ -175,7 +175,7 @@ def test_a_measurement_gives_figures_of_all_methods_with_their_true_sizes(script
     found = gates.measured(recorded(script, "mini", software_task()), task)
 
     table, marks = scores.tables(found)
-    rules = {"last-N", "task + last-N", "observation masking", "random", "head + tail"}
+    rules = {*script("plain_rules").PLAIN}
     assert {*table.rows} == {"context-compression"} | rules == {*marks.rows}
     assert table.rows["observation masking"]["last outcome"].size > 0.1
     assert table.rows["last-N"]["newest"].value == 1

@@ -11,7 +11,10 @@ pytestmark = pytest.mark.slow
 Messages = list[dict[str, Any]]
 Script = Callable[[str], ModuleType]
 
-RULES = ("last-N", "task + last-N", "observation masking", "random", "head + tail")
+RULES = (
+    "last-N", "task + last-N", "observation masking", "users + masked results", "random",
+    "head + tail",
+)  # fmt: skip
 
 
 def message(role: str, *blocks: dict[str, Any]) -> dict[str, Any]:
@@ -91,3 +94,46 @@ def test_masking_takes_texts_of_the_user_for_results_where_it_is_told_so(script:
 
     masked = [each["content"][0]["text"] == rules.MASK for each in view]
     assert masked == [False, False, True, False, False, False]
+
+
+def test_the_users_messages_stay_beside_the_newest_steps_and_a_little_of_the_others(
+    script: Script,
+) -> None:
+    rules = script("plain_rules")
+    said = message("user", {"type": "text", "text": "Now the other one."})
+    messages = [*session(6), said, *session(6)[1:]]
+
+    view = rules.users_and_masked(messages, 0.5 * rules.tokens_of(messages))
+
+    whole = [
+        text == original for text, original in zip(results(view), results(messages), strict=True)
+    ]
+    assert [view[0], said] == [messages[0], view[len(session(6))]]
+    assert whole == sorted(whole)
+    assert 1 < sum(whole) < len(whole)
+    short = [text for text, is_whole in zip(results(view), whole, strict=True) if not is_whole]
+    assert max(map(len, short)) < 2 * rules.SHORTEST
+
+
+def test_a_rule_whose_steps_are_short_comes_out_smaller_than_its_target(script: Script) -> None:
+    rules = script("plain_rules")
+    long = {"type": "text", "text": "a long output " * 5_000}
+    messages = [message("user", {"type": "text", "text": "Go."}), message("assistant", long)] * 3
+
+    view = rules.users_and_masked(messages, 0.3 * rules.tokens_of(messages))
+
+    assert rules.tokens_of(view) < 0.2 * rules.tokens_of(messages)
+    assert [each["role"] for each in view] == ["user", "assistant"] * 3
+
+
+def test_a_result_in_the_users_role_is_not_what_the_user_said(script: Script) -> None:
+    rules = script("plain_rules")
+    text = {"type": "text", "text": "a long output " * 200}
+    messages = [message(role, text) for _ in range(3) for role in ("user", "assistant")]
+    target = 0.6 * rules.tokens_of(messages)
+
+    told = rules.users_and_masked(messages, target, frozenset({2, 4}))
+
+    assert told[0] == messages[0]
+    assert len(told[2]["content"][0]["text"]) < 2 * rules.SHORTEST
+    assert rules.users_and_masked(messages, target) != told

@@ -89,7 +89,8 @@ def test_a_place_gives_a_row_of_every_method_with_its_true_size(
 
     rows = [*quality.Place(recording, cut, reader, need, peers, task).rows()]
 
-    methods = ("context-compression", "last-N", "task + last-N", "observation masking")
+    rules = ("last-N", "task + last-N", "observation masking", "users + masked results")
+    methods = ("context-compression", *rules)
     assert [row.method for row in rows if row.label == "25 %"] == [*methods]
     assert {row.method for row in rows if row.label == "a tool"} == {*methods} - {"last-N"}
     [whole] = [row for row in rows if row.label == "own"]
