@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 
@@ -18,6 +18,10 @@ OWN = "own"
 """Label of views by methods that take no budget."""
 TOLERANCE = 1.05
 """Factor of the target: our counter and the estimate frame messages differently."""
+TRIED = ("% of them still told of", {"failures": "failed calls, ", "decisions": "reasons, "})
+VERBATIM = ("% of the lines that the next edits need verbatim", {"VAR": ""})
+"""Heading of a table, and the scores in it with the beginnings of their columns' names."""
+BY_SESSION = frozenset({"VAR"})
 ROOM_FOR_USER = 0.4  # of the budget: where the user's words need more, not all can stay
 
 
@@ -73,6 +77,16 @@ def _mean(values: Sequence[float]) -> float:
 
 def share(rows: Sequence[Row], name: str) -> float:
     return macro(rows, lambda row: row.scores[name])
+
+
+def by_session(rows: Sequence[Row], name: str) -> float:
+    """The mean over cuts, then sessions: few sources have what is measured, most only a little."""
+    return share([replace(row, source=row.recording) for row in rows], name)
+
+
+def having(rows: Sequence[Row], name: str) -> list[Row]:
+    """The rows of places where there is something to measure."""
+    return [row for row in rows if row.scores[name] is not None]
 
 
 def q(rows: Sequence[Row]) -> float:
@@ -159,22 +173,31 @@ class Outcome:
             "kept", "Q of a history compressed to", budgets, kept, "score", notes=[*self._notes()]
         )
         shares = [budget for budget in budgets if "tokens" not in budget]
-        tried = {
-            method: {
-                f"{what}, {budget}": figure
-                for name, what in (("failures", "failed calls"), ("decisions", "reasons"))
-                for budget, figure in self._figures(
-                    {each: self.of(each, method) for each in shares}, partial(share, name=name)
-                ).items()
+        for heading, parts in (TRIED, VERBATIM):
+            rows = {
+                method: {
+                    f"{what}{budget}": figure
+                    for name, what in parts.items()
+                    for budget, figure in self._figures(
+                        {each: having(self.of(each, method), name) for each in shares},
+                        partial(by_session if name in BY_SESSION else share, name=name),
+                    ).items()
+                }
+                for method in methods
             }
-            for method in methods
-        }
-        columns = [f"{what}, {each}" for what in ("failed calls", "reasons") for each in shares]
-        yield Table("tried", "% of them still told of", columns, tried)
+            columns = [f"{what}{each}" for what in parts.values() for each in shares]
+            yield Table("tried", heading, columns, rows, notes=[self._extent_of(parts)])
         if loose := self.having(OWN):
             yield self._of_loose(loose)
         if self.having(SUMMARY):
             yield self._of_summaries()
+
+    def _extent_of(self, parts: Mapping[str, str]) -> str:
+        """Where there is something to measure for each score."""
+        ours = self.of(self.budgets[0], OURS)
+        told = [f"{what}{_extent(having(ours, name))}" for name, what in parts.items()]
+        mean = " Each session counts the same." if BY_SESSION & parts.keys() else ""
+        return f"Measured at: {'; '.join(told)}.{mean}"
 
     def _of_loose(self, loose: Sequence[str]) -> Table:
         """The tools that take no target, with other methods at the size that each reached."""

@@ -1,6 +1,7 @@
 """What the quality benchmark's numbers mean, on a session of our own."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -111,10 +112,11 @@ def test_the_tables_tell_q_what_takes_no_target_and_where_the_size_was_missed(
         _row(outcome, "a tool", "context-compression", 1.0),
     ]
 
-    kept, tried, loose = outcome.Outcome(rows).tables()
+    kept, tried, verbatim, loose = outcome.Outcome(rows).tables()
     assert "| **context-compression** | 0.50 (30 %) |" in [*kept.lines()]
     assert "Places where the minimum size is above the target: 1 of 1 at 25 %." in kept.notes
     assert tried.rows["task + last-N"]["failed calls, 25 %"].value == 0.25
+    assert verbatim.rows["task + last-N"]["25 %"].value == 0.25
     assert {*loose.rows} >= {"the tool itself", "context-compression"}
     assert loose.columns == ["a tool"]
 
@@ -130,3 +132,36 @@ def _row(outcome: Any, label: str, method: str, value: float, *, at_floor: bool 
         target=25.0, size=30.0, share=0.3, typed=1.0, at_floor=at_floor, faults=(),
         scores=dict.fromkeys(names, value),
     )  # fmt: skip
+
+
+def test_a_rule_that_keeps_more_lines_for_the_next_edit_is_named(script: Script) -> None:
+    outcome: Any = script("outcome")
+    rows = [
+        _row(outcome, "10 %", "context-compression", 0.23),
+        _row(outcome, "10 %", "last-N", 0.41),
+    ]
+
+    _, _, verbatim = outcome.Outcome(rows).tables()
+
+    assert [*verbatim.sentences()] == [
+        "These plain rules are better with a view of about our size or less: "
+        "last-N (10 %: 41 against 23).",
+        "Measured at: 1 cuts, 1 sessions, 1 sources. Each session counts the same.",
+    ]
+
+
+def test_lines_for_edits_are_a_mean_over_the_sessions_that_need_some(script: Script) -> None:
+    """A source with one session counts no more than each session of another."""
+    outcome: Any = script("outcome")
+    ours = "context-compression"
+    rows = [_row(outcome, "10 %", ours, value) for value in (0.9, 0.6, 0.3, 0.5)]
+    rows = [replace(row, recording=str(at), source=str(at > 1)) for at, row in enumerate(rows)]
+    rows[2] = replace(rows[2], source="2")
+    rows[3] = replace(rows[3], scores={**rows[3].scores, "VAR": None}, share=0.9)
+
+    _, _, verbatim = outcome.Outcome(rows).tables()
+
+    figure = verbatim.rows[ours]["10 %"]
+    assert figure.value == pytest.approx(0.6)
+    assert figure.size == pytest.approx(0.3)
+    assert "Measured at: 3 cuts, 3 sessions, 2 sources." in verbatim.notes[0]
