@@ -1,12 +1,15 @@
 """The gates: what the score Q cannot see, on recordings of other harnesses and of plain talk.
 
-    python benchmarks/gates.py [FOLDER] [--only gates|five|search] [--shares 0.25,0.1,0.05]
-        [--limit 10] [--peers] [--processes 2] [--json FILE | --load FILE]
+    python benchmarks/gates.py [FOLDER] [--only gates|five|search|likelihood]
+        [--shares 0.25,0.1,0.05] [--limit 10] [--peers] [--processes 2]
+        [--json FILE | --load FILE]
 
 FOLDER holds the recordings that `field/conversations.py` names; without it, they are found beside
 the others, see `recordings.py`. `field/places.py` says what each gate asks. All methods get the
 same number of tokens of `estimate.py`; where our view could not be as small as that, the others get
 as much as ours. The size beside a figure is the true one: a share of the original's o200k tokens.
+
+The part `likelihood` is of the recordings of agents; see `likelihood.py`.
 
 With --peers, the other tools are installed in environments of their own and measured, too.
 """
@@ -21,6 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import likelihood
 from comparison import OURS, Table, block, from_json, to_json
 from field.conversations import FOLDER, KINDS, Conversation, load
 from field.growing import SHARES as GROWN
@@ -30,12 +34,13 @@ from field.places import Place, places
 from field.scores import FIVE, GATES, SEARCH, Score, tables
 from field.searching import searched
 from field.view import View, share_of
+from likelihood import LIMIT, SHARE
 from peer_processes import Failed, install, tools
 from peers import Peer
 from plain_rules import tokens_of
 from recordings import Messages
 
-PARTS = ("gates", "five", "search")
+PARTS = ("gates", "five", "search", "likelihood")
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,11 @@ def everything(folder: Path, task: Task, limit: int | None, processes: int) -> l
             scores += each
             print(f"\rgates: {number} of {len(found)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    return [*tables(scores)]
+    judged: list[Table] = []
+    if "likelihood" in task.parts:
+        most = LIMIT if limit is None else min(limit, LIMIT)
+        judged = [*likelihood.everything(SHARE, most, processes)]
+    return [*tables(scores), *judged]
 
 
 def main() -> None:

@@ -143,9 +143,9 @@ def need(reader: Reader, recording: Recording, cut: Cut) -> Need | None:
     used_in: dict[str, str] = {}
     ngrams, lines = set[int](), set[str]()
     seen, seen_ngrams, seen_lines = set[str](), set[int](), set[str]()
-    for message in _following(recording, cut):
+    for message in following(recording, cut):
         if message["role"] == "assistant":
-            said = _said(message)
+            said = said_in(message)
             names, runs = reader.identifiers(said), reader.ngrams(said)
             ngrams |= (runs & known_ngrams) - seen_ngrams
             lines |= {
@@ -241,7 +241,7 @@ def _near(reader: Reader, history: Sequence[Group]) -> frozenset[str]:
     return names
 
 
-def _following(recording: Recording, cut: Cut) -> Iterator[Message]:
+def following(recording: Recording, cut: Cut) -> Iterator[Message]:
     """The messages from the cut to the last of the steps that count."""
     steps = 0
     for message in islice(recording.messages, cut.at, cut.stop):
@@ -251,7 +251,7 @@ def _following(recording: Recording, cut: Cut) -> Iterator[Message]:
             return
 
 
-def _said(message: Message) -> str:
+def said_in(message: Message) -> str:
     """The text of the assistant, including the arguments of its calls."""
     blocks = [block for block in message["content"] if block["type"] != "tool_result"]
     return "\n".join(
