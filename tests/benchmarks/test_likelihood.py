@@ -94,9 +94,8 @@ def test_ours_is_as_large_as_the_rule_of_masked_results(script: Script, place: A
     sizes = {name: view(messages).size for name, messages in found.items()}
     theirs = sizes["users + masked results"]
     assert 0.8 * theirs <= sizes["context-compression"] <= theirs
-    assert {*found} == {*place.at_share(0.3)} == {
-        "context-compression", "last-N", "task + last-N", "users + masked results",
-    }  # fmt: skip
+    rules = {"last-N", "task + last-N", "observation masking", "users + masked results"}
+    assert {*found} == {*place.at_share(0.3)} == {"context-compression", *rules}
 
 
 def test_a_rule_that_surprises_less_is_named_and_the_differences_have_intervals(
