@@ -1,7 +1,7 @@
 """The tables of `docs/benchmarks.md`, from one command.
 
-    python benchmarks/tables.py --write [--only quality,talk,gates,replay,until_done,speed,
-        frameworks]
+    python benchmarks/tables.py --write [--only quality,talk,gates,sizes,replay,until_done,
+        speed,frameworks]
         [--peers] [--limit 10] [--processes 2]
     python benchmarks/tables.py --check
 
@@ -31,6 +31,7 @@ import quality
 import recordings
 import replay
 import speed
+import sweep
 import talk
 import until_done
 from comparison import Table, block, from_json, to_json
@@ -42,7 +43,8 @@ from peers import TOOLS
 RESULTS = Path(__file__).with_name("results")
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "benchmarks.md"
-CHART = DOCS / "pictures" / "quality.svg"
+PICTURES = DOCS / "pictures"
+CHART = PICTURES / "quality.svg"
 WINDOWS = (60_000, 120_000, 200_000)
 SHARES = (0.5, 0.25, 0.1)
 BUDGETS = (0.25, 0.1, 0.05, 8_000)
@@ -80,6 +82,14 @@ def of_gates(run: Run) -> Iterator[Table]:
     yield from gates.everything(FOLDER, gates.Task(peers=run.peers), run.limit, run.processes)
 
 
+def of_sizes(run: Run) -> Iterator[Table]:
+    most = sweep.LIMIT if run.limit is None else run.limit
+    curves = sweep.everything(FOLDER, most, run.processes)
+    if run.limit is None:
+        sweep.draw(curves, PICTURES)
+    yield from sweep.tables(curves)
+
+
 def of_replay(run: Run) -> Iterator[Table]:
     paths = recordings.paths()[: run.limit]
     found = replay.everything(paths, WINDOWS, run.processes)
@@ -104,6 +114,7 @@ BENCHMARKS: Mapping[str, Callable[[Run], Iterator[Table]]] = {
     "quality": of_quality,
     "talk": of_talk,
     "gates": of_gates,
+    "sizes": of_sizes,
     "replay": of_replay,
     "until_done": of_until_done,
     "speed": of_speed,
