@@ -205,3 +205,26 @@ def test_a_folder_without_recordings_is_an_error_that_names_it(
 
     with pytest.raises(SystemExit, match="no recordings in"):
         gates.everything(tmp_path, gates.Task(), None, 1)
+
+
+def test_the_second_judge_is_a_part_of_the_gates_that_can_be_left_out(
+    script: Script, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = script("gates")
+    judged: list[int] = []
+
+    def everything(share: float, limit: int, processes: int) -> list[str]:
+        judged.append(limit)
+        return ["a table"]
+
+    def load(folder: Any, kind: str) -> list[Any]:
+        return [recorded(script, kind, software_task())] if kind == "mini" else []
+
+    monkeypatch.setattr(gates.likelihood, "everything", everything)
+    monkeypatch.setattr(gates, "load", load)
+
+    with_it = gates.everything(tmp_path, gates.Task(parts=("likelihood",)), 3, 1)
+    without = gates.everything(tmp_path, gates.Task(parts=("search",)), 3, 1)
+
+    assert (with_it, without, judged) == (["a table"], [], [3])
+    assert "likelihood" in gates.Task().parts
