@@ -54,7 +54,7 @@ class Trimming:
     Args:
         tokens: counts the tokens of a message.
         threshold: size in tokens from which trimming is due.
-        target: size in tokens after trimming.
+        target: size in tokens after trimming, at most.
     """
 
     def __init__(self, tokens: Callable[[Message], int], threshold: int, target: int) -> None:
@@ -65,15 +65,19 @@ class Trimming:
         self._messages += came
         total = sum(map(self._tokens, self._messages))
         if total >= self._threshold:
-            stop = 1
-            for at, message in enumerate(self._messages[1:-1], 1):
-                if message["role"] == "assistant":  # with it a step begins
-                    stop = at
-                    if total <= self._target:
-                        break
-                total -= self._tokens(message)
-            del self._messages[1:stop]
+            self._messages = self.shortened(self._messages, total)
         return self._messages
+
+    def shortened(self, messages: Messages, total: int) -> Messages:
+        """What is left of messages with so many tokens."""
+        stop = 1
+        for at, message in enumerate(messages[1:-1], 1):
+            if message["role"] == "assistant":  # with it a step begins
+                stop = at
+                if total <= self._target:
+                    break
+            total -= self._tokens(message)
+        return [*messages[:1], *messages[stop:]]
 
 
 class Clearing:
@@ -100,28 +104,12 @@ class Clearing:
         return self._messages
 
 
-class Masking:
-    """The rule "users + masked results", whenever the threshold is reached.
+class Masking(Trimming):
+    """The rule "users + masked results", whenever the threshold is reached."""
 
-    The rule counts in another estimate, so its target is scaled to the tokens of this loop.
-
-    Args:
-        tokens: counts the tokens of a message.
-        threshold: size in tokens from which the rule is due.
-        target: size in tokens after it, at most.
-    """
-
-    def __init__(self, tokens: Callable[[Message], int], threshold: int, target: int) -> None:
-        self._tokens, self._threshold, self._target = tokens, threshold, target
-        self._messages: Messages = []
-
-    def request(self, came: Messages) -> Messages:
-        self._messages += came
-        total = sum(map(self._tokens, self._messages))
-        if total >= self._threshold:
-            scale = tokens_of(self._messages) / total
-            self._messages = users_and_masked(self._messages, scale * self._target)
-        return self._messages
+    def shortened(self, messages: Messages, total: int) -> Messages:
+        """The rule counts in another estimate, so its target is scaled to the tokens here."""
+        return users_and_masked(messages, tokens_of(messages) / total * self._target)
 
 
 def _cleared(message: Message) -> Message:

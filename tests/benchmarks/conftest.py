@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -20,3 +21,7 @@ def script() -> Iterator[Callable[[str], ModuleType]]:
     for name, module in [*sys.modules.items()]:
         if BENCHMARKS in Path(getattr(module, "__file__", None) or "/").parents:
             del sys.modules[name]
+
+
+def message(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": [{"type": "text", "text": text}]}

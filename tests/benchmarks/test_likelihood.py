@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 
+from .conftest import message
+
 pytestmark = pytest.mark.slow
 
 Messages = list[dict[str, Any]]
 Script = Callable[[str], ModuleType]
 
 FILLER = "The quick brown fox jumps over the lazy dog and runs through the wide green wood. "
-
-
-def message(role: str, text: str) -> dict[str, Any]:
-    return {"role": role, "content": [{"type": "text", "text": text}]}
 
 
 def step(number: int, result: str) -> Messages:

@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 
+from .conftest import message
+
 pytestmark = pytest.mark.slow
 
 Messages = list[dict[str, Any]]
 Script = Callable[[str], ModuleType]
 
 ADOPTED = "We adopted a grey kitten called Mortimer in Lisbon last November."
-
-
-def message(role: str, text: str) -> dict[str, Any]:
-    return {"role": role, "content": [{"type": "text", "text": text}]}
 
 
 def talk(script: Script) -> Any:

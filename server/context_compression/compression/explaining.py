@@ -78,10 +78,8 @@ class Explainer:
         if self.strategy in WEIGHING:
             paid, left_out = self._paid.get(place, ()), self._weighed.left_out.get(place, ())
         kept = self._kept(place, decided_by, paid)
-        if kept == "summarised":
-            decided_by = decided_by.partition(":")[
-                0
-            ]  # the rest says what stands beside the summary
+        if kept == "summarised":  # the rest of the reason says what stands beside the summary
+            decided_by = decided_by.partition(":")[0]
         least = self._least_shown(place) if left_out else None
         return Explanation(
             index, _author(self.plan.messages[place]), self.plan.tokens[place], kept,

@@ -182,6 +182,11 @@ FAILURE, REASON, OUTDATED, FAILED, DUE = 1, 2, 4, 8, 16
 """The signs of a piece. `FAILURE`: it mentions failures. `REASON`: it states a decision.
 `OUTDATED`: it was replaced later. `FAILED`: it says why a call failed, or gives numbers of tests.
 `DUE`: it holds an open task."""
+BONUSES: Mapping[int, float] = {
+    FAILED: measured.FAILED_BONUS, FAILURE: measured.ERROR_BONUS,
+    REASON: measured.REASON_BONUS, DUE: measured.DUE_BONUS,
+}  # fmt: skip
+"""The worth that a sign adds to a piece."""
 
 
 class Source(NamedTuple):
@@ -430,12 +435,8 @@ def ranking(
 def _placing(pool: Pool) -> Callable[[int, float, float, float], int]:
     """A function from a piece, its worth, its source's weight and its cost to its rank."""
     signs, most, outdated = pool.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
-    bonuses = {
-        FAILURE: measured.ERROR_BONUS, REASON: measured.REASON_BONUS,
-        FAILED: measured.FAILED_BONUS, DUE: measured.DUE_BONUS,
-    }  # fmt: skip
     bonus = [
-        sum(each for sign, each in bonuses.items() if added & sign) for added in range(2 * DUE)
+        sum(each for sign, each in BONUSES.items() if added & sign) for added in range(2 * DUE)
     ]
     filler = measured.FILLER / max(1, len(pool))
 

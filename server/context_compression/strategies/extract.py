@@ -395,7 +395,7 @@ def extraction(plan: Plan) -> Sequence[Edit]:
     edits: Sequence[Edit] = ()
     for level, view in views.in_order():
         rival = views.rival_of(level, view)
-        edits = view.edits("extract", weighed=rival is not None)
+        edits = view.edits("extract", compared=rival is not None)
         if view.lacks_sure_rule:
             continue
         if rival and not view.showing.shown:
@@ -473,7 +473,7 @@ class Views:
         other = self._of(rival)
         if other is None:
             return None
-        edits = other.edits("extract", weighed=True)
+        edits = other.edits("extract", compared=True)
         if other.lacks_sure_rule:
             return None
         gain = measured.RIVAL_GAIN * other.worth_of(view)

@@ -330,7 +330,7 @@ class Filling:
         lacks_sure_rule: whether the edits had no room for a constraint that the user typed.
         showing: the pictures that the edits show, of those that they may leave out.
         shown_words: the evidence words that the edits leave in view, by number. Empty unless the
-            edits were made with `weighed`.
+            edits were made with `compared`.
         weights: the worth of each word that competes; empty in the same case.
     """
 
@@ -376,19 +376,19 @@ class Filling:
         """The least tokens of notes for dropped messages, including the user's constraints."""
         return tokens_owed(self._base, self.left)
 
-    def edits(self, reason: str, *, weighed: bool = False) -> Sequence[Edit]:
+    def edits(self, reason: str, *, compared: bool = False) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds.
 
         Args:
             reason: the reason of each edit.
-            weighed: whether to set `shown_words` and `weights`, which `worth_of` needs.
+            compared: whether to set `shown_words` and `weights`, which `worth_of` needs.
         """
         if self._base.forms.pictures.in_order:
             self._base, self.showing = with_pictures(self._base, self.left)
             self.left = room_left(self._base, self.showing)
-        draft, why, record = self._filled(weighed=weighed)
+        draft, why, record = self._filled(compared=compared)
         view, notes = draft.view, draft.all_notes
-        if weighed:
+        if compared:
             self._remember_words({**view, **draft.notes})
         view = with_payloads(self._base, view, notes)
         edits = keep_only(self._base.plan, view, self._with_beside(view, notes), reason, why)
@@ -406,7 +406,7 @@ class Filling:
             all_notes[at] = beside
         return all_notes
 
-    def _filled(self, *, weighed: bool) -> tuple[Draft, Mapping[int, str], Weighed | None]:
+    def _filled(self, *, compared: bool) -> tuple[Draft, Mapping[int, str], Weighed | None]:
         """The draft that fills the room, how each message is shown in it, and what competed.
 
         The view is assembled and counted. If it is too large, the attempt gives content back; if
@@ -428,7 +428,7 @@ class Filling:
         attempt.settle()
         self.lacks_sure_rule |= attempt.lacks_sure_rule
         why = attempt.reasons(draft.view, quotes=quotes)
-        if weighed:
+        if compared:
             self.weights = attempt.pool.weights(self._base.plan.used)
         del attempt  # it is as large as the view, and more is made next
         if not quotes:
@@ -448,7 +448,7 @@ class Filling:
     def worth_of(self, other: "Filling") -> float:
         """The worth of the evidence in another view, as far as it competes here.
 
-        The edits of both views must have been made with `weighed`.
+        The edits of both views must have been made with `compared`.
         """
         known = known_in(self.weights)
         return fsum(self.weights[number] for number in other.shown_words if number in known)

@@ -10,9 +10,9 @@ from itertools import chain
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.messages import Message, Text, texts_of
 from context_compression.evidence.words import Lexicon
-from context_compression.planning import measured
 from context_compression.planning.edits import PartEvidence, Weighed, WeighedPart
 from context_compression.planning.pieces import (
+    BONUSES,
     DUE,
     FAILED,
     FAILURE,
@@ -30,13 +30,10 @@ from context_compression.strategies.competing import KeptMessages, words_shown
 
 BEST_EVIDENCE, BEST_PARTS = 3, 3
 """How much evidence, and how many parts that are left out, an explanation names."""
-SIGNS: Sequence[tuple[int, str, float]] = (
-    (FAILED, "failure", measured.FAILED_BONUS),
-    (FAILURE, "failure", measured.ERROR_BONUS),
-    (REASON, "decision", measured.REASON_BONUS),
-    (DUE, "open task", measured.DUE_BONUS),
-)
-"""The signs of pieces, with the kind of evidence that they are, and their worth."""
+KINDS_OF_SIGNS: Mapping[int, str] = {
+    FAILED: "failure", FAILURE: "failure", REASON: "decision", DUE: "open task",
+}  # fmt: skip
+"""The kind of evidence that a sign of a piece is."""
 
 
 def record_of(
@@ -101,7 +98,8 @@ def _evidence(
         numbers = pool.cutter.numbering.numbers(word)
         yield kind, word, sum(weights[number] for number in numbers if number in known)
     signs = pool.signs[piece]
-    yield from ((kind, "", bonus) for sign, kind, bonus in SIGNS if signs & sign)
+    kinds = KINDS_OF_SIGNS.items()
+    yield from ((kind, "", BONUSES[sign]) for sign, kind in kinds if signs & sign)
     source = pool.sources[pool.source_of[piece]]
     message = base.plan.messages[source.message]
     by_result = not isinstance(message.blocks[source.slot], Text)
