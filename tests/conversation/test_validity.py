@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from generated import Messages, broken, conversations
-from hypothesis import given
+from hypothesis import example, given
 from provider import refused
 
 from context_compression import compress
@@ -44,7 +44,16 @@ def test_a_valid_conversation_needs_no_repair_and_keeps_its_objects(messages: Me
     assert all(a is b for a, b in zip(done.messages, parsed.messages, strict=True))
 
 
+EMPTY_RESULT: Messages = [
+    {"role": "user", "content": "ok"},
+    *tool_step([Run("id0", "Bash", {"command": "ls"}, "")], "openai"),
+    {"role": "assistant", "content": "ok"},
+]
+EMPTY_RESULT[2]["content"] = [{"type": "text", "text": ""}]
+
+
 @pytest.mark.slow
+@example(EMPTY_RESULT)
 @given(broken())
 def test_after_repair_the_provider_accepts_it_and_a_repair_is_always_reported(
     messages: Messages,

@@ -38,11 +38,9 @@ def _shapes(messages: Messages) -> Iterator[str]:
             yield f"message {number} of role {role} has a tool_call_id"
         if role != "assistant" and ("tool_calls" in message or "function_call" in message):
             yield f"message {number} of role {role} makes calls"
-        if role == "tool":
-            continue
         if any(kind(b) == "text" and not b.get("text") for b in blocks(message)):
             yield f"message {number} has an empty text"
-        if role != "function" and not any(message.get(key) for key in SPEAKING):
+        if role not in ("tool", "function") and not any(message.get(key) for key in SPEAKING):
             yield f"message {number} is empty"
 
 
