@@ -27,7 +27,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from operator import itemgetter
 
 from context_compression.conversation.labels import LINE_NUMBER, NEWLINE, Span
@@ -425,6 +425,12 @@ class Outdated:
     def actions(self) -> Iterator[tuple[str, FileAction]]:
         """The actions on files by the calls, in order, each with the id of its call."""
         return actions_of(self.calls, self.results)
+
+    def latest(self, among: int) -> Iterator[ToolCall]:
+        """Those of the last `among` calls that read or change files, the newest first."""
+        for call in islice(reversed(self.calls), among):
+            if any(actions_of([call], self.results)):
+                yield call
 
     @cached_property
     def undone(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from context_compression.conversation.arguments import long_texts_in, texts_in
@@ -410,6 +410,30 @@ class Competing:
         """The indices of the messages with calls; each of many texts of a message asks."""
         return frozenset(i for i, message in enumerate(self.base.plan.messages) if message.calls)
 
+    @cached_property
+    def at_hand(self) -> frozenset[str]:
+        """The ids of the newest calls on files whose texts fit a share of the room.
+
+        The next edit needs lines of them verbatim.
+        """
+        plan = self.base.plan
+        results, left = plan.outdated.results, measured.AT_HAND_SHARE * self.base.room
+        ids: set[str] = set()
+        newest = plan.outdated.latest(measured.AT_HAND_AMONG)
+        for call in islice(newest, measured.AT_HAND_CALLS):
+            blocks: list[Block] = [call, *filter(None, [results.get(call.id)])]
+            tokens = sum(map(plan.counter.block, blocks))
+            if tokens <= left:
+                left -= tokens
+                ids.add(call.id)
+        return frozenset(ids)
+
+    def _rate(self, block: Block, key: str, value: TextValue) -> float:
+        """The worth of each token of a text in addition to its evidence."""
+        id = block.id if isinstance(block, ToolCall) else getattr(block, "call_id", "")
+        at_hand = key != "line" and id in self.at_hand
+        return value.per_token + measured.AT_HAND_WORTH * at_hand
+
     def sources(self) -> Sequence[Source]:
         """The texts that compete; of a text that is repeated with role user only the newest.
 
@@ -501,7 +525,7 @@ class Competing:
         return Source(
             index, slot, text, tokens, opening, weight * value.weight, key,
             [(0, len(text))] if said else speech_spans(block, spoken=spoken),
-            worth, 0, end, failed, value.per_token,
+            worth, 0, end, failed, self._rate(block, key, value),
         )  # fmt: skip
 
     def marked_latest(self, source: Source) -> Iterator[Span]:

@@ -115,7 +115,7 @@ def test_a_gap_in_an_old_call_tells_where_all_of_it_is(worked: Messages) -> None
     old = step(9, "ok", file_path="a.py", old_string="x" * 280, new_string=LONG)
     messages = session(worked[:1], old, worked[1:])
 
-    result = extract(messages, 0.3, min_recent_messages=1)
+    result = extract(messages, 0.25, min_recent_messages=1)
 
     [shortened] = [m for m in result.messages if "a.py" in str(m) and m["role"] == "assistant"]
     [ref] = re.findall(r"; ref ([0-9a-f]{12})\]", str(shortened))
