@@ -132,11 +132,12 @@ LAST_WORTH = 100.0
 the finished work, which must not be repeated."""
 REPORT_TOKENS = 400
 """The most tokens of such a text with its full worth; a longer text is worth no more in total."""
-AT_HAND_CALLS, AT_HAND_AMONG, AT_HAND_SHARE, AT_HAND_WORTH = 4, 200, 0.3, 1.0
+AT_HAND_CALLS, AT_HAND_AMONG, AT_HAND_SHARE, AT_HAND_WORTH = 2, 200, 0.2, 1.0
 """How many of the newest calls on files, among the last calls, are worth their lines verbatim; the
 share of the room that their texts may take; the worth of each of their tokens (measured on recorded
-sessions: at 25 and 10 %, .61 and .43 of the lines that the next edits quote stand in the view, .50
-and .25 without it; 3 to 6 calls and a share of 0.25 to 0.3 do equally well)."""
+sessions at 25, 10 and 5 %: .47, .26 and .15 of the lines that the next edits need are in context,
+.41, .23 and .14 without it; with four calls and 0.3 of the room .47, .30 and .18, at a loss of .01
+of Q)."""
 TYPED_WORTH = 2.0
 """The worth of each token that the user typed, so that a long request is worth more than a short
 one (measured on recorded sessions: 1 to 3 do equally well)."""
