@@ -21,6 +21,7 @@ from context_compression.evidence.facts import (
     is_talk,
     lines_with,
 )
+from context_compression.evidence.ledger.tasks import reported_errors
 from context_compression.testing import Run, tool_step
 
 
@@ -36,6 +37,44 @@ def test_any_text_can_be_looked_through(text: str) -> None:
 
     assert all(item for items in found.values() for item in items)
     assert all(line in text for line in error_lines(text))
+
+
+NOTHING_WRONG = (
+    "0 errors", "No new exceptions", "没有错误", "0 failed", "keine Fehler", "aucune erreur",
+    "sin errores", "ошибок нет", "エラーなし", "no unexpected test failures", "without any errors",
+    "none of the 12 tests failed", "0 of 12 tests failed", "nothing failed", "error-free",
+    "did not find any errors", "this is not an error", "errors: none", "Failures: 0, Errors: 0",
+    "failed=0", '{"error": null, "errors": []}', "failed: false", "error rate: 0%", "0 Error(s)",
+    "no errors, exceptions or failures", "keine neuen Exceptions", "ohne Exceptions",
+    "aucune exception", "pas d'exception", "no se encontraron errores", "sin ningún error",
+    "nessun errore", "non ci sono errori", "geen errors", "无错误", "没有发现新的异常", "错误数：0",
+    "失败 0", "0 个错误", "error なし", "error 없음", "✔ 0 problems (0 errors, 0 warnings)",
+)  # fmt: skip
+SOMETHING_WRONG = (
+    "3 errors, 0 warnings", "0 errors, 2 failures", "0 errors, failures: 3", "10 errors",
+    "no errors, but 2 tests failed", "0 passed, 1 failed", "No such file or directory",
+    "error: none of the files matched", "error: null pointer dereference", "Attempt 0 failed",
+    "No, it failed", "cannot find the module; no errors logged", "未知错误", "未处理异常",
+    "无效的错误", "没有权限，操作失败", "失败：没有权限", "3 个错误", "error: 0x80070005",
+    "Failures: 1, Errors: 0",
+)  # fmt: skip
+AROUND = st.sampled_from(("", "all quiet", "poll 7 at 10:04", "done in 3.2s", "src/app.py"))
+
+
+@given(AROUND, st.sampled_from(NOTHING_WRONG), AROUND)
+def test_a_line_that_says_that_nothing_went_wrong_is_no_error(
+    before: str, words: str, after: str
+) -> None:
+    line = f"{before}: {words}; {after}" if before else f"{words}. {after}"
+
+    assert error_lines(f"first\n{line}\n{line.upper()}") == []
+    assert reported_errors(line, failed=True) == []
+
+
+@given(st.lists(st.sampled_from(NOTHING_WRONG), max_size=3), st.sampled_from(SOMETHING_WRONG))
+def test_an_error_is_one_whatever_did_not_go_wrong_beside_it(quiet: list[str], wrong: str) -> None:
+    assert error_lines("; ".join([wrong, *quiet])) == ["; ".join([wrong, *quiet])]
+    assert error_lines("; ".join([*quiet, wrong])) == ["; ".join([*quiet, wrong])]
 
 
 def test_lines_with_failures_are_found_in_order_and_stripped() -> None:

@@ -4,7 +4,8 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
 from itertools import chain
 from typing import Literal, TypeAlias, get_args
 
@@ -86,6 +87,51 @@ def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set
     return spans
 
 
+def _nothing_wrong() -> re.Pattern[str]:
+    """The pattern of all statements in `nothing_wrong.txt`, whose head says how it is written."""
+    parts: dict[str, str] = {}
+    statements: list[str] = []
+    text = (files("context_compression.evidence") / "nothing_wrong.txt").read_text("utf-8")
+    for line in text.splitlines():
+        name, is_pattern, pattern = line.partition(" := ")
+        if is_pattern and not line.startswith("#"):
+            for known, part in parts.items():
+                pattern = pattern.replace(f"<{known}>", part)
+            if name:
+                parts[name] = pattern
+            else:
+                statements.append(pattern)
+    return re.compile("|".join(statements))
+
+
+NONE = _nothing_wrong()
+"""Words in a lowered line that say that nothing went wrong; see `tells_failure`."""
+LONGEST_NONE_CHARS = 4_000
+"""In a longer line nobody searches for `0 errors`, which would take time."""
+
+
+def tells_failure(line: str, words: Iterable[str] = ERROR_WORDS) -> bool:
+    """Whether a line with one of the words says more than that nothing went wrong.
+
+    `0 errors`, `No new exceptions` and `没有错误` tell no failure; `0 errors, 2 failures` does.
+    """
+    lowered = line.lower()
+    rest = NONE.sub(" ", lowered) if len(line) <= LONGEST_NONE_CHARS else lowered
+    return any(word in rest for word in words)
+
+
+def failures_in(text: str, words: Sequence[str] = ERROR_WORDS) -> Iterator[tuple[int, int]]:
+    """`(start, stop)` of every line that says that something went wrong, in order.
+
+    Args:
+        text: a text, such as the output of a tool.
+        words: the lower-case words of which such a line contains one.
+    """
+    for start, stop in lines_with(text, words):
+        if tells_failure(text[start:stop], words):
+            yield start, stop
+
+
 def count_of_tests(text: str) -> tuple[int, int] | None:
     """`(start, stop)` of the last number of tests near the end of an output.
 
@@ -134,8 +180,8 @@ def last_line(text: str, end: int) -> tuple[int, int]:
 
 
 def error_lines(text: str) -> list[str]:
-    """The lines with one of the `ERROR_WORDS`, stripped and cut to `LONGEST_LINE` characters."""
-    return [beginning(text[a:b].strip(), LONGEST_LINE) for a, b in lines_with(text, ERROR_WORDS)]
+    """The lines that tell a failure, stripped and cut to `LONGEST_LINE` characters."""
+    return [beginning(text[a:b].strip(), LONGEST_LINE) for a, b in failures_in(text)]
 
 
 def exit_status(text: str) -> str | None:

@@ -39,7 +39,13 @@ from context_compression.conversation.messages import (
     strings_in,
 )
 from context_compression.evidence.constraints import LONGEST_LINE
-from context_compression.evidence.facts import ERROR_WORDS, commands_of, exit_status, has_failed
+from context_compression.evidence.facts import (
+    ERROR_WORDS,
+    commands_of,
+    exit_status,
+    has_failed,
+    tells_failure,
+)
 from context_compression.evidence.ledger.actions import (
     ABSOLUTE,
     FileAction,
@@ -171,7 +177,7 @@ class FileHistory:
             return False
         first_line = result.text[:LONGEST_LINE].lstrip().partition(NEWLINE)[0].lower()
         status = exit_status(result.text)
-        return status in (None, "0") and not any(word in first_line for word in NO_EFFECT_WORDS)
+        return status in (None, "0") and not tells_failure(first_line, NO_EFFECT_WORDS)
 
     def later(self, path: str, number: int) -> Sequence[Change]:
         """The next changes of a file after the call with this number.

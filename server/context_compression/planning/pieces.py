@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from context_compression.conversation.labels import Span, gap_tokens
 from context_compression.evidence import facts as evidence
-from context_compression.evidence.facts import ERROR_WORDS, lines_with
+from context_compression.evidence.facts import failures_in
 from context_compression.evidence.words import KINDS, PROSE_KINDS, Numbering
 from context_compression.planning import measured
 from context_compression.tokens.o200k import key_of
@@ -96,7 +96,7 @@ class Cutter:
     def _cut(self, text: str) -> None:
         starts, stops = spans(text)
         fails = bytearray(len(starts))
-        for start, stop in lines_with(text, ERROR_WORDS):
+        for start, stop in failures_in(text):
             for piece in range(bisect(stops, start), bisect_left(starts, stop)):
                 fails[piece] = 1
         for words in self.numbering.numbers_of(text, zip(starts, stops, strict=True)):

@@ -156,7 +156,7 @@ def ending(text: str, max_chars: int) -> list[Span]:
 
     All lines together take at most `max_chars` characters.
     """
-    errors = [*evidence.lines_with(text[: end_of_output(text)], evidence.ERROR_WORDS)]
+    errors = [*evidence.failures_in(text[: end_of_output(text)])]
     chosen: set[Span] = set()
     for start, stop in (*reversed(evidence.outcome_lines(text)), *errors[-1:]):
         line = start, min(stop, start + max_chars)
@@ -175,7 +175,7 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
     end = end_of_output(text)
     first = (0, text.find("\n") % (len(text) + 1))
     last = evidence.last_line(text, end)
-    errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))
+    errors = list(evidence.failures_in(text))
     chosen: set[Span] = set()
     tests = evidence.count_of_tests(text)
     outcomes = [*([tests] if tests else ()), *reversed(evidence.outcome_lines(text))]

@@ -29,13 +29,7 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.evidence.constraints import SENTENCE
-from context_compression.evidence.facts import (
-    ERROR_WORDS,
-    exit_status,
-    has_failed,
-    lines_with,
-    outcome_lines,
-)
+from context_compression.evidence.facts import exit_status, failures_in, has_failed, outcome_lines
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import (
@@ -294,7 +288,7 @@ def error_begins(result: ToolResult) -> list[Span]:
     A result has failed if the tool or its exit status says so, or if its first line is an error.
     """
     text = result.text
-    errors = [start for start, _ in lines_with(text[: end_of_output(text)], ERROR_WORDS)]
+    errors = [start for start, _ in failures_in(text[: end_of_output(text)])]
     if not has_failed(result) and exit_status(text) in (None, "0") and errors[:1] != [0]:
         return []
     starts = [0, *errors][:2]
@@ -385,8 +379,7 @@ def ends_and_errors(text: str, chars: int) -> list[Span]:
     stop = end_of_output(text)
     for_errors = int(measured.UNREAD_ERRORS_SHARE * chars)
     errors = [
-        (start, min(end, start + measured.ENDING_CHARS))
-        for start, end in lines_with(text[:stop], ERROR_WORDS)
+        (start, min(end, start + measured.ENDING_CHARS)) for start, end in failures_in(text[:stop])
     ]
     first = fitting(errors, for_errors // 2)
     last = fitting(errors[len(first) :][::-1], for_errors // 2)

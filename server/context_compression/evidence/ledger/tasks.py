@@ -108,7 +108,6 @@ def open_boxes(texts: Sequence[str]) -> Mapping[str, Sequence[Span]]:
 
 MOST_LINES = 20
 """How many error lines are taken from one output: the last ones, because errors are at the end."""
-ZERO = re.compile(r"\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?|problems?|issues)\b", re.I)
 NEEDLES = (*evidence.ERROR_WORDS, "fail:", "err!")
 REPORT = re.compile(
     r"\b\w*(?:Error|Exception)\b\s*(?:[:(]|$)|\b[Ee]rror\b(?:\[\w+\]| \w+\d)?\s*[:!]|\s error\s "
@@ -202,9 +201,9 @@ def reported_errors(text: str, failed: bool) -> list[str]:
         text: the output of a tool.
         failed: whether the call failed; if it did not, a line must have the form of a report.
     """
-    spans = evidence.lines_with(text, NEEDLES)
+    spans = evidence.failures_in(text, NEEDLES)
     lines = [beginning(text[a:b].strip(), constraints.LONGEST_LINE) for a, b in spans]
-    lines = [line for line in lines if not (ZERO.search(line) or CODE.search(line))]
+    lines = [line for line in lines if not CODE.search(line)]
     reports = [line for line in lines if REPORT.search(line)] or (lines if failed else [])
     return list(dict.fromkeys(reversed(reports)))[:MOST_LINES][::-1]
 
