@@ -262,11 +262,11 @@ def test_quotes_of_the_user_tell_what_was_shown_beside_them() -> None:
         shown = [picture(PHOTO, number)] if number % 5 == 0 else []
         messages += [said("user", text(question), *shown), said("assistant", f"{WORDS} " * 30)]
 
-    result = compress([*messages, said("user", "Go on.")], target_tokens=900)
+    result = compress([*messages, said("user", "Go on.")], target_tokens=350)
 
     note = next(m["content"] for m in result.messages if "Excerpts of" in str(m["content"]))
-    assert f"[User] {asked[35]}\n[User] [picture left out; ref {ref_of(messages[70])}]" in note
-    assert f"[User] {asked[36]}\n[User] {asked[37]}\n" in note
+    assert f"[User] {asked[30]}\n[User] [picture left out; ref {ref_of(messages[60])}]" in note
+    assert f"[User] {asked[31]}\n[User] {asked[32]}\n" in note
 
 
 def test_reasons_tell_that_pictures_are_left_out() -> None:

@@ -206,6 +206,7 @@ class Source(NamedTuple):
         end: only pieces that begin before this character compete; `None` for no limit.
         failed: whether it is the result of a call that failed.
         per_token: the worth of each token of a piece in addition to evidence.
+        typed: whether the user said it.
     """
 
     message: int
@@ -221,6 +222,7 @@ class Source(NamedTuple):
     end: int | None = None
     failed: bool = False
     per_token: float = 0.0
+    typed: bool = False
 
 
 Place: TypeAlias = tuple[int, int, int]

@@ -7,6 +7,7 @@ read it and propose edits.
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import chain
 from statistics import median
 from typing import Any, Protocol, TypeAlias
 
@@ -426,13 +427,21 @@ class Plan:
         return self.cutter.prose and is_talk_of_two(self.messages)
 
     @cached_property
-    def users_compete(self) -> bool:
-        """Whether the user's messages compete like all others.
+    def is_chat(self) -> bool:
+        """Whether the user and the model only talk: in prose or without tools, without pictures."""
+        blocks = chain.from_iterable(message.blocks for message in self.messages)
+        pictures = any(isinstance(block, Image) for block in blocks)
+        return not pictures and (self.cutter.prose or not self.steps)
 
-        They do in a talk of two people, and if notes already quote earlier words of the user: words
-        must not count more because a compression came after them.
-        """
-        return self.is_talk_of_two or any(holds_excerpts(m.text) for m in self.messages)
+    @cached_property
+    def quotes_users(self) -> bool:
+        """Whether notes of earlier compressions quote messages, which may be the user's."""
+        return any(holds_excerpts(m.text) for m in self.messages)
+
+    @property
+    def request(self) -> int:
+        """The index of the user's last words; requests before them are finished."""
+        return len(self.messages) if self.last_user is None else self.last_user
 
     @cached_property
     def refused(self) -> frozenset[int]:

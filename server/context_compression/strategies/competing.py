@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from typing import NamedTuple
 
 from context_compression.conversation.arguments import long_texts_in, texts_in
@@ -223,11 +223,13 @@ class TextValue(NamedTuple):
         weight: the factor for its evidence.
         worth: the worth of each of its pieces in addition to evidence.
         per_token: the worth of each token of a piece in addition to evidence.
+        typed: whether the user said it.
     """
 
     weight: float = 1.0
     worth: float = 0.0
     per_token: float = 0.0
+    typed: bool = False
 
 
 def value_of(
@@ -239,6 +241,7 @@ def value_of(
     calls: bool,
     replied: bool,
     last: bool,
+    prose: bool,
 ) -> TextValue:
     """The value of a text by its author.
 
@@ -250,10 +253,11 @@ def value_of(
         calls: whether the message has calls.
         replied: whether the user's last words reply to it.
         last: whether the message is the last one.
+        prose: whether the conversation is a chat.
     """
     match message.role:
         case "user" if spoken:
-            return value_of_users(text, tokens)
+            return value_of_users(text, tokens, prose=prose)
         case "assistant" if spoken:
             usual = measured.REMARK_WORTH if calls else measured.ANSWER_WORTH
             worth = measured.LAST_WORTH if last else measured.USER_WORTH if replied else usual
@@ -272,16 +276,25 @@ def value_of_models(text: str, tokens: int, worth: float) -> TextValue:
     return TextValue(worth=worth * min(length, measured.REPORT_TOKENS / max(1, tokens)))
 
 
-def value_of_users(text: str, tokens: int) -> TextValue:
-    """The value of a text of the user, or of a skill."""
+def value_of_users(text: str, tokens: int, *, prose: bool) -> TextValue:
+    """The value of a text of the user, or of a skill; in a chat, facts add to it as in a talk."""
     length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
     worth = measured.SKILL_WORTH if is_skill(text) else measured.USER_WORTH
     typed = tokens <= measured.TYPED_TOKENS
-    return TextValue(
-        measured.USER_WEIGHT if typed else 1.0,
-        worth * min(length, measured.TYPED_TOKENS / max(1, tokens)),
-        measured.TYPED_WORTH if typed else 0.0,
-    )
+    weight = measured.USER_WEIGHT if typed else 1.0
+    worth *= min(length, measured.TYPED_TOKENS / max(1, tokens))
+    if prose:
+        weight *= measured.CHAT_QUESTION_WEIGHT if QUESTION.search(text) else 1.0
+        worth += _worth_of_facts(text)
+    return TextValue(weight, worth, measured.TYPED_WORTH if typed else 0.0, typed=True)
+
+
+def _worth_of_facts(text: str) -> float:
+    """The worth of a saying that tells when something happens, or a number or a name."""
+    label = LABEL.match(text)
+    told = text[label.end() :] if label else text
+    dated, named = bool(TIME.search(told)), bool(NUMBER_OR_NAME.search(told))
+    return measured.TIME_WORTH * dated + measured.NUMBER_WORTH * named
 
 
 def value_in_talk(text: str) -> TextValue:
@@ -290,13 +303,10 @@ def value_in_talk(text: str) -> TextValue:
     It is worth more if it tells when something happens, a number or a name, or the speaker's own
     life, and less if it asks.
     """
-    label = LABEL.match(text)
-    told = text[label.end() :] if label else text
     return TextValue(
         (measured.QUESTION_WEIGHT if QUESTION.search(text) else 1.0)
         * (measured.SELF_WEIGHT if SELF.search(text) else 1.0),
-        measured.TIME_WORTH * bool(TIME.search(told))
-        + measured.NUMBER_WORTH * bool(NUMBER_OR_NAME.search(told)),
+        _worth_of_facts(text),
     )
 
 
@@ -316,11 +326,17 @@ def quotes_in(note: Source, plan: Plan) -> Iterator[Source]:
         )
         yield note._replace(
             start=start, end=stop, opening=measured.LABEL_TOKENS,
-            weight=value.weight, worth=value.worth, per_token=value.per_token,
+            weight=value.weight, worth=value.worth, per_token=value.per_token, typed=value.typed,
         )  # fmt: skip
         position = stop
     if position < len(note.text) and note.end is None:
         yield note._replace(start=position)
+
+
+def tokens_in_play(source: Source) -> float:
+    """About how many tokens of a text compete: all, or those of one quote of a note."""
+    stop = len(source.text) if source.end is None else source.end
+    return source.tokens * (stop - source.start) / max(1, len(source.text))
 
 
 def with_less_worth(source: Source, general: Sequence[Span]) -> Iterator[Source]:
@@ -346,13 +362,14 @@ def _value_of_quote(author: str, quote: str, plan: Plan) -> TextValue | None:
     """The value of a quote by its author; `None` for others than user and assistant."""
     if author not in ("User", "Assistant"):
         return None
+    tokens, prose = plan.counter.text(quote), plan.cutter.prose
     if plan.is_talk_of_two:
         value = value_in_talk(quote)
-        return value._replace(worth=value.worth + measured.CHOSEN_WORTH)
-    tokens = plan.counter.text(quote)
-    if author == "User":
-        return value_of_users(quote, tokens)
-    return value_of_models(quote, tokens, measured.ANSWER_WORTH)
+    elif author == "User":
+        value = value_of_users(quote, tokens, prose=prose)
+    else:
+        value = value_of_models(quote, tokens, measured.ANSWER_WORTH)
+    return value._replace(worth=value.worth + measured.CHOSEN_WORTH * prose)
 
 
 DONE_ONCE = re.compile(
@@ -437,28 +454,26 @@ class Competing:
     def sources(self) -> Sequence[Source]:
         """The texts that compete; of a text that is repeated with role user only the newest.
 
-        In prose the worth of the user's words decreases with the share of them that has room. Their
-        evidence must then decide, or small talk would come before all answers.
+        The words of the user's finished requests are worth less, the more of the room they would
+        take: evidence must then decide, or they would come before all answers and results.
         """
         plan = self.base.plan
         again = repeated_texts(plan.messages, lambda _: True)
-        by_message = map(self.of_message, range(plan.head, len(plan.messages)))
         sources: list[Source] = []
-        by_user: list[bool] = []
-        for source in chain.from_iterable(by_message):
-            advance(SELECTING, source.message, 3 * len(plan.messages))
-            in_users_role = plan.messages[source.message].role == "user"
-            if (source.message, source.slot) not in again:
-                sources.append(source)
-                by_user.append(in_users_role and source.worth > 0)
-        pairs = [*zip(sources, by_user, strict=True)]
-        tokens = sum(source.tokens for source, is_users in pairs if is_users)
-        share = 1.0
-        if plan.cutter.prose and not plan.is_talk_of_two:
-            share = min(1.0, measured.USER_PROSE_SHARE * self.base.room / max(1, tokens))
+        for index in range(plan.head, len(plan.messages)):
+            advance(SELECTING, index, 3 * len(plan.messages))
+            sources += (s for s in self.of_message(index) if (index, s.slot) not in again)
+        if plan.is_talk_of_two:
+            return sources
+        done = [source.typed and source.message < plan.request for source in sources]
+        tokens = sum(map(tokens_in_play, compress(sources, done)))
+        share = min(1.0, measured.DONE_SHARE * self.base.room / max(1, tokens))
+        rate = 1.0 if plan.is_chat else share
         return [
-            source._replace(worth=share * source.worth) if is_users else source
-            for source, is_users in pairs
+            source._replace(worth=share * source.worth, per_token=rate * source.per_token)
+            if is_done
+            else source
+            for source, is_done in zip(sources, done, strict=True)
         ]
 
     def block_of(self, source: Source) -> Block:
@@ -503,14 +518,14 @@ class Competing:
         spoken = isinstance(block, Text) and is_instruction(block)
         said = isinstance(block, ToolResult | Opaque) and bool(block.said)
         if said:
-            value = value_of_users(text, tokens)
+            value = value_of_users(text, tokens, prose=plan.cutter.prose)
         elif plan.is_talk_of_two and spoken:
             value = value_in_talk(text)
         else:
             value = value_of(
                 message, text, tokens,
                 spoken=spoken, calls=index in self.calling, replied=index == plan.replied_to,
-                last=index == len(plan.messages) - 1,
+                last=index == len(plan.messages) - 1, prose=plan.cutter.prose,
             )  # fmt: skip
         worth = value.worth
         if isinstance(block, ToolCall) and key == "line":
@@ -525,7 +540,7 @@ class Competing:
         return Source(
             index, slot, text, tokens, opening, weight * value.weight, key,
             [(0, len(text))] if said else speech_spans(block, spoken=spoken),
-            worth, 0, end, failed, self._rate(block, key, value),
+            worth, 0, end, failed, self._rate(block, key, value), value.typed,
         )  # fmt: skip
 
     def marked_latest(self, source: Source) -> Iterator[Span]:

@@ -1,10 +1,13 @@
 """`extract`: a must-keep set, and the remaining room filled with pieces chosen by evidence.
 
-The set holds the user's messages, records, summaries, the newest messages, and every tool step as a
-skeleton, which is its call and one line for each result. A set that takes more than its share of
-the room shrinks in these steps: the newest results become previews, long texts are clipped, old
-tool steps are only quoted, fewer of the newest messages stay, the open step becomes as small as
-possible, only the last turns stay, and finally only the smallest view.
+In a session with tools the set holds the user's messages of the last turns, records, summaries, the
+newest messages, and every tool step as a skeleton, which is its call and one line for each result.
+A set that takes more than its share of the room shrinks in these steps: the newest results become
+previews, long texts are clipped, old tool steps are only quoted, fewer of the newest messages stay,
+the open step becomes as small as possible, fewer of the last turns stay, and finally only the
+smallest view. In a chat all texts compete, what earlier notes quote among them, and the newest
+messages have a small share of the room. The words of the user's finished requests compete, and
+yield the more, the less of them has room.
 
 The must-keep set (`must_keep`) has levels. The first level that leaves its share of the room is
 taken. The newest pictures and pieces fill the remaining room (`filling`). If only few of the newest
@@ -22,7 +25,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.conversation.authors import is_bare_command, is_skill
+from context_compression.conversation.authors import holds_excerpts, is_bare_command, is_skill
 from context_compression.conversation.authors.speech import repeated_reminders
 from context_compression.conversation.messages import Message, Text
 from context_compression.conversation.validity import NO_START
@@ -35,7 +38,7 @@ from context_compression.strategies.filling import Filling
 from context_compression.strategies.forms import Form, Forms, is_users, repeated_texts, unread_in
 from context_compression.strategies.keep import cost, keep_only, with_declarations
 from context_compression.strategies.notes import notes_of, with_labels_of_notes
-from context_compression.strategies.pictures import is_mark
+from context_compression.strategies.pictures import images_in, is_mark
 from context_compression.strategies.rules import standing_rules, with_rules_shown
 
 
@@ -230,6 +233,7 @@ class Level:
     Attributes:
         first: messages before this index are dropped, unless they are anchored.
         recent: messages from this index on stay, in the form `newest`.
+        users: messages of the user from this index on stay; of earlier ones those with pictures.
         newest: the form of the newest messages.
         skeletons: whether older tool steps stay as skeletons.
         spare: the share of the room that the level must leave free. It must also leave room for the
@@ -242,8 +246,9 @@ class Level:
 
     first: int
     recent: int
+    users: int
     newest: Form = Form.FULL
-    skeletons: bool = True
+    skeletons: bool = False
     spare: float = 0
     left_out: range = range(0)
     rival: "Level | None" = None
@@ -252,54 +257,77 @@ class Level:
 def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     """The levels of the must-keep set, the most generous first; the last level fits any room.
 
-    The first tuple holds the levels with skeletons of old tool steps. Each of these hardly ever
-    takes less room than the next one.
+    The first tuple holds the levels with the most messages. Each of these hardly ever takes less
+    room than the next one.
     """
-    end = len(plan.messages)
-    recent = plan.cut_before(max(plan.head, end - plan.settings.min_recent_messages))
-    fewest = max(recent, plan.cut_before(max(plan.head, end - measured.FEWEST_RECENT)))
-    clipped, head = Form.CLIPPED, plan.head
-    spare = 1 - measured.MUST_KEEP_SHARE
-    with_skeletons = (
-        Level(head, min(recent, plan.tail), spare=spare),
-        Level(head, recent, spare=spare),  # fewer of the newest messages unshortened
-        Level(head, recent, Form.PREVIEW, spare=spare),  # their results with previews
-        Level(head, recent, clipped, spare=spare),  # their long texts clipped, too
+    return levels_of_chat(plan) if plan.is_chat else levels_of_work(plan)
+
+
+def levels_of_chat(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
+    """The levels of a chat or a talk, in which old facts are worth as much as new ones.
+
+    All texts compete, and the newest messages have a small share of the room. While the user's
+    messages take hardly any of it, they stay whole: they would be chosen anyway.
+    """
+    end, clipped = len(plan.messages), Form.CLIPPED
+    recent, fewest, last = (
+        _newest(plan, n) for n in (plan.settings.min_recent_messages, measured.FEWEST_RECENT, 1)
     )
-    smallest = Level(head, end, Form.ENDING, skeletons=False)
+    fewest, spare = max(recent, fewest), 1 - measured.PROSE_NEWEST_SHARE
+    whole = Level(plan.head, recent, plan.head, clipped, spare=1 - measured.MUST_KEEP_SHARE)
+    compete = plan.is_talk_of_two or plan.quotes_users
+    return (*(() if compete else (whole,)), Level(end, recent, end, spare=spare)), (
+        Level(end, fewest, end, clipped, spare=spare),
+        Level(end, last, end, clipped, spare=1 - measured.QUOTED_SHARE),
+        Level(end, end, end, clipped),
+        Level(end, end, end, Form.ENDING),
+        Level(end, end, end, Form.LEAST, spare=float("-inf")),
+    )
+
+
+def levels_of_work(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
+    """The levels of a session with tools; the user's messages of the last turns stay in all."""
+    end, clipped, head = len(plan.messages), Form.CLIPPED, plan.head
+    recent = _newest(plan, plan.settings.min_recent_messages)
+    fewest = max(recent, _newest(plan, measured.FEWEST_RECENT))
+    turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
+    users, spare = (turns or [end])[0], 1 - measured.MUST_KEEP_SHARE
+    smallest = Level(head, end, users, Form.ENDING)
     few = Level(
-        head, fewest, clipped, skeletons=False, spare=measured.FEWEST_SPARE,
+        head, fewest, users, clipped, spare=measured.FEWEST_SPARE,
         left_out=range(recent, fewest), rival=smallest,
     )  # fmt: skip
-    if plan.is_talk_of_two:
-        last = plan.cut_before(max(plan.head, end - 1))
-        spare = 1 - measured.TALK_NEWEST_SHARE
-        return (Level(end, min(recent, fewest), spare=spare),), (
-            Level(end, last, clipped, spare=spare),
-            Level(end, end, clipped, skeletons=False),
-            Level(end, end, Form.LEAST, spare=float("-inf")),
-        )
-    turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
-    return with_skeletons, (
-        Level(head, recent, clipped, skeletons=False, spare=1 - measured.QUOTED_SHARE),
+    return (
+        Level(head, min(recent, plan.tail), users, skeletons=True, spare=spare),
+        # fewer of the newest messages unshortened, then their results with previews, then clipped
+        Level(head, recent, users, skeletons=True, spare=spare),
+        Level(head, recent, users, Form.PREVIEW, skeletons=True, spare=spare),
+        Level(head, recent, users, clipped, skeletons=True, spare=spare),
+    ), (
+        Level(head, recent, users, clipped, spare=1 - measured.QUOTED_SHARE),
         few,
         # the newest messages compete with all others: the open step with previews, then smaller
-        Level(head, end, clipped, skeletons=False, spare=measured.PREVIEWS_SPARE),
+        Level(head, end, users, clipped, spare=measured.PREVIEWS_SPARE),
         smallest,
         # the last turns only, fewer and fewer
-        *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
+        *(Level(turn, max(turn, fewest), turn, clipped) for turn in turns),
         # the anchored messages with previews, then the smallest view
-        Level(end, end, clipped, spare=measured.FEWEST_SPARE),
-        Level(end, end, Form.ENDING),
-        Level(end, end, Form.LEAST, spare=float("-inf")),
+        Level(end, end, end, clipped, spare=measured.FEWEST_SPARE),
+        Level(end, end, end, Form.ENDING),
+        Level(end, end, end, Form.LEAST, spare=float("-inf")),
     )
+
+
+def _newest(plan: Plan, count: int) -> int:
+    """The index from which on the newest `count` messages begin, where one may cut."""
+    return plan.cut_before(max(plan.head, len(plan.messages) - count))
 
 
 def must_keep(
     plan: Plan,
     level: Level,
     room: int,
-    always: Container[int],
+    records: Container[int],
     again: Container[int],
     unread: Mapping[int, Form],
 ) -> dict[int, Form]:
@@ -309,7 +337,7 @@ def must_keep(
         plan: the plan of the conversation.
         level: the level of the must-keep set.
         room: the tokens that the view may take.
-        always: the indices of records and of the user's messages.
+        records: the indices of records.
         again: the indices of messages that a later message repeats.
         unread: the forms of the messages with results that the model has not read.
     """
@@ -323,11 +351,12 @@ def must_keep(
         message = plan.messages[index]
         if index in kept or (index in again and index < level.recent):
             continue
+        by_user = is_users(message) or (level.skeletons and message.starts_turn)
         if index >= level.recent:
             kept[index] = level.newest
         elif (
-            index in always
-            or (level.skeletons and message.starts_turn and not plan.users_compete)
+            index in records
+            or (by_user and (index >= level.users or images_in(message)))
             or (message.is_system and index < first_turn)
         ):
             kept[index] = older
@@ -364,12 +393,15 @@ def loaded_again(plan: Plan) -> set[int]:
 def is_record(message: Message, plan: Plan) -> bool:
     """Whether a message is a summary or holds a record marker.
 
-    In a long text, a line must begin with the marker, because a file that defines a marker holds
-    it, too.
+    A note with excerpts is no summary, because each of its quotes competes as what it was. In a
+    long text, a line must begin with the marker, because a file that defines a marker holds it,
+    too.
     """
     if message.text.startswith(SUMMARY_MARKS):
         texts = (block for block in message.blocks if isinstance(block, Text))
-        return message.text != NO_START and not all(map(is_mark, texts))
+        if message.text == NO_START or holds_excerpts(message.text):
+            return False
+        return not all(map(is_mark, texts))
     texts = [message.text, *(result.text for result in message.results)]
     short = measured.SHORT_RECORD_CHARS
     return any(
@@ -411,9 +443,7 @@ class Views:
     def __init__(self, plan: Plan, room: int) -> None:
         self._plan, self._room = plan, room
         self._unread = Unread(Forms(plan), {})
-        records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
-        users = {i for i, message in enumerate(plan.messages) if is_users(message)}
-        self._always = records if plan.users_compete else records | users
+        self._records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
         self._again = loaded_again(plan)
         self._unread = self._with_unread()
 
@@ -449,7 +479,7 @@ class Views:
     def _of(self, level: Level) -> Filling | None:
         """The view of a level; `None` if its must-keep set takes too much of the room."""
         unread = self._unread
-        kept = must_keep(self._plan, level, self._room, self._always, self._again, unread.kept)
+        kept = must_keep(self._plan, level, self._room, self._records, self._again, unread.kept)
         view = Filling(unread.forms, kept, self._room, level.first)
         if view.left < level.spare * (self._room - unread.tokens):
             return None

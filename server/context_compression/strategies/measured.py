@@ -20,9 +20,9 @@ FEWEST_RECENT = 4
 FEWEST_SPARE = 0.1
 """The share of the room that these must leave free, so that one long result does not push out
 everything else."""
-TALK_NEWEST_SHARE = 0.1
-"""The share of the room that the newest messages of a talk may take, because old facts are worth as
-much there."""
+PROSE_NEWEST_SHARE = 0.1
+"""The share of the room that the newest messages of a chat or a talk may take, because old facts
+are worth as much there."""
 PREVIEWS_SPARE = 0.4
 """The share of the room that an open tool step with previews and all words of the user must leave
 free, because pieces of the full conversation may be worth more (measured on recorded sessions: 0.3
@@ -151,15 +151,21 @@ little."""
 TYPED_TOKENS = 1_500
 """The most tokens of a user's text that counts as typed. A longer text is probably pasted: its
 evidence counts like that of a tool's output, and in total it is worth no more than a typed text."""
-USER_PROSE_SHARE = 0.4
-"""The share of the room up to which the user's words have their full worth in prose."""
+DONE_SHARE = 0.25
+"""The share of the room up to which the words of the user's finished requests, those before the
+last, have their full worth (measured on recorded chats: more than .25 hides answers)."""
 TIME_WORTH, NUMBER_WORTH = 20.0, 30.0
-"""In a talk of two people, the worth of a saying that tells when something happens, and of one with
-a number or a name in quotation marks (measured on recorded talks)."""
-CHOSEN_WORTH = 10.0
-"""The worth there of a quote in a note: an earlier compression chose it among many."""
+"""The worth of a saying that tells when something happens, and of one with a number or a name in
+quotation marks, in a talk of two people and for the user's words in a chat (measured on recorded
+talks)."""
+CHOSEN_WORTH = 20.0
+"""The worth of a quote in a note of a chat or a talk: an earlier compression chose it among
+many."""
 QUESTION_WEIGHT, SELF_WEIGHT = 0.4, 1.5
 """The factors for the evidence in a question there, and in what speakers tell of themselves."""
+CHAT_QUESTION_WEIGHT = 0.7
+"""The factor for the evidence in a user's text with a question in a chat (measured on recorded
+chats: with it five compressions keep as much as one)."""
 CHANGE_WORTH = 10.0
 """The worth of the line of the last call that changed a file, so that the file is not forgotten."""
 UNDO_WORTH = 60.0

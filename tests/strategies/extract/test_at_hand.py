@@ -10,7 +10,7 @@ from context_compression.testing import Dialect, Run, tool_step
 
 Messages = list[dict[str, Any]]
 LINES = [
-    f"    total = total + each * rate  # and so on {'as before ' * (n % 4)}" for n in range(40)
+    f"    total = total + each * rate  # and so on {'as before ' * (n % 4)}" for n in range(24)
 ]
 CODE = "\n".join(["def price_of(items):", *LINES])
 

@@ -82,7 +82,7 @@ def test_a_reason_tells_how_a_message_is_shown_and_what_its_parts_tell() -> None
     wide, narrow = extract(messages, 0.3).reasons, extract(messages, 0.02).reasons
 
     assert wide[4] == "extract: skeleton (1 of 601 parts, a failure)"
-    assert narrow[4] == "extract: quoted (1 of 601 parts, a failure)"
+    assert narrow[4] == "extract: left out (0 of 601 parts)"
     assert re.fullmatch(r"extract: quoted \(\d+ of 301 parts, a decision\)", narrow[25])
     assert 0 not in narrow  # the request that sets the goal stays as it is
 
