@@ -428,10 +428,10 @@ class Plan:
 
     @cached_property
     def is_chat(self) -> bool:
-        """Whether the user and the model only talk: in prose or without tools, without pictures."""
+        """Whether it is talk: in prose or without tools, and without pictures and opaque blocks."""
         blocks = chain.from_iterable(message.blocks for message in self.messages)
-        pictures = any(isinstance(block, Image) for block in blocks)
-        return not pictures and (self.cutter.prose or not self.steps)
+        has_others = any(isinstance(block, Image | Opaque) for block in blocks)
+        return not has_others and (self.cutter.prose or not self.steps)
 
     @cached_property
     def quotes_users(self) -> bool:
