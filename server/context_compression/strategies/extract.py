@@ -32,6 +32,7 @@ from context_compression.conversation.validity import NO_START
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan, stays_apart
 from context_compression.planning.selection import SUMMARY_MARKS, tokens_of_text
+from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
@@ -288,7 +289,10 @@ def levels_of_chat(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
 def levels_of_work(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     """The levels of a session with tools; the user's messages of the last turns stay in all."""
     end, clipped, head = len(plan.messages), Form.CLIPPED, plan.head
-    recent = _newest(plan, plan.settings.min_recent_messages)
+    # fewer and fewer of the newest, so that a larger number never keeps less than the usual one
+    starts = [*dict.fromkeys(_newest(plan, n) for n in _numbers(plan.settings))]
+    recent = starts[-1]
+    longer = (min(start, plan.tail) for start in starts)
     fewest = max(recent, _newest(plan, measured.FEWEST_RECENT))
     turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
     users, spare = (turns or [end])[0], 1 - measured.MUST_KEEP_SHARE
@@ -298,13 +302,15 @@ def levels_of_work(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         left_out=range(recent, fewest), rival=smallest,
     )  # fmt: skip
     return (
-        Level(head, min(recent, plan.tail), users, skeletons=True, spare=spare),
         # fewer of the newest messages unshortened, then their results with previews, then clipped
-        Level(head, recent, users, skeletons=True, spare=spare),
+        *(
+            Level(head, start, users, skeletons=True, spare=spare)
+            for start in dict.fromkeys((*longer, *starts))
+        ),
         Level(head, recent, users, Form.PREVIEW, skeletons=True, spare=spare),
         Level(head, recent, users, clipped, skeletons=True, spare=spare),
     ), (
-        Level(head, recent, users, clipped, spare=1 - measured.QUOTED_SHARE),
+        *(Level(head, n, users, clipped, spare=1 - measured.QUOTED_SHARE) for n in starts),
         few,
         # the newest messages compete with all others: the open step with previews, then smaller
         Level(head, end, users, clipped, spare=measured.PREVIEWS_SPARE),
@@ -316,6 +322,15 @@ def levels_of_work(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         Level(end, end, end, Form.ENDING),
         Level(end, end, end, Form.LEAST, spare=float("-inf")),
     )
+
+
+def _numbers(settings: Settings) -> Iterator[int]:
+    """How many of the newest messages may stay: the number that is set, then fewer, down to ten."""
+    number = settings.min_recent_messages
+    yield number
+    while number > measured.USUAL_RECENT:
+        number = max(measured.USUAL_RECENT, int(measured.FEWER_RECENT * number))
+        yield number
 
 
 def _newest(plan: Plan, count: int) -> int:

@@ -15,6 +15,9 @@ MUST_KEEP_SHARE = 0.5
 are worth more."""
 QUOTED_SHARE = 0.25
 """The same if old tool steps are only quoted, so that the set holds only the newest messages."""
+USUAL_RECENT, FEWER_RECENT = 10, 0.9
+"""Where more of the newest messages are asked for and have no room, the share of them that is tried
+next, down to this number."""
 FEWEST_RECENT = 4
 """To how many messages the newest messages shrink before old turns are dropped."""
 FEWEST_SPARE = 0.1
