@@ -48,6 +48,7 @@ class Cutter:
         words: the evidence words of all pieces, by number, piece after piece.
         ends: for each piece the index in `words` where its words begin, then the length of `words`.
         fails: for each piece 1 if it mentions a failure, else 0.
+        same: for each piece the first piece with the same text, itself if there is none.
     """
 
     def __init__(self, *, prose: bool = False) -> None:
@@ -61,6 +62,8 @@ class Cutter:
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
+        self.same = array("I")
+        self._first_with: dict[int, int] = {}  # the first piece with a text, by the text's hash
         self._numbers: dict[str, int] = {}  # the number of each text of this compression
         self._known: dict[int, int] = {}  # those of texts of earlier compressions, by their keys
         self._firsts = array("I", [0])  # the first piece of each text, then the number of pieces
@@ -102,6 +105,9 @@ class Cutter:
         for words in self.numbering.numbers_of(text, zip(starts, stops, strict=True)):
             self.words.extend(words)
             self.ends.append(len(self.words))
+        first_with = self._first_with.setdefault
+        for piece, (start, stop) in enumerate(zip(starts, stops, strict=True), len(self.starts)):
+            self.same.append(first_with(hash(text[start:stop]), piece))
         self.starts.extend(starts)
         self.stops.extend(stops)
         self.fails.extend(fails)
@@ -385,7 +391,11 @@ class Pool:
 
 
 def ranking(
-    pool: Pool, opening: "array[int]", closed: bytearray, worth_now: Callable[[int], float]
+    pool: Pool,
+    opening: "array[int]",
+    closed: bytearray,
+    worth_now: Callable[[int], float],
+    is_said: Container[int],
 ) -> tuple[Callable[[int], int], Iterator[int]]:
     """A function that gives the current rank of a piece, and the ranks of all pieces in order.
 
@@ -397,6 +407,7 @@ def ranking(
         opening: for each source, the tokens it costs to show any more of it.
         closed: for each piece, on how many of its sides no text is missing.
         worth_now: takes the number of a word and returns its current worth.
+        is_said: the first pieces of the texts that are shown; a text is worth its words only once.
     """
     # closures over locals, because attributes would be slower for tens of thousands of pieces
     source_of, shifts, per_char = pool.source_of, pool.shifts, pool.per_char
@@ -405,15 +416,17 @@ def ranking(
     rates = array("d", [source.per_token for source in pool.sources])
     cutter, sides, placed = pool.cutter, measured.SIDES_TOKENS, _placing(pool)
     starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends
+    same = cutter.same
 
     def rank(piece: int) -> int:
         source = source_of[piece]
         number = piece + shifts[source]
-        worth = sum(map(worth_now, words[ends[number] : ends[number + 1]])) + always[source]
+        worth = sum(map(worth_now, words[ends[number] : ends[number + 1]]))
         tokens = (stops[number] - starts[number]) * per_char[source]
-        worth += rates[source] * tokens
+        if fresh := same[number] not in is_said:
+            worth += always[source] + rates[source] * tokens
         cost = tokens + sides[closed[piece]] + opening[source]
-        return placed(piece, worth, weights[source], cost)
+        return placed(piece, worth, weights[source], cost, fresh)
 
     def ranks() -> Iterator[int]:
         """The ranks of all pieces, source by source, which is faster than one by one."""
@@ -427,24 +440,31 @@ def ranking(
             until = [sums[end - around[0]] for end in around]
             worths = map(sub, islice(until, 1, None), until)
             chars = map(sub, stops[here], starts[here])
-            for piece, new, size in zip(range(first, stop), worths, chars, strict=True):
+            pieces = zip(range(first, stop), worths, chars, same[here], strict=True)
+            for piece, new, size, text in pieces:
                 cost = size * each + sides[closed[piece]] + opens
-                yield placed(piece, new + worth + rates[source] * size * each, weight, cost)
+                if fresh := text not in is_said:
+                    new += worth + rates[source] * size * each
+                yield placed(piece, new, weight, cost, fresh)
 
     return rank, ranks()
 
 
-def _placing(pool: Pool) -> Callable[[int, float, float, float], int]:
-    """A function from a piece, its worth, its source's weight and its cost to its rank."""
+def _placing(pool: Pool) -> Callable[[int, float, float, float, bool], int]:
+    """A function that gives a piece's rank.
+
+    It takes the piece, its worth, its source's weight, its cost, and whether its text is not yet
+    shown: only then its signs count.
+    """
     signs, most, outdated = pool.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
     bonus = [
         sum(each for sign, each in BONUSES.items() if added & sign) for added in range(2 * DUE)
     ]
     filler = measured.FILLER / max(1, len(pool))
 
-    def placed(piece: int, worth: float, weight: float, cost: float) -> int:
+    def placed(piece: int, worth: float, weight: float, cost: float, fresh: bool) -> int:
         if of_piece := signs[piece]:
-            worth += bonus[of_piece]
+            worth += bonus[of_piece] * fresh
             if of_piece & OUTDATED:
                 worth *= outdated
         ratio = worth * weight / cost + filler * (piece + 1)
@@ -531,7 +551,8 @@ class Choice:
         self.taken = array("q")
         self._is_taken = bytearray(len(pool))
         self._closed = pool.edges[:]  # for each piece, on how many sides nothing is missing
-        self._rank, ranks = ranking(pool, self._opening, self._closed, weights.__getitem__)
+        self._said = set[int]()  # the first pieces of the texts that were chosen
+        self._rank, ranks = self._ranking()
         # the first ranks of all pieces in order, and as a heap those of pieces ranked again
         self._ranked = ascending(ranks)
         self._ranked.append(LAST)
@@ -578,15 +599,19 @@ class Choice:
 
     def left(self) -> Iterator[int]:
         """The present ranks of the pieces that were never chosen, in no order."""
-        worth_now = self._worth_now.__getitem__
-        _, ranks = ranking(self._pool, self._opening, self._closed, worth_now)
+        _, ranks = self._ranking()
         return (rank for rank in ranks if not self._is_taken[piece_of(rank)])
+
+    def _ranking(self) -> tuple[Callable[[int], int], Iterator[int]]:
+        worth_now = self._worth_now.__getitem__
+        return ranking(self._pool, self._opening, self._closed, worth_now, self._said)
 
     def _taking(self, piece: int) -> Iterator[int]:
         """Take a piece, and yield its neighbours that are not taken."""
         source_of, taken = self._pool.source_of, self._is_taken
         taken[piece] = 1
         self._opening[source_of[piece]] = 0
+        self._said.add(self._pool.cutter.same[piece + self._pool.shifts[source_of[piece]]])
         cover(self._worth_now, self._pool.words(piece))
         for neighbour in (piece - 1, piece + 1):
             if 0 <= neighbour < len(taken) and source_of[neighbour] == source_of[piece]:
