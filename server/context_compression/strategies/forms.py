@@ -179,9 +179,11 @@ class UserTexts:
             return message
         blocks = tuple(
             self.short_note(block, index, slot, slots.get((slot, ""), ()))
-            if isinstance(block, Text)
+            if isinstance(block, Text) and block is before
             else block
-            for slot, block in enumerate(message.blocks)
+            for slot, (block, before) in enumerate(
+                zip(message.blocks, self._plan.messages[index].blocks, strict=True)
+            )
         )
         return message if blocks == message.blocks else message.with_blocks(blocks)
 
@@ -514,7 +516,7 @@ class Forms:
         if self.plan.clip_chars and index in self.plan.anchored:
             limit = min(limit, self.plan.clip_chars)
         blocks: list[Block] = []
-        message = self._without_instructions(message, slots)
+        message = self._without_instructions(message, index, slots)
         pairs = zip(unshortened.blocks, message.blocks, strict=True)
         for slot, (before, block) in enumerate(pairs):
             if block is before and isinstance(block, Text) and len(block.text) > limit:
@@ -532,10 +534,11 @@ class Forms:
         return message if kept == message.blocks else message.with_blocks(kept)
 
     def _without_instructions(
-        self, message: Message, slots: Slots, *, least: bool = False
+        self, message: Message, index: int, slots: Slots, *, least: bool = False
     ) -> Message:
         """A message of the user without most of the general instructions around its task.
 
+        A text that is shortened already stays as it is: the spans and its ref are of the full one.
         Their beginnings stay; unless `least`, also their ends and the constraints in them.
         """
         if message.role != "user":
@@ -548,9 +551,11 @@ class Forms:
                     self.plan.archive.ref_of(b.text),
                 )
             )
-            if isinstance(b, Text) and general_spans(b.text)
+            if isinstance(b, Text) and b is before and general_spans(b.text)
             else b
-            for slot, b in enumerate(message.blocks)
+            for slot, (b, before) in enumerate(
+                zip(message.blocks, self.plan.messages[index].blocks, strict=True)
+            )
         )
         return message if blocks == message.blocks else message.with_blocks(blocks)
 
@@ -626,7 +631,7 @@ class Forms:
         Thinking is sent back to the model unchanged.
         """
         message = self._with_results(message, index, slots, shorten)
-        message = self._without_instructions(message, slots, least=shorten == self._to_line)
+        message = self._without_instructions(message, index, slots, least=shorten == self._to_line)
         return self._user_texts.with_short_notes(message, index, slots)
 
     def _to_line(

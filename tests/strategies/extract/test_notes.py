@@ -142,7 +142,7 @@ def test_what_is_quoted_of_an_earlier_note_stands_below_its_label() -> None:
             label = ""
             for line in note.split("\n"):
                 if re.match(r"\[[A-Z]", line) and " tokens, " not in line:
-                    label = label + line if line.startswith("[Result;") else line
+                    label = label + line if line.startswith(("[Result;", "[Result]")) else line
                 if found := re.search(r"ERR-99(\d+) in", line):
                     quoted += 1
                     assert re.search(rf"page_{found[1]}\b", label)
