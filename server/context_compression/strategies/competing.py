@@ -253,7 +253,7 @@ def value_of(
         calls: whether the message has calls.
         replied: whether the user's last words reply to it.
         last: whether the message is the last one.
-        prose: whether the conversation is a chat.
+        prose: whether the conversation is in prose.
     """
     match message.role:
         case "user" if spoken:
@@ -277,14 +277,14 @@ def value_of_models(text: str, tokens: int, worth: float) -> TextValue:
 
 
 def value_of_users(text: str, tokens: int, *, prose: bool) -> TextValue:
-    """The value of a text of the user, or of a skill; in a chat, facts add to it as in a talk."""
+    """The value of a text of the user, or of a skill; in prose, facts add to it as in a talk."""
     length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
     worth = measured.SKILL_WORTH if is_skill(text) else measured.USER_WORTH
     typed = tokens <= measured.TYPED_TOKENS
     weight = measured.USER_WEIGHT if typed else 1.0
     worth *= min(length, measured.TYPED_TOKENS / max(1, tokens))
     if prose:
-        weight *= measured.CHAT_QUESTION_WEIGHT if QUESTION.search(text) else 1.0
+        weight *= measured.PROSE_QUESTION_WEIGHT if QUESTION.search(text) else 1.0
         worth += _worth_of_facts(text)
     return TextValue(weight, worth, measured.TYPED_WORTH if typed else 0.0, typed=True)
 

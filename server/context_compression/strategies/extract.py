@@ -287,10 +287,10 @@ def levels_of_chat(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
 
 
 def levels_of_work(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
-    """The levels of a session with tools; the user's messages of the last turns stay in all."""
+    """The levels of a session with tools; most keep the user's messages of the last turns."""
     end, clipped, head = len(plan.messages), Form.CLIPPED, plan.head
     # fewer and fewer of the newest, so that a larger number never keeps less than the usual one
-    starts = [*dict.fromkeys(_newest(plan, n) for n in _numbers(plan.settings))]
+    starts = [*dict.fromkeys(_newest(plan, n) for n in _numbers_tried(plan.settings))]
     recent = starts[-1]
     longer = (min(start, plan.tail) for start in starts)
     fewest = max(recent, _newest(plan, measured.FEWEST_RECENT))
@@ -324,7 +324,7 @@ def levels_of_work(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     )
 
 
-def _numbers(settings: Settings) -> Iterator[int]:
+def _numbers_tried(settings: Settings) -> Iterator[int]:
     """How many of the newest messages may stay: the number that is set, then fewer, down to ten."""
     number = settings.min_recent_messages
     yield number

@@ -166,8 +166,8 @@ CHOSEN_WORTH = 20.0
 many."""
 QUESTION_WEIGHT, SELF_WEIGHT = 0.4, 1.5
 """The factors for the evidence in a question there, and in what speakers tell of themselves."""
-CHAT_QUESTION_WEIGHT = 0.7
-"""The factor for the evidence in a user's text with a question in a chat (measured on recorded
+PROSE_QUESTION_WEIGHT = 0.7
+"""The factor for the evidence in a user's text with a question in prose (measured on recorded
 chats: with it five compressions keep as much as one)."""
 CHANGE_WORTH = 10.0
 """The worth of the line of the last call that changed a file, so that the file is not forgotten."""
