@@ -27,6 +27,7 @@ ALLOWED = {
     "conversation/formats/reading.py": "shapes, from the package",
     "evidence/redaction/looks.py": "forms of keys, from the package",
     "evidence/rule_words.py": "words, from the package",
+    "evidence/facts.py": "statements, from the package",
     "strategies/summarize.py": "prompts, from the package",
     "hosts/claude_code/install_plugin.py": "the plugin, from the package",
     "store/postgres/database.py": "migrations, from the package",

@@ -95,6 +95,18 @@ def test_the_prompt_prefix_stays_in_95_of_100_requests(tmp_path: Path, beside: A
     assert log(3) in [original for _, _, original in session.archived()]
 
 
+def test_a_chat_of_which_a_note_and_the_newest_message_stay_keeps_the_prefix(tmp_path: Path):
+    session = Session(tmp_path, "s", settings={"token_budget": 16_000})
+    history, requests = list[Any](), list[list[Any]]()
+    for number in range(60):
+        history.append(said_by_user(log(number, 20), "openai"))
+        requests.append(session.fit([*history]))
+        history.append({"role": "assistant", "content": f"Read {number}."})
+
+    compressions = session.state().compressions
+    assert prefixes(requests)[0] == len(compressions) > 1
+
+
 def test_without_the_tool_nothing_of_a_result_is_left_out_before_the_model_reads_it(tmp_path: Path):
     session = Session(tmp_path, "s", settings={"token_budget": WINDOW})
 

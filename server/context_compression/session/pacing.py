@@ -321,11 +321,13 @@ def _was_crowded(conversation: "Session", state: State) -> bool:
     room, after = last.get("room"), last.get("tokens_after")
     if not (isinstance(room, int) and isinstance(after, int) and _is_read(state)):
         return False
-    stop = start = len(state.view) - state.behind
-    while start and not is_by_model(state.view[start - 1]):
+    stop = start = len(state.recorded) - state.behind
+    while start and not is_by_model(state.recorded[start - 1]):
         start -= 1
+    shown = zip(state.view, state.origins, strict=True)
+    results = [message for message, origin in shown if origin in range(start, stop)]
     try:
-        unread = parse(state.view[start:stop]).messages
+        unread = parse(results).messages
     except InvalidConversation:  # words of the user, which do not show their format
         return False
     taken = Counter(conversation.model, conversation.counter).messages(unread)
