@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from context_compression.conversation.formats import parse
@@ -321,18 +322,20 @@ def _was_crowded(conversation: "Session", state: State) -> bool:
     room, after = last.get("room"), last.get("tokens_after")
     if not (isinstance(room, int) and isinstance(after, int) and _is_read(state)):
         return False
-    stop = start = len(state.recorded) - state.behind
-    while start and not is_by_model(state.recorded[start - 1]):
-        start -= 1
-    shown = zip(state.view, state.origins, strict=True)
-    results = [message for message, origin in shown if origin in range(start, stop)]
+    came, shown = _unanswered(state.recorded, state.behind), _unanswered(state.view, state.behind)
     try:
-        unread = parse(results).messages
+        unread = parse(shown[-len(came) :] if came else []).messages  # a note before is no result
     except InvalidConversation:  # words of the user, which do not show their format
         return False
     taken = Counter(conversation.model, conversation.counter).messages(unread)
     beside = conversation.settings.target_tokens - room
     return taken > CROWDED * room and is_much_larger(room, after - beside - taken)
+
+
+def _unanswered(messages: Sequence[Mapping[str, Any]], behind: int) -> list[Mapping[str, Any]]:
+    """The messages after the model's last one, without the last `behind` messages."""
+    before = messages[: len(messages) - behind]
+    return [*takewhile(lambda message: not is_by_model(message), reversed(before))][::-1]
 
 
 def _is_read(state: State) -> bool:
