@@ -122,9 +122,8 @@ def languages() -> Sequence[Language]:
 
     found: list[tuple[str, dict[str, list[str]]]] = []
     rows: list[str] = []
-    for line in (
-        (files("context_compression.evidence") / "rule_words.txt").read_text("utf-8").splitlines()
-    ):
+    text = (files("context_compression.evidence") / "rule_words.txt").read_text("utf-8")
+    for line in text.splitlines():
         if line.startswith("["):
             found.append((line[1:-1], {}))
         elif line.startswith(" "):

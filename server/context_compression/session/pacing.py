@@ -304,8 +304,7 @@ def undone(conversation: "Session", state: State) -> list[dict[str, Any]]:
         last = state.compressions[-1]
         events.append(undo_of(last, now))
         state.replay(events[-1])
-        is_due = crowded or last.get("missed")
-        if is_due or not conversation.usage(state.view).over_threshold:
+        if crowded or last.get("missed") or not conversation.usage(state.view).over_threshold:
             enough = len(events)
     return events[:enough]
 
@@ -372,8 +371,7 @@ class Room:
     def tell(self, tokens: int) -> None:
         """Tell whether a request of so many tokens exceeds the window, and by how much."""
         window = self._conversation.settings.token_budget
-        self._over = ""
-        if tokens > window:
-            more = f"{tokens - window:,} more than the window of {window:,}"
-            self._over = f"a request of {tokens:,} tokens goes out, {more}"
+        more = f"{tokens - window:,} more than the window of {window:,}"
+        self._over = f"a request of {tokens:,} tokens goes out, {more}" if tokens > window else ""
+        if self._over:
             logger.warning("session %s: %s", self._conversation.id, self._over)
