@@ -348,3 +348,9 @@ def is_by_model(message: Mapping[str, Any]) -> bool:
     kind = str(message.get("type", ""))
     item = "role" not in message and (kind == "reasoning" or kind.endswith("_call"))
     return message.get("role") in ("assistant", "model") or item
+
+
+def unanswered(messages: Sequence[Any]) -> int:
+    """How many raw messages at the end the model has not answered; all if it answered none."""
+    answers = (not is_object(message) or is_by_model(message) for message in reversed(messages))
+    return next((count for count, answer in enumerate(answers) if answer), len(messages))

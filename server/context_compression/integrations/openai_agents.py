@@ -27,7 +27,7 @@ from weakref import WeakSet
 
 from context_compression.conversation.formats.responses import CALLS
 from context_compression.conversation.labels import unmarked
-from context_compression.conversation.messages import is_by_model, is_object
+from context_compression.conversation.messages import is_object, unanswered
 from context_compression.errors import NotOurs, StoreError
 from context_compression.extras import extra
 from context_compression.integrations.sessions import (
@@ -147,12 +147,9 @@ class Rejections:
     def _ask(self, items: Sequence[Any], context: Any) -> None:
         """Ask the runs with this context for the reasons of the newest outputs."""
         names = {item.get("call_id"): item.get("name") for item in items if _is_call(item)}
-        start = len(items)
-        while start and is_object(items[start - 1]) and not is_by_model(items[start - 1]):
-            start -= 1
         with self._lock:
             runs = [run for run in self._runs if run.context is context]
-        for item in items[start:]:
+        for item in items[len(items) - unanswered(items) :]:
             id = item.get("call_id")
             if id is None or id not in names or id in self._reasons:
                 continue

@@ -29,8 +29,8 @@ from context_compression.conversation.messages import (
     Text,
     ToolCall,
     ToolResult,
-    is_by_model,
     strings_in,
+    unanswered,
 )
 from context_compression.conversation.refs import REF, digest_of
 from context_compression.errors import InvalidConversation
@@ -102,10 +102,7 @@ def arrived(conversation: "Session", state: State) -> list[dict[str, Any]]:
     """`shortened` for the results at the end of the record that the model has not answered yet."""
     if not _may_shorten(conversation, state):
         return []
-    start = len(state.recorded)
-    while start and not is_by_model(state.recorded[start - 1]):
-        start -= 1
-    count = min(len(state.recorded) - start, state.behind)
+    count = min(unanswered(state.recorded), state.behind)
     tail = state.view[len(state.view) - count :]
     if not tail or tail != state.recorded[-count:]:  # they were shortened before
         return []

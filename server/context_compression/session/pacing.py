@@ -5,11 +5,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Message, is_by_model
+from context_compression.conversation.messages import Message, is_by_model, unanswered
 from context_compression.errors import InvalidConversation
 from context_compression.planning.plan import Archive, offers_restore
 from context_compression.session.archive import settled_in
@@ -321,20 +320,16 @@ def _was_crowded(conversation: "Session", state: State) -> bool:
     room, after = last.get("room"), last.get("tokens_after")
     if not (isinstance(room, int) and isinstance(after, int) and _is_read(state)):
         return False
-    came, shown = _unanswered(state.recorded, state.behind), _unanswered(state.view, state.behind)
+    shown = state.view[: len(state.view) - state.behind]
+    came = unanswered(state.recorded[: len(state.recorded) - state.behind])
+    count = min(came, unanswered(shown))  # a note before them is no result
     try:
-        unread = parse(shown[-len(came) :] if came else []).messages  # a note before is no result
+        unread = parse(shown[len(shown) - count :]).messages
     except InvalidConversation:  # words of the user, which do not show their format
         return False
     taken = Counter(conversation.model, conversation.counter).messages(unread)
     beside = conversation.settings.target_tokens - room
     return taken > CROWDED * room and is_much_larger(room, after - beside - taken)
-
-
-def _unanswered(messages: Sequence[Mapping[str, Any]], behind: int) -> list[Mapping[str, Any]]:
-    """The messages after the model's last one, without the last `behind` messages."""
-    before = messages[: len(messages) - behind]
-    return [*takewhile(lambda message: not is_by_model(message), reversed(before))][::-1]
 
 
 def _is_read(state: State) -> bool:
@@ -371,7 +366,8 @@ class Room:
     def tell(self, tokens: int) -> None:
         """Tell whether a request of so many tokens exceeds the window, and by how much."""
         window = self._conversation.settings.token_budget
-        more = f"{tokens - window:,} more than the window of {window:,}"
-        self._over = f"a request of {tokens:,} tokens goes out, {more}" if tokens > window else ""
-        if self._over:
+        self._over = ""
+        if tokens > window:
+            more = f"{tokens - window:,} more than the window of {window:,}"
+            self._over = f"a request of {tokens:,} tokens goes out, {more}"
             logger.warning("session %s: %s", self._conversation.id, self._over)

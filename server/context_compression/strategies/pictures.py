@@ -184,7 +184,8 @@ class Showing:
         before = len(self.shown)
         others: list[Picture] = []
         for picture in self._others:
-            price = picture.tokens + measured.GAP_MARK_TOKENS  # between two that shared a mark
+            # it may be between two pictures that shared a mark
+            price = picture.tokens + measured.GAP_MARK_TOKENS
             fits = price <= room and len(self.shown) - before < most
             if fits and (picture.recent or not recent):
                 room -= picture.tokens
