@@ -371,6 +371,16 @@ def test_reasoning_in_a_message_of_its_own_goes_with_the_call_that_follows() -> 
     assert view[1]["tool_calls"] == call["tool_calls"]
 
 
+def test_what_the_provider_compacted_is_not_what_reasoning_led_to() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2ln"}
+    compacted = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2ln"}
+
+    view, repairs = mended([HELLO, thought, compacted, HELLO], "responses")
+
+    assert view == [HELLO, compacted, HELLO]
+    assert repairs == ("message 1 is reasoning without what it led to: left out",)
+
+
 def test_a_turn_of_claude_does_not_end_with_thinking() -> None:
     thinks = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
     spoken = {"role": "assistant", "content": [{"type": "text", "text": "So."}, thinks]}

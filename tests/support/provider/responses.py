@@ -102,9 +102,14 @@ def _last_response(items: Messages) -> int:
 
 
 def _reasoning(items: Messages) -> Iterator[str]:
-    """A reasoning item stands before what came of it ("… without its required following item")."""
+    """A reasoning item stands before what came of it ("… without its required following item").
+
+    An item that only OpenAI has, or one of a new type, may have come of it.
+    """
     for number, item in enumerate(items):
-        if kind(item) == "reasoning" and not any(map(_is_of_model, items[number + 1 : number + 2])):
+        followers = items[number + 1 : number + 2]
+        led_to = any(_is_of_model(i) or _may_be_of_model(i) for i in followers)
+        if kind(item) == "reasoning" and (not led_to or kind(followers[0]) == "compaction"):
             yield f"reasoning {item.get('id')} without its following item"
 
 

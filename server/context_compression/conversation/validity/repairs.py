@@ -189,9 +189,10 @@ def _as_text(stranger: Block) -> Text:
 def drop_lone_reasoning(
     messages: list[Message], origins: list[int | None], repairs: list[str]
 ) -> None:
-    """Remove reasoning that no assistant item follows; changes the three lists."""
+    """Remove reasoning that led to no item of the model; changes the three lists."""
     for at in reversed(range(len(messages))):
-        follows = at + 1 < len(messages) and messages[at + 1].role == "assistant"
+        led_to = messages[at + 1 : at + 2]  # not to what the provider compacted
+        follows = any(m.role == "assistant" and not m.stands_for_earlier for m in led_to)
         if messages[at].only_thinks and not follows:
             repairs.append(f"message {origins[at]} is reasoning without what it led to: left out")
             del messages[at], origins[at]
