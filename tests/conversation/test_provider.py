@@ -225,6 +225,22 @@ def test_an_item_needs_the_reasoning_it_came_of_as_long_as_it_bears_its_id() -> 
     assert separated(items, [question, nameless, output]) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "may_follow"),
+    [
+        ("item_reference", True),  # an item that only OpenAI has
+        ("hologram", True),  # a type that is not known here
+        ("compaction", False),
+        ("mcp_approval_response", False),
+    ],
+)
+def test_reasoning_leads_to_an_item_that_may_be_of_the_model(kind: str, may_follow: bool) -> None:
+    question, reasoning, *_ = worked("responses")
+    faults = refused([question, reasoning, {"type": kind, "id": "x_1"}], "responses")
+
+    assert ("reasoning rs_a without its following item" not in faults) == may_follow
+
+
 def test_calls_of_the_current_turn_bear_their_signatures() -> None:
     contents = worked("gemini")
     turn = contents[:5]

@@ -16,6 +16,8 @@ OF_MODEL = {
     "mcp_approval_request", "program",
 }  # fmt: skip
 """Types of the items, beside messages, that come out of the model."""
+NOT_OF_MODEL = {"compaction", "mcp_approval_response"}
+"""Types of other items, beside messages and outputs, that do not come out of it."""
 OUTPUT = "_output"
 """How the type of a result ends; before it stands the type of the call."""
 TEXTS = ("input_text", "output_text", "refusal", "text")
@@ -107,9 +109,9 @@ def _reasoning(items: Messages) -> Iterator[str]:
     An item that only OpenAI has, or one of a new type, may have come of it.
     """
     for number, item in enumerate(items):
-        followers = items[number + 1 : number + 2]
-        led_to = any(_is_of_model(i) or _may_be_of_model(i) for i in followers)
-        if kind(item) == "reasoning" and (not led_to or kind(followers[0]) == "compaction"):
+        led_to = (i for i in items[number + 1 : number + 2] if kind(i) not in NOT_OF_MODEL)
+        follows = any(_is_of_model(i) or _may_be_of_model(i) for i in led_to)
+        if kind(item) == "reasoning" and not follows:
             yield f"reasoning {item.get('id')} without its following item"
 
 
