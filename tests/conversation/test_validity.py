@@ -372,7 +372,12 @@ def test_reasoning_in_a_message_of_its_own_goes_with_the_call_that_follows() -> 
 
 
 def test_what_the_provider_compacted_is_not_what_reasoning_led_to() -> None:
-    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2ln"}
+    thought: dict[str, Any] = {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [],
+        "encrypted_content": "c2ln",
+    }
     compacted = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2ln"}
 
     view, repairs = mended([HELLO, thought, compacted, HELLO], "responses")
