@@ -37,7 +37,10 @@ Weights: TypeAlias = Mapping[str, float]
 
 LEAST = 0.003  # of Q; less is chance with some fifty cuts
 FACTORS = (0.5, 2.0)
-SHARES = ("MUST_KEEP_SHARE", "QUOTED_SHARE")
+SHARES = (
+    "MUST_KEEP_SHARE", "ANCHORED_SHARE", "FEWEST_SHARE", "ALWAYS_SHARE", "RECENT_SHARE",
+    "SKELETONS_SHARE", "PROSE_NEWEST_SHARE", "QUOTED_SHARE",
+)  # fmt: skip
 MODULES = {
     "USED": planning, "MANY": planning, "ERROR_BONUS": planning, "FAILED_BONUS": planning,
     "REASON_BONUS": planning, "FILLER": planning, "PIECE_CHARS": planning,
@@ -45,7 +48,7 @@ MODULES = {
     "LABEL_TOKENS": strategies, "USER_WEIGHT": strategies, "USER_WORTH": strategies,
     "SKILL_WORTH": strategies, "SUMMARY_WORTH": strategies, "PRINTED_WEIGHT": strategies,
     "ANSWER_WORTH": strategies, "REMARK_WORTH": strategies, "CHANGE_WORTH": strategies,
-    "MUST_KEEP_SHARE": strategies, "QUOTED_SHARE": strategies,
+    **dict.fromkeys(SHARES, strategies),
 }  # fmt: skip
 """The module of each weight; the kinds of evidence, in `KIND_WEIGHT`, are separate."""
 

@@ -1,17 +1,13 @@
 """`extract`: a must-keep set, and the remaining room filled with pieces chosen by evidence.
 
-In a session with tools the set holds the user's messages of the last turns, records, summaries, the
-newest messages, and every tool step as a skeleton, which is its call and one line for each result.
-A set that takes more than its share of the room shrinks in these steps: the newest results become
-previews, long texts are clipped, old tool steps are only quoted, fewer of the newest messages stay,
-the open step becomes as small as possible, fewer of the last turns stay, and finally only the
-smallest view. In a chat all texts compete, what earlier notes quote among them, and the newest
-messages have a small share of the room. The words of the user's finished requests compete, and
-yield the more, the less of them has room.
-
-The must-keep set (`must_keep`) has levels. The first level that leaves its share of the room is
-taken. The newest pictures and pieces fill the remaining room (`filling`). If only few of the newest
-messages fit into a small room, two views are made, and the one with more evidence is taken.
+The must-keep set (`MustKeep`) begins as the smallest view. Its messages grow one by one in stages,
+the newest first, as far as each stage has a share of the room. In a session with tools these are:
+the newest messages, clipped; the goal, records, summaries, and the user's messages of the last
+turns; more of the newest messages, clipped and then unshortened; and old tool steps as skeletons,
+which are a call and one line for each result. In a chat all texts compete, what earlier notes quote
+among them, and the newest messages have a small share. The words of the user's finished requests
+compete, and yield the more, the less of them has room. The newest pictures and pieces fill the
+remaining room (`filling`).
 
 The smallest view, whose tokens are the minimum size ("floor"): head, pins and the last user message
 are unshortened. The calls of the open tool step stay; long arguments of answered calls are
@@ -21,18 +17,17 @@ to a share (`rules`); and one note with a ref. Nothing else stays. Results that 
 read have a share of the room above it.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cache, partial
 
 from context_compression.conversation.authors import holds_excerpts, is_bare_command, is_skill
-from context_compression.conversation.authors.speech import repeated_reminders
+from context_compression.conversation.authors.speech import repeated_reminders, user_words
 from context_compression.conversation.messages import Message, Text
 from context_compression.conversation.validity import NO_START
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan, stays_apart
 from context_compression.planning.selection import SUMMARY_MARKS, tokens_of_text
-from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
@@ -227,163 +222,188 @@ def _what_notes_do(plan: Plan, kept: dict[int, Message]) -> str:
     return "notes that keep it valid"
 
 
-@dataclass(frozen=True)
-class Level:
-    """One form of the must-keep set.
+GROWING = (
+    Form.LEAST, Form.ENDING, Form.SKELETON, Form.UNREAD, Form.CLIPPED, Form.PREVIEW, Form.FULL,
+)  # fmt: skip
+"""The forms in which messages of the must-keep set grow."""
+
+
+class MustKeep:
+    """The messages that stay whatever competes, each in the largest form that has room.
+
+    It begins with the smallest view. Then messages grow in stages, the newest first. A stage ends
+    where the next message would take the set above the stage's share of the room.
 
     Attributes:
-        first: messages before this index are dropped, unless they are anchored.
-        recent: messages from this index on stay, in the form `newest`.
-        users: messages of the user from this index on stay; of earlier ones those with pictures.
-        newest: the form of the newest messages.
-        skeletons: whether older tool steps stay as skeletons.
-        spare: the share of the room that the level must leave free. It must also leave room for the
-            user's constraints in dropped messages. A negative value means that the level is always
-            accepted.
-        left_out: the newest messages that it leaves out, unless they are the user's.
-        rival: another level, which may show more if this level leaves out any of the newest
-            messages.
+        kept: the form of each message that stays, by index.
+        first: from this index on, texts of the model may be messages of the view; earlier ones are
+            only quoted.
     """
 
-    first: int
-    recent: int
-    users: int
-    newest: Form = Form.FULL
-    skeletons: bool = False
-    spare: float = 0
-    left_out: range = range(0)
-    rival: "Level | None" = None
+    def __init__(self, plan: Plan, room: int, unread: Unread, part: float) -> None:
+        """The set for a plan.
 
+        Args:
+            plan: the plan of the conversation.
+            room: the tokens that the view may take.
+            unread: the results that the model has not read; their tokens do not count.
+            part: the part of each stage's share that the set may take.
+        """
+        self._plan, self._forms, self._unread = plan, unread.forms, unread.kept.keys()
+        self._anchored_forms = cache(partial(anchored_forms, plan))
+        self.kept = {**anchored_forms(plan, Form.LEAST), **unread.kept}
+        self._pictures = dict[int, int]()
+        for picture in self._forms.pictures.in_order:  # at first a mark takes the place of each
+            freed = self._pictures.get(picture.message, 0) + picture.tokens
+            self._pictures[picture.message] = freed - measured.GAP_MARK_TOKENS
+        tokens = {index: self._tokens(index, form) for index, form in self.kept.items()}
+        self._taken = sum(tokens.values())
+        held = sum(n for i, n in tokens.items() if i < plan.head or i in plan.pins)
+        self._beside = held + unread.tokens
+        self._room = part * (room - self._beside)
+        self.first = len(plan.messages)
+        self._anchored = sorted(plan.anchored, reverse=True)
+        again = loaded_again(plan)
+        indices = range(len(plan.messages) - 1, plan.head - 1, -1)
+        self._indices = [index for index in indices if index not in again]
+        if not part:
+            return
+        self._grow(self._anchored, Form.ENDING, 1)
+        (self._grow_chat if plan.is_chat else self._grow_work)()
+        if leaves_half(plan, room):
+            self._grow(self._anchored, Form.FULL, measured.MUST_KEEP_SHARE)
+        for index in [*self.kept]:  # a record may be in a tool step, which is never split
+            if not stays_apart(plan.messages, index):
+                for partner in plan.step_of(index) or ():
+                    self.kept.setdefault(partner, self.kept[index])
 
-def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
-    """The levels of the must-keep set, the most generous first; the last level fits any room.
+    def _grow_chat(self) -> None:
+        """Old facts are worth as much as new ones: the newest messages have a small share.
 
-    The first tuple holds the levels with the most messages. Each of these hardly ever takes less
-    room than the next one.
-    """
-    return levels_of_chat(plan) if plan.is_chat else levels_of_work(plan)
+        While the user's messages take hardly any of the room, they stay: they would be chosen
+        anyway.
+        """
+        plan, newest = self._plan, measured.PROSE_NEWEST_SHARE
+        recent = self._newest(plan.settings.min_recent_messages)
+        if not (plan.is_talk_of_two or plan.quotes_users):
+            said = [i for i in self._indices if i > recent.stop or is_users(plan.messages[i])]
+            before = {**self.kept}, self._taken
+            if self._grow(said, Form.CLIPPED, measured.MUST_KEEP_SHARE):
+                self.first = plan.head
+            else:
+                self.kept, self._taken = before
+        self._grow(self._anchored, Form.PREVIEW, 1)
+        self._grow(self._newest(measured.FEWEST_RECENT), Form.CLIPPED, newest)
+        self._grow(self._newest(1), Form.CLIPPED, measured.QUOTED_SHARE)
+        self._grow_always(len(plan.messages))
+        self._grow(recent, Form.FULL, newest)
 
+    def _grow_work(self) -> None:
+        """The newest messages, the requests of the last turns, and then old tool steps."""
+        plan = self._plan
+        recent = self._newest(plan.settings.min_recent_messages)
+        turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
+        self._grow(self._anchored, Form.PREVIEW, measured.ANCHORED_SHARE)
+        said = "" if plan.last_user is None else user_words(plan.messages[plan.last_user])
+        if len(said) < measured.SHORT_TEXT_CHARS:  # it says little without what it replies to
+            replied_to = [index for index in recent if index == plan.replied_to]
+            self._grow(replied_to, Form.FULL, measured.MUST_KEEP_SHARE)
+        self._grow(self._newest(measured.FEWEST_RECENT), Form.CLIPPED, measured.FEWEST_SHARE)
+        since = (turns or [len(plan.messages)])[0]
+        if self._grow_always(since):
+            self.first = plan.head
+        alone = self._taken
+        are_all = recent.stop < plan.head  # nothing older competes
+        share = measured.ALL_RECENT_SHARE if are_all else measured.RECENT_SHARE
+        fits = self._grow(recent, Form.CLIPPED, share)
+        # what they take alone, so that a larger number of them never leaves fewer unshortened
+        counted = set[int]()
+        for index in recent:
+            step = {*self._step(index)} - counted
+            counted |= step
+            alone += sum(self._tokens(i, Form.FULL) for i in step)
+            if index not in self.kept or alone > self._limit(measured.MUST_KEEP_SHARE):
+                break
+            self._grow([index], Form.FULL, 1)
+        older = [
+            i for i in self._indices
+            if i <= recent.stop
+            and (plan.step_of(i) or (i >= since and plan.messages[i].starts_turn))
+        ]  # fmt: skip
+        if fits and self._grow(older, Form.SKELETON, measured.SKELETONS_SHARE):
+            longer = range(recent.stop, plan.tail - 1, -1)
+            self._grow(longer, Form.FULL, measured.MUST_KEEP_SHARE)
 
-def levels_of_chat(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
-    """The levels of a chat or a talk, in which old facts are worth as much as new ones.
+    def _newest(self, count: int) -> range:
+        """The newest `count` messages, the newest first; more where one may not cut."""
+        end, head = len(self._plan.messages), self._plan.head
+        return range(end - 1, self._plan.cut_before(max(head, end - count)) - 1, -1)
 
-    All texts compete, and the newest messages have a small share of the room. While the user's
-    messages take hardly any of it, they stay whole: they would be chosen anyway.
-    """
-    end, clipped = len(plan.messages), Form.CLIPPED
-    recent, fewest, last = (
-        _newest(plan, n) for n in (plan.settings.min_recent_messages, measured.FEWEST_RECENT, 1)
-    )
-    fewest, spare = max(recent, fewest), 1 - measured.PROSE_NEWEST_SHARE
-    whole = Level(plan.head, recent, plan.head, clipped, spare=1 - measured.MUST_KEEP_SHARE)
-    compete = plan.is_talk_of_two or plan.quotes_users
-    return (*(() if compete else (whole,)), Level(end, recent, end, spare=spare)), (
-        Level(end, fewest, end, clipped, spare=spare),
-        Level(end, last, end, clipped, spare=1 - measured.QUOTED_SHARE),
-        Level(end, end, end, clipped),
-        Level(end, end, end, Form.ENDING),
-        Level(end, end, end, Form.LEAST, spare=float("-inf")),
-    )
+    def _grow_always(self, since: int) -> bool:
+        """Add the goal, records, pictures of the user, and the user's messages from an index on.
 
+        Returns whether all of them have room.
+        """
+        plan, messages = self._plan, self._plan.messages
+        first_turn = plan.turns[0].stop if plan.turns else plan.head
 
-def levels_of_work(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
-    """The levels of a session with tools; most keep the user's messages of the last turns."""
-    end, clipped, head = len(plan.messages), Form.CLIPPED, plan.head
-    # fewer and fewer of the newest, so that a larger number never keeps less than the usual one
-    starts = [*dict.fromkeys(_newest(plan, n) for n in _numbers_tried(plan.settings))]
-    recent = starts[-1]
-    longer = (min(start, plan.tail) for start in starts)
-    fewest = max(recent, _newest(plan, measured.FEWEST_RECENT))
-    turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
-    users, spare = (turns or [end])[0], 1 - measured.MUST_KEEP_SHARE
-    smallest = Level(head, end, users, Form.ENDING)
-    few = Level(
-        head, fewest, users, clipped, spare=measured.FEWEST_SPARE,
-        left_out=range(recent, fewest), rival=smallest,
-    )  # fmt: skip
-    return (
-        # fewer of the newest messages unshortened, then their results with previews, then clipped
-        *(
-            Level(head, start, users, skeletons=True, spare=spare)
-            for start in dict.fromkeys((*longer, *starts))
-        ),
-        Level(head, recent, users, Form.PREVIEW, skeletons=True, spare=spare),
-        Level(head, recent, users, clipped, skeletons=True, spare=spare),
-    ), (
-        *(Level(head, n, users, clipped, spare=1 - measured.QUOTED_SHARE) for n in starts),
-        few,
-        # the newest messages compete with all others: the open step with previews, then smaller
-        Level(head, end, users, clipped, spare=measured.PREVIEWS_SPARE),
-        smallest,
-        # the last turns only, fewer and fewer
-        *(Level(turn, max(turn, fewest), turn, clipped) for turn in turns),
-        # the anchored messages with previews, then the smallest view
-        Level(end, end, end, clipped, spare=measured.FEWEST_SPARE),
-        Level(end, end, end, Form.ENDING),
-        Level(end, end, end, Form.LEAST, spare=float("-inf")),
-    )
+        def stays(index: int) -> bool:
+            message = messages[index]
+            by_user = is_users(message) and (index >= since or bool(images_in(message)))
+            of_system = message.is_system and index < first_turn
+            return by_user or of_system or is_record(message, plan)
 
+        if plan.goal is not None and plan.goal not in self.kept:
+            self._grow([plan.goal], Form.CLIPPED, 1)
+        return self._grow(filter(stays, self._indices), Form.CLIPPED, measured.ALWAYS_SHARE)
 
-def _numbers_tried(settings: Settings) -> Iterator[int]:
-    """How many of the newest messages may stay: the number that is set, then fewer, down to ten."""
-    number = settings.min_recent_messages
-    yield number
-    while number > measured.USUAL_RECENT:
-        number = max(measured.USUAL_RECENT, int(measured.FEWER_RECENT * number))
-        yield number
+    def _grow(self, indices: Iterable[int], form: Form, share: float) -> bool:
+        """Give messages a larger form as long as the set takes no more than a share of the room.
 
+        A tool step grows as one. Returns whether all messages have the form, or a larger one.
+        """
+        seen = set[int]()
+        for index in indices:
+            if index in seen:
+                continue
+            seen.update(step := self._step(index))
+            changed = {i: to for i in step if (to := self._larger(i, form))}
+            more = sum(
+                self._tokens(i, to) - (self._tokens(i, self.kept[i]) if i in self.kept else 0)
+                for i, to in changed.items()
+            )
+            if changed and self._taken + more > self._limit(share):
+                return False
+            self._taken += more
+            self.kept.update(changed)
+        return True
 
-def _newest(plan: Plan, count: int) -> int:
-    """The index from which on the newest `count` messages begin, where one may cut."""
-    return plan.cut_before(max(plan.head, len(plan.messages) - count))
+    def _step(self, index: int) -> Sequence[int]:
+        """The messages that grow with one: those of its tool step."""
+        apart = stays_apart(self._plan.messages, index)
+        return (index,) if apart else self._plan.step_of(index) or (index,)
 
+    def _larger(self, index: int, form: Form) -> Form | None:
+        """The form that a message has if it grows to `form`; `None` if it stays as it is.
 
-def must_keep(
-    plan: Plan,
-    level: Level,
-    room: int,
-    records: Container[int],
-    again: Container[int],
-    unread: Mapping[int, Form],
-) -> dict[int, Form]:
-    """The form of each message that stays at a level, by index.
+        An anchored message is never clipped: its smallest form is less, or it is unshortened.
+        """
+        plan, now = self._plan, self.kept.get(index)
+        if index in plan.anchored:
+            form = self._anchored_forms(Form.PREVIEW if form is Form.CLIPPED else form)[index]
+        stays = index < plan.head or index in self._unread or form is Form.SKELETON
+        if now is not None and (stays or GROWING.index(now) >= GROWING.index(form)):
+            return None
+        return form
 
-    Args:
-        plan: the plan of the conversation.
-        level: the level of the must-keep set.
-        room: the tokens that the view may take.
-        records: the indices of records.
-        again: the indices of messages that a later message repeats.
-        unread: the forms of the messages with results that the model has not read.
-    """
-    fits = level.newest is Form.FULL and leaves_half(plan, room)
-    least = level.newest in (Form.LEAST, Form.ENDING)
-    kept = anchored_forms(plan, level.newest if fits or least else Form.PREVIEW)
-    kept |= unread
-    first_turn = plan.turns[0].stop if plan.turns else plan.head
-    older = Form.CLIPPED if least or level.newest is Form.CLIPPED else Form.PREVIEW
-    for index in range(max(min(level.first, level.recent), plan.head), len(plan.messages)):
-        message = plan.messages[index]
-        if index in kept or (index in again and index < level.recent):
-            continue
-        by_user = is_users(message) or (level.skeletons and message.starts_turn)
-        if index >= level.recent:
-            kept[index] = level.newest
-        elif (
-            index in records
-            or (by_user and (index >= level.users or images_in(message)))
-            or (message.is_system and index < first_turn)
-        ):
-            kept[index] = older
-        elif level.skeletons and plan.step_of(index):
-            kept[index] = Form.SKELETON
-    if plan.goal is not None and level.spare >= 0:
-        kept.setdefault(plan.goal, Form.CLIPPED)
-    for index in list(kept):  # a record may be in a tool step, which is never split
-        if not stays_apart(plan.messages, index):
-            for partner in plan.step_of(index) or ():
-                kept.setdefault(partner, kept[index])
-    return kept
+    def _limit(self, share: float) -> float:
+        return share * self._room + self._beside
+
+    def _tokens(self, index: int, form: Form) -> int:
+        plan = self._plan
+        if form is Form.FULL:
+            return plan.tokens[index] - self._pictures.get(index, 0)
+        return plan.counter.message(self._forms.plain(index, form)) - self._pictures.get(index, 0)
 
 
 def loaded_again(plan: Plan) -> set[int]:
@@ -438,88 +458,27 @@ def extraction(plan: Plan) -> Sequence[Edit]:
     least = floor(plan)
     if least.tokens >= room:  # a system prompt may take more than the target
         return least.edits
-    views = Views(plan, room)
     edits: Sequence[Edit] = ()
-    for level, view in views.in_order():
-        rival = views.rival_of(level, view)
-        edits = view.edits("extract", compared=rival is not None)
-        if view.lacks_sure_rule:
-            continue
-        if rival and not view.showing.shown:
-            better = views.better(rival, view)
-            edits = edits if better is None else better
-        break
+    for view in _views(plan, room):
+        edits = view.edits("extract")
+        if not view.lacks_sure_rule:
+            break
     return edits
 
 
-class Views:
-    """The views of the levels of the must-keep set."""
+def _views(plan: Plan, room: int) -> Iterator[Filling]:
+    """The views of a plan, the one that keeps most first; each is made when it is reached.
 
-    def __init__(self, plan: Plan, room: int) -> None:
-        self._plan, self._room = plan, room
-        self._unread = Unread(Forms(plan), {})
-        self._records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
-        self._again = loaded_again(plan)
-        self._unread = self._with_unread()
-
-    def in_order(self) -> Iterator[tuple[Level, Filling]]:
-        """The levels whose must-keep set leaves enough room, with their views.
-
-        The level that keeps most comes first. Each view is made only when it is reached, and is not
-        filled yet.
-        """
-        (*generous, least), tight = levels(self._plan)
-        last = self._of(least)  # if it does not fit, the levels before it hardly ever do
-        with_skeletons = chain(self._of_all(generous), [(least, last)]) if last else ()
-        return chain(with_skeletons, self._of_all(tight), self._without_unread(tight[-1]))
-
-    def _with_unread(self) -> Unread:
-        """The room of the results that the model has not read; the smallest view must fit, too."""
-        if not unread_in(self._plan):
-            return self._unread
-        smallest = self._of(levels(self._plan)[1][-1])
-        assert smallest is not None  # it fits any room
-        share = 0.5 if leaves_half(self._plan, self._room) else measured.UNREAD_SHARE
-        return with_room(self._unread.forms, int(share * self._room), smallest.left - smallest.owed)
-
-    def _without_unread(self, smallest: Level) -> Iterator[tuple[Level, Filling]]:
-        """The smallest view, if results that the model has not read took the room of rules."""
-        if self._unread.kept:
-            self._unread = Unread(self._unread.forms, {})
-            yield from self._of_all([smallest])
-
-    def _of_all(self, some: Iterable[Level]) -> Iterator[tuple[Level, Filling]]:
-        return ((level, view) for level in some if (view := self._of(level)))
-
-    def _of(self, level: Level) -> Filling | None:
-        """The view of a level; `None` if its must-keep set takes too much of the room."""
-        unread = self._unread
-        kept = must_keep(self._plan, level, self._room, self._records, self._again, unread.kept)
-        view = Filling(unread.forms, kept, self._room, level.first)
-        if view.left < level.spare * (self._room - unread.tokens):
-            return None
-        return view if level.spare < 0 or view.left >= view.owed else None
-
-    def rival_of(self, level: Level, view: Filling) -> Level | None:
-        """Another level that may show more, if a small view keeps fewer of the newest messages.
-
-        `None` if the view keeps the message that the user's last words reply to, because that is
-        worth more.
-        """
-        small = (
-            self._room <= measured.RIVAL_ROOM_TOKENS
-            and self._plan.total <= measured.RIVAL_TOTAL_TOKENS
-        )
-        fewer = small and not view.kept.keys() >= {*level.left_out}
-        return level.rival if fewer and self._plan.replied_to not in view.kept else None
-
-    def better(self, rival: Level, view: Filling) -> Sequence[Edit] | None:
-        """The edits of a rival's view if it shows clearly more evidence than `view`, or `None`."""
-        other = self._of(rival)
-        if other is None:
-            return None
-        edits = other.edits("extract", compared=True)
-        if other.lacks_sure_rule:
-            return None
-        gain = measured.RIVAL_GAIN * other.worth_of(view)
-        return edits if other.worth_of(other) > gain else None
+    The smallest view is the last one, because results that the model has not read may have taken
+    the room of rules.
+    """
+    forms, end = Forms(plan), len(plan.messages)
+    smallest = Filling(forms, anchored_forms(plan, Form.LEAST), room, end)
+    share = 0.5 if leaves_half(plan, room) else measured.UNREAD_SHARE
+    unread = with_room(forms, int(share * room), smallest.left - smallest.owed)
+    for part in measured.PARTS_TRIED:
+        must = MustKeep(plan, room, unread, part)
+        view = Filling(unread.forms, must.kept, room, must.first)
+        if view.left >= view.owed:
+            yield view
+    yield Filling(forms, anchored_forms(plan, Form.LEAST), room, end)

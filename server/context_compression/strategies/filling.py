@@ -9,14 +9,13 @@ pieces, then pictures, then more names.
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from math import fsum
 
 from context_compression.conversation.messages import Message, user
 from context_compression.planning.edits import Edit, Weighed, is_recorded
-from context_compression.planning.pieces import DUE, FAILURE, REASON, Place, Weights, known_in
+from context_compression.planning.pieces import DUE, FAILURE, REASON, Place
 from context_compression.planning.plan import Plan
 from context_compression.plurals import how_many
 from context_compression.strategies import last_lines, measured
@@ -329,9 +328,6 @@ class Filling:
         left: the tokens of the room that the messages leave; negative if they take more.
         lacks_sure_rule: whether the edits had no room for a constraint that the user typed.
         showing: the pictures that the edits show, of those that they may leave out.
-        shown_words: the evidence words that the edits leave in view, by number. Empty unless the
-            edits were made with `compared`.
-        weights: the worth of each word that competes; empty in the same case.
     """
 
     lacks_sure_rule = False
@@ -362,8 +358,6 @@ class Filling:
         }
         self._base = KeptMessages(forms, kept, in_forms, room, first, beside or Beside())
         self.showing = Showing()
-        self.shown_words: Iterable[int] = ()
-        self.weights: Weights = {}
         self.left = room_left(self._base, self.showing)
 
     @property
@@ -376,20 +370,13 @@ class Filling:
         """The least tokens of notes for dropped messages, including the user's constraints."""
         return tokens_owed(self._base, self.left)
 
-    def edits(self, reason: str, *, compared: bool = False) -> Sequence[Edit]:
-        """Edits that leave the kept messages and as many pieces as the room holds.
-
-        Args:
-            reason: the reason of each edit.
-            compared: whether to set `shown_words` and `weights`, which `worth_of` needs.
-        """
+    def edits(self, reason: str) -> Sequence[Edit]:
+        """Edits, each for this reason, that leave kept messages and as many pieces as fit."""
         if self._base.forms.pictures.in_order:
             self._base, self.showing = with_pictures(self._base, self.left)
             self.left = room_left(self._base, self.showing)
-        draft, why, record = self._filled(compared=compared)
+        draft, why, record = self._filled()
         view, notes = draft.view, draft.all_notes
-        if compared:
-            self._remember_words({**view, **draft.notes})
         view = with_payloads(self._base, view, notes)
         edits = keep_only(self._base.plan, view, self._with_beside(view, notes), reason, why)
         return [replace(edit, weighed=record) for edit in edits] if record else edits
@@ -406,7 +393,7 @@ class Filling:
             all_notes[at] = beside
         return all_notes
 
-    def _filled(self, *, compared: bool) -> tuple[Draft, Mapping[int, str], Weighed | None]:
+    def _filled(self) -> tuple[Draft, Mapping[int, str], Weighed | None]:
         """The draft that fills the room, how each message is shown in it, and what competed.
 
         The view is assembled and counted. If it is too large, the attempt gives content back; if
@@ -428,9 +415,6 @@ class Filling:
         attempt.settle()
         self.lacks_sure_rule |= attempt.lacks_sure_rule
         why = attempt.reasons(draft.view, quotes=quotes)
-        if compared:
-            self.weights = attempt.pool.weights(self._base.plan.used)
-        del attempt  # it is as large as the view, and more is made next
         if not quotes:
             draft = self._with_one_mark(draft.view)
         return draft, why, record
@@ -440,18 +424,6 @@ class Filling:
         notes = notes_of(self._base.quoting, view, {}, measured.BARE_NOTE_TOKENS)
         fits = cost(self._base.plan, view, notes) <= self._base.room
         return Draft(view, notes if fits else {})
-
-    def _remember_words(self, shown: Mapping[int, Message]) -> None:
-        numbers = map(self._base.plan.cutter.numbering.numbers, texts_in_view(shown))
-        self.shown_words = {*chain.from_iterable(numbers)}
-
-    def worth_of(self, other: "Filling") -> float:
-        """The worth of the evidence in another view, as far as it competes here.
-
-        The edits of both views must have been made with `compared`.
-        """
-        known = known_in(self.weights)
-        return fsum(self.weights[number] for number in other.shown_words if number in known)
 
 
 def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:

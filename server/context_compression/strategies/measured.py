@@ -8,39 +8,35 @@ A name shows its unit: `_TOKENS`, `_CHARS`; `_SHARE` is a part of 1. `_WORTH` an
 the scale of `planning.measured`.
 """
 
-# The levels of `extract`
+# The must-keep set of `extract`: the share of the room that it may take after each of its stages
 
 MUST_KEEP_SHARE = 0.5
-"""The share of the room that the must-keep set may take; above it the set shrinks, because pieces
-are worth more."""
-QUOTED_SHARE = 0.25
-"""The same if old tool steps are only quoted, so that the set holds only the newest messages."""
-USUAL_RECENT, FEWER_RECENT = 10, 0.9
-"""Where more of the newest messages are asked for and have no room, the share of them that is tried
-next, down to this number."""
-FEWEST_RECENT = 4
-"""To how many messages the newest messages shrink before old turns are dropped."""
-FEWEST_SPARE = 0.1
-"""The share of the room that these must leave free, so that one long result does not push out
-everything else."""
-PROSE_NEWEST_SHARE = 0.1
-"""The share of the room that the newest messages of a chat or a talk may take, because old facts
-are worth as much there."""
-PREVIEWS_SPARE = 0.4
-"""The share of the room that an open tool step with previews and all words of the user must leave
-free, because pieces of the full conversation may be worth more (measured on recorded sessions: 0.3
-to 0.5 do equally well)."""
+"""With all unshortened messages; above it, pieces are worth more."""
+ANCHORED_SHARE = 0.3
+"""With previews in the open tool step."""
+FEWEST_RECENT, FEWEST_SHARE = 3, 0.2
+"""How many of the newest messages come before all others, clipped, and the share with them. Here
+and below, the shares are measured on recorded sessions: 0.15 to 0.3 do equally well."""
+ALWAYS_SHARE = 0.5
+"""With the goal, records, and the user's messages of the last turns (0.4 to 0.6 do equally
+well)."""
+RECENT_SHARE, ALL_RECENT_SHARE = 0.15, 0.8
+"""With `min_recent_messages`, clipped: above it they compete (0.1 to 0.15 do equally well; .01 of Q
+is lost with 0.25); and the same where they are all messages of the conversation."""
+SKELETONS_SHARE = 0.5
+"""With the skeletons of old tool steps, so that half of the size shows every call (0.25 to 0.5 do
+equally well)."""
+PROSE_NEWEST_SHARE, QUOTED_SHARE = 0.1, 0.25
+"""With the newest messages of a chat or a talk, because old facts are worth as much there; and with
+the last message alone."""
+PARTS_TRIED = (1.0, 0.5, 0.2, 0.0)
+"""The parts of these shares that are tried where the user's rules have no room beside the set. With
+0 the set is the smallest view, and what the model has not read."""
 UNREAD_SHARE = 0.4
 """The share of the room that results may take that the model has not read: it requested them, and
 needs them next. They are whole up to this share, and show their ends and errors beyond."""
 SHORT_RECORD_CHARS = 2_000
 """The most characters of a text that is a record if it holds a record marker anywhere."""
-RIVAL_ROOM_TOKENS, RIVAL_TOTAL_TOKENS, RIVAL_GAIN = 8_000, 190_000, 1.05
-"""Up to this many tokens of room and of the conversation, two views are made if only few of the
-newest messages fit: one with these messages, and one for which they compete with all others. The
-second view is taken if it shows this many times the evidence (measured on recorded sessions: 1 to
-1.1 do equally well). It takes a third more time. The message that the user's last words reply to is
-worth more than evidence, and so is a picture: if one of them stays, there is only one view."""
 
 # How the room is filled
 

@@ -6,7 +6,6 @@ from extract_sessions import FILLER, Messages, extract, session, step, text_mess
 from context_compression import Settings, compress
 from context_compression.conversation import parse
 from context_compression.planning import Plan
-from context_compression.strategies import measured
 from context_compression.tokens import Counter
 
 
@@ -73,41 +72,17 @@ PLAIN = [step(n, "\n".join(f"{FILLER}, line after line {k}" for k in range(90)))
 """Steps that tell nothing."""
 
 
-@pytest.mark.parametrize("newest_tell", [False, True])
-def test_in_a_small_room_the_newest_messages_stay_where_the_view_tells_no_less_by_that(
-    newest_tell: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = [*PLAIN, *TELLING] if newest_tell else [*TELLING, *PLAIN]
-    messages = session(text_message("user", "Look."), *steps, text_message("user", "Go on."))
-
-    def told() -> int:
-        view = compress(messages, target_tokens=1_500, strategy="extract").messages
-        return texts(view).count("handle_")
-
-    found = told()
-    monkeypatch.setattr(measured, "RIVAL_ROOM_TOKENS", 0)
-    assert found == told() if newest_tell else found > 1.2 * told()
-
-
-def test_which_of_two_views_is_taken_does_not_hang_on_what_was_compressed_before() -> None:
+def test_in_a_small_room_the_newest_messages_take_less_than_those_that_tell_more() -> None:
     messages = session(
         text_message("user", "Look."), *TELLING, *PLAIN, text_message("user", "Go on.")
     )
-    more = session(
-        messages, step(0, " ".join(f"other_{n}" for n in range(900))), text_message("user", "On.")
-    )
 
-    def views() -> list[Messages]:
-        targets = range(1_000, 3_000, 100)
-        return [compress(messages, target_tokens=t, strategy="extract").messages for t in targets]
+    view = texts(compress(messages, target_tokens=1_500, strategy="extract").messages)
 
-    before = views()
-    compress(more, target_tokens=5_000, strategy="extract")
-
-    assert views() == before
+    assert view.count("handle_") > 2 * view.count(FILLER)
 
 
-def test_what_the_model_has_not_seen_stays_whole_whichever_view_is_taken() -> None:
+def test_what_the_model_has_not_seen_stays_whole_beside_what_tells_much() -> None:
     unseen = "\n".join(f"{FILLER} {k}" for k in range(20))
     messages = session(text_message("user", "Look."), *TELLING, *PLAIN, step(99, unseen))
 

@@ -30,7 +30,7 @@ def test_gaps_of_whole_messages_tell_where_they_begin(room: int) -> None:
 def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
     messages = conversation(60)
 
-    result = compress(messages, target_tokens=3_000, strategy="extract")
+    result = compress(messages, target_tokens=1_500, strategy="extract")
 
     notes = [m["content"] for m in result.messages if "Not shown here" in str(m["content"])]
     assert notes
