@@ -340,22 +340,24 @@ class MustKeep:
         return range(end - 1, self._plan.cut_before(max(head, end - count)) - 1, -1)
 
     def _grow_always(self, since: int) -> bool:
-        """Add the goal, records, pictures of the user, and the user's messages from an index on.
+        """Add goal, request, records, and pictures of the user; then requests from an index on.
 
-        Returns whether all of them have room.
+        The latter are finished. Returns whether all of them have room.
         """
         plan, messages = self._plan, self._plan.messages
         first_turn = plan.turns[0].stop if plan.turns else plan.head
 
         def stays(index: int) -> bool:
             message = messages[index]
-            by_user = is_users(message) and (index >= since or bool(images_in(message)))
+            by_user = is_users(message) and (index >= plan.request or bool(images_in(message)))
             of_system = message.is_system and index < first_turn
             return by_user or of_system or is_record(message, plan)
 
         if plan.goal is not None and plan.goal not in self.kept:
             self._grow([plan.goal], Form.CLIPPED, 1)
-        return self._grow(filter(stays, self._indices), Form.CLIPPED, measured.ALWAYS_SHARE)
+        fit = self._grow(filter(stays, self._indices), Form.CLIPPED, measured.ALWAYS_SHARE)
+        done = [i for i in self._indices if since <= i < plan.request and is_users(messages[i])]
+        return self._grow(done, Form.CLIPPED, measured.DONE_SHARE) and fit
 
     def _grow(self, indices: Iterable[int], form: Form, share: float) -> bool:
         """Give messages a larger form as long as the set takes no more than a share of the room.

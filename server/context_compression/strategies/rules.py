@@ -47,10 +47,17 @@ class Words(NamedTuple):
         text: the words.
         origin: whether it is a text of role user, an answer in the result of a call, or a result
             that only claims to be the user's.
+        done: whether it belongs to a request that is finished.
     """
 
     text: str
     origin: Literal["text", "answer", "claim"] = "text"
+    done: bool = False
+
+
+Order = tuple[int, bool, int, int, int]
+"""The order of a constraint: its kind, whether its request is finished, its place in its text among
+the first ones of all texts, and then the newest text first."""
 
 
 class Rule(NamedTuple):
@@ -78,8 +85,9 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, Words]], room: float) -> lis
     many ever, pushes out what was typed. Then come sentences that stand apart in a pasted text or
     may be rules, and the other rules of pasted texts, because most sentences of a specification may
     be constraints. Of these, the first of each text is taken, then the second of each, and so on,
-    until their share of the room is used up. Those of claims are the last, and never sure. Of a
-    repeated constraint the last typed one counts, else the last sure one, else the first one.
+    until their share of the room is used up, those of the open request before those of finished
+    ones. Those of claims are the last, and never sure. Of a repeated constraint the last typed one
+    counts, else the last sure one, else the first one.
 
     Args:
         plan: the plan of the conversation.
@@ -90,7 +98,7 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, Words]], room: float) -> lis
     whole = _typed_if_little(plan, numbered, room)
     # advice between friends has the form of a rule, too; where tools work, nobody gives such advice
     talk = plan.is_talk_of_two and not any(m.calls or m.results for m in plan.messages)
-    by_text: dict[str, tuple[tuple[int, int, int, int], Rule]] = {}
+    by_text: dict[str, tuple[Order, Rule]] = {}
     for number, words in numbered:
         if number in whole:
             continue
@@ -116,9 +124,9 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, Words]], room: float) -> lis
 
 def _constraints_in(
     plan: Plan, number: int, words: Words, *, talk: bool
-) -> Iterator[tuple[tuple[int, int, int, int], Rule, str]]:
+) -> Iterator[tuple[Order, Rule, str]]:
     """The constraints of one text: the order of each among those of all texts, and its words."""
-    text, origin = words
+    text, origin, done = words
     notes = holds_excerpts(text)
     long = plan.counter.text(text) > measured.TYPED_TOKENS and not notes
     is_typed = origin == "text" and not long and (notes or not begins_as_result(text))
@@ -135,7 +143,7 @@ def _constraints_in(
             kind = TYPED if is_typed and not in_tag else SURE
         else:
             kind = CLAIMED if origin == "claim" else UNSURE
-        order = kind, 0 if sure or found.apart else rank - 1, -number, found.start
+        order = kind, done, 0 if sure or found.apart else rank - 1, -number, found.start
         tokens = plan.counter.text(sentence) + measured.RULE_LABEL_TOKENS
         yield order, Rule((number, found.start, found.stop), tokens, sure), sentence
 
@@ -152,7 +160,7 @@ def _typed_if_little(
     left = measured.TYPED_SHARE * room
     typed: dict[int, list[Rule]] = {}
     claimed: dict[int, list[Rule]] = {}
-    for number, (text, origin) in texts:
+    for number, (text, origin, _) in texts:
         if holds_excerpts(text) or count(text) > measured.TYPED_TOKENS:
             continue
         claim = origin == "claim"
@@ -174,15 +182,19 @@ def _typed_if_little(
     return whole
 
 
-def words_in(block: Block, message: Message) -> Words | None:
-    """The text in which a block may hold words of the user; the output of a tool is not a rule."""
+def words_in(plan: Plan, index: int, block: Block) -> Words | None:
+    """The text in which a block of the message at `index` may hold words of the user.
+
+    The output of a tool is not a rule.
+    """
+    done = index < plan.request
     match block:
         case ToolResult(said=said, claim=claim) if said:
-            return Words(said, "claim" if claim else "answer")
+            return Words(said, "claim" if claim else "answer", done)
         case Opaque(said=said) if said:
-            return Words(said, "answer")
-        case Text(text=text) if text and message.role == "user" and not block.by_harness:
-            return Words(text)
+            return Words(said, "answer", done)
+        case Text(text=text, by_harness=False) if text and plan.messages[index].role == "user":
+            return Words(text, "text", done)
         case _:
             return None
 
@@ -205,7 +217,7 @@ def standing_rules(plan: Plan) -> Sequence[Standing]:
         for index, message in enumerate(plan.messages)
         if index >= plan.head
         for slot, block in enumerate(message.blocks)
-        if (words := words_in(block, message))
+        if (words := words_in(plan, index, block))
     ]
     texts = [(number, words) for number, (*_, words) in enumerate(places)]
     of = min(plan.settings.token_budget, plan.total)
@@ -215,7 +227,7 @@ def standing_rules(plan: Plan) -> Sequence[Standing]:
         if rule.sure and rule.tokens <= left:
             left -= rule.tokens
             number, start, stop = rule.place
-            index, slot, (text, _) = places[number]
+            index, slot, (text, *_) = places[number]
             chosen.append(Standing(index, slot, start, stop, text[start:stop], rule.tokens))
     return chosen
 
@@ -332,7 +344,7 @@ def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
         block = messages[source.message].blocks[source.slot]
         if source.message in base.kept:
             continue
-        if words := words_in(block, messages[source.message]):
+        if words := words_in(base.plan, source.message, block):
             texts.append((number, words._replace(text=source.text)))
     standing = _standing(base, pool)
     room = left - measured.BARE_NOTE_TOKENS - sum(rule.tokens for rule in standing)
@@ -390,7 +402,7 @@ def tokens_owed(base: KeptMessages, left: int) -> int:
         (index, words)
         for index, message in dropped.items()
         for block in message.blocks
-        if (words := words_in(block, message))
+        if (words := words_in(base.plan, index, block))
     ]
     rules = rules_in(base.plan, texts, left)
     if rules:

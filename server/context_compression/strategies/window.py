@@ -86,13 +86,13 @@ def rules_of_user(plan: Plan, room: int) -> list[RuleOf]:
         (index, words)
         for index in range(plan.head, len(plan.messages))
         for block in plan.messages[index].blocks
-        if (words := words_in(block, plan.messages[index]))
+        if (words := words_in(plan, index, block))
     ]
     found: list[RuleOf] = []
     for rule in rules_in(plan, enumerate(words for _, words in texts), room):
         number, start, stop = rule.place
         if rule.sure:
-            index, (text, _) = texts[number]
+            index, (text, *_) = texts[number]
             found.append(RuleOf(index, text[start:stop], rule.tokens))
     return found
 
