@@ -36,6 +36,19 @@ def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
     assert shown == "one\n[… 3 lines; ref c3f9]\nfive"
 
 
+def test_lines_that_differ_only_in_numbers_from_the_one_before_are_counted() -> None:
+    log = "\n".join(f"compiled part_{n}/file_{n * 7}.c of the program" for n in range(40))
+    text = f"make all\n{log}\n40 warnings"
+    shown = [(0, text.index("\ncompiled part_1/")), (len(text) - len("40 warnings"), len(text))]
+
+    first = "make all\ncompiled part_0/file_0.c of the program"
+    assert render(text, shown) == f"{first}\n[… 39 lines like it]\n40 warnings"
+    assert render(text, shown, "c3f9") == f"{first}\n[… 39 lines like it; ref c3f9]\n40 warnings"
+    other = text.replace("part_20/", "library_20/")
+    assert render(other, shown).splitlines()[2] == "…"
+    assert "like it" not in render(text, shown, explicit=True)
+
+
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2))
 def test_lines_that_are_shown_and_those_that_explicit_gaps_tell_of_are_all_there_are(
     lines: Sequence[tuple[bool, bool]],
@@ -181,7 +194,7 @@ def test_between_lines_that_are_json_each_no_path_is_told() -> None:
 
     shown = render(text, [(0, len(lines[0])), (start, len(text))])
 
-    assert shown == "\n".join([lines[0], "…", lines[7], lines[8]])
+    assert shown == "\n".join([lines[0], "[… 6 lines like it]", lines[7], lines[8]])
 
 
 def written(

@@ -58,7 +58,11 @@ def test_only_a_result_that_is_shown_in_part_has_a_ref_in_its_label() -> None:
     shown = note(Quoting(plan_of(step)), range(2), {1: {(0, ""): [(0, 32)]}}).text
 
     label = f"[Result of Bash: make; ref {ref_of(output)}]"
-    assert shown.splitlines()[1:] == [label, "line 0 of the output, with words", "…"]
+    assert shown.splitlines()[1:] == [
+        label,
+        "line 0 of the output, with words",
+        "[… 8 lines like it]",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -325,8 +325,9 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
     """The chosen spans of a text in order, with a mark for each gap.
 
     A gap of up to `GAP_CHARS` characters is shown in full. The first mark says how much is missing
-    and shows the ref; a mark without a ref is `…`. In JSON and diffs, the mark of a longer gap
-    shows where the text continues, unless that is in the part where it broke off.
+    and shows the ref; a mark without a ref is `…`, or counts the lines that are like the one before
+    it. In JSON and diffs, the mark of a longer gap shows where the text continues, unless that is
+    in the part where it broke off.
 
     Args:
         text: the full text.
@@ -349,9 +350,11 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
                 broke_off, inside = positions.inside(position), positions.inside(start)
                 goes_on = "" if inside in (None, broke_off) else positions.name
             mark = "…"
-            if ref or goes_on or explicit:
+            alike = not explicit and lines_alike(text, position, start)
+            if ref or goes_on or explicit or alike:
                 begins = NEWLINE if position else ""  # belongs to the line before
-                mark = gap(between.removeprefix(begins), ref, goes_on, explicit=explicit)
+                missing = between.removeprefix(begins)
+                mark = gap(missing, ref, goes_on, explicit=explicit, alike=alike)
                 ref = ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
@@ -364,17 +367,35 @@ def marked_with(rendered: str, ref: str) -> bool:
     return bool(ref) and f"; ref {ref}]" in rendered
 
 
-def gap(missing: str, ref: str = "", goes_on: str = "", *, explicit: bool = False) -> str:
+NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+LEAST_ALIKE = 3
+"""A mark says that lines are alike if it stands for at least this many."""
+
+
+def lines_alike(text: str, start: int, stop: int) -> bool:
+    """Whether some lines that are missing differ only in digits from the shown line before them."""
+    before = text[text.rfind(NEWLINE, 0, start) + 1 : start].translate(NO_DIGITS)
+    if not before.strip() or not text.startswith(NEWLINE, start):
+        return False
+    missing = text[start + 1 : stop].removesuffix(NEWLINE).split(NEWLINE)
+    alike = all(line.translate(NO_DIGITS) == before for line in missing)
+    return alike and len(missing) >= LEAST_ALIKE
+
+
+def gap(
+    missing: str, ref: str = "", goes_on: str = "", *, explicit: bool = False, alike: bool = False
+) -> str:
     """The mark of a gap: `[… 12 lines]`, or `[… 90 characters]` within a line.
 
     It also shows the position at which the text continues and the ref, if they are given:
     `[… 9 lines up to $.issues.2; ref …]`, `[… 9 lines up to a.py]`. An explicit mark states that
-    the text is left out of the view: `[… 9 lines left out of this view; ref …]`.
+    the text is left out of the view: `[… 9 lines left out of this view; ref …]`. If the lines are
+    like the one before them, it says so: `[… 9 lines like it]`.
     """
     missing = missing.removesuffix(NEWLINE)
     lines = missing.count(NEWLINE) + 1
     what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
-    what += " left out of this view" if explicit else ""
+    what += " like it" if alike else " left out of this view" if explicit else ""
     return f"[… {what}{' up to ' + goes_on if goes_on else ''}{'; ref ' + ref if ref else ''}]"
 
 
