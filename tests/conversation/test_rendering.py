@@ -42,11 +42,16 @@ def test_lines_that_differ_only_in_numbers_from_the_one_before_are_counted() -> 
     shown = [(0, text.index("\ncompiled part_1/")), (len(text) - len("40 warnings"), len(text))]
 
     first = "make all\ncompiled part_0/file_0.c of the program"
-    assert render(text, shown) == f"{first}\n[… 39 lines like it]\n40 warnings"
-    assert render(text, shown, "c3f9") == f"{first}\n[… 39 lines like it; ref c3f9]\n40 warnings"
+    assert render(text, shown) == f"{first}\n[… 39 lines like it but for numbers]\n40 warnings"
+    assert (
+        render(text, shown, "c3f9")
+        == f"{first}\n[… 39 lines like it but for numbers; ref c3f9]\n40 warnings"
+    )
     other = text.replace("part_20/", "library_20/")
     assert render(other, shown).splitlines()[2] == "…"
     assert "like it" not in render(text, shown, explicit=True)
+    within = text.index("/file_70.c")  # the beginning of a line is no line
+    assert "like it" not in render(text, [*shown, (within, within + 10)])
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2))
@@ -194,7 +199,7 @@ def test_between_lines_that_are_json_each_no_path_is_told() -> None:
 
     shown = render(text, [(0, len(lines[0])), (start, len(text))])
 
-    assert shown == "\n".join([lines[0], "[… 6 lines like it]", lines[7], lines[8]])
+    assert shown == "\n".join([lines[0], "[… 6 lines like it but for numbers]", lines[7], lines[8]])
 
 
 def written(

@@ -44,7 +44,7 @@ def gaps(lines: list[str]) -> int:
 
 
 def is_gap(line: str) -> bool:
-    return line == "…" or line.endswith(" lines like it]")
+    return line == "…" or line.endswith(" lines like it but for numbers]")
 
 
 def offloaded(messages: Messages, **options: Any) -> dict[str, str]:

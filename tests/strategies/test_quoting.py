@@ -61,7 +61,7 @@ def test_only_a_result_that_is_shown_in_part_has_a_ref_in_its_label() -> None:
     assert shown.splitlines()[1:] == [
         label,
         "line 0 of the output, with words",
-        "[… 8 lines like it]",
+        "[… 8 lines like it but for numbers]",
     ]
 
 

@@ -349,12 +349,13 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
             if positions and len(between) > PLACE_CHARS and start < len(text):
                 broke_off, inside = positions.inside(position), positions.inside(start)
                 goes_on = "" if inside in (None, broke_off) else positions.name
+            told = LEFT_OUT if explicit else ALIKE if alike(text, position, start) else ""
+            if goes_on and told != ALIKE:
+                told += f" up to {goes_on}"
             mark = "…"
-            alike = not explicit and lines_alike(text, position, start)
-            if ref or goes_on or explicit or alike:
+            if ref or told:
                 begins = NEWLINE if position else ""  # belongs to the line before
-                missing = between.removeprefix(begins)
-                mark = gap(missing, ref, goes_on, explicit=explicit, alike=alike)
+                mark = gap(between.removeprefix(begins), ref, told)
                 ref = ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
@@ -370,33 +371,31 @@ def marked_with(rendered: str, ref: str) -> bool:
 NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 LEAST_ALIKE = 3
 """A mark says that lines are alike if it stands for at least this many."""
+LEFT_OUT, ALIKE = " left out of this view", " like it but for numbers"
+"""What a mark tells of its lines."""
 
 
-def lines_alike(text: str, start: int, stop: int) -> bool:
-    """Whether some lines that are missing differ only in digits from the shown line before them."""
-    before = text[text.rfind(NEWLINE, 0, start) + 1 : start].translate(NO_DIGITS)
-    if not before.strip() or not text.startswith(NEWLINE, start):
+def alike(text: str, start: int, stop: int) -> bool:
+    """Whether some missing lines differ from the shown line before them only in digits."""
+    if not text.startswith(NEWLINE, start) or not (stop == len(text) or text[stop - 1] == NEWLINE):
         return False
+    before = text[text.rfind(NEWLINE, 0, start) + 1 : start].translate(NO_DIGITS)
     missing = text[start + 1 : stop].removesuffix(NEWLINE).split(NEWLINE)
-    alike = all(line.translate(NO_DIGITS) == before for line in missing)
-    return alike and len(missing) >= LEAST_ALIKE
+    same = (line.translate(NO_DIGITS) == before for line in missing)
+    return len(missing) >= LEAST_ALIKE and bool(before.strip()) and all(same)
 
 
-def gap(
-    missing: str, ref: str = "", goes_on: str = "", *, explicit: bool = False, alike: bool = False
-) -> str:
+def gap(missing: str, ref: str = "", told: str = "") -> str:
     """The mark of a gap: `[… 12 lines]`, or `[… 90 characters]` within a line.
 
-    It also shows the position at which the text continues and the ref, if they are given:
-    `[… 9 lines up to $.issues.2; ref …]`, `[… 9 lines up to a.py]`. An explicit mark states that
-    the text is left out of the view: `[… 9 lines left out of this view; ref …]`. If the lines are
-    like the one before them, it says so: `[… 9 lines like it]`.
+    It also shows what is told of it and the ref, if they are given: `[… 9 lines; ref …]`,
+    `[… 9 lines left out of this view; ref …]`, `[… 9 lines up to $.issues.2]`, `[… 9 lines like it
+    but for numbers]`.
     """
     missing = missing.removesuffix(NEWLINE)
     lines = missing.count(NEWLINE) + 1
     what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
-    what += " like it" if alike else " left out of this view" if explicit else ""
-    return f"[… {what}{' up to ' + goes_on if goes_on else ''}{'; ref ' + ref if ref else ''}]"
+    return f"[… {what}{told}{'; ref ' + ref if ref else ''}]"
 
 
 def gap_tokens(text: str, *, explicit: bool = False) -> int:

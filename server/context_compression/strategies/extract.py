@@ -258,8 +258,10 @@ class MustKeep:
             self._pictures[picture.message] = freed - measured.GAP_MARK_TOKENS
         tokens = {index: self._tokens(index, form) for index, form in self.kept.items()}
         self._taken = sum(tokens.values())
-        held = sum(n for i, n in tokens.items() if i < plan.head or i in plan.pins)
-        self._beside = held + unread.tokens
+        held, asked = {*range(plan.head), *plan.pins}, plan.last_user
+        if asked is not None and tokens[asked] > measured.LONG_REQUEST_SHARE * room:
+            held.add(asked)
+        self._beside = unread.tokens + sum(tokens[index] for index in held)
         self._room = part * (room - self._beside)
         self.first = len(plan.messages)
         self._anchored = sorted(plan.anchored, reverse=True)
@@ -316,7 +318,8 @@ class MustKeep:
         are_all = recent.stop < plan.head  # nothing older competes
         share = measured.ALL_RECENT_SHARE if are_all else measured.RECENT_SHARE
         fits = self._grow(recent, Form.CLIPPED, share)
-        # what they take alone, so that a larger number of them never leaves fewer unshortened
+        # what they take alone, so that a larger number of them leaves as many unshortened; what the
+        # model has not read counts twice, because pieces are worth more beside a long result
         counted = set[int]()
         for index in recent:
             step = {*self._step(index)} - counted
@@ -340,9 +343,9 @@ class MustKeep:
         return range(end - 1, self._plan.cut_before(max(head, end - count)) - 1, -1)
 
     def _grow_always(self, since: int) -> bool:
-        """Add goal, request, records, and pictures of the user; then requests from an index on.
+        """Add the goal, the open request, records, pictures of the user, and finished requests.
 
-        The latter are finished. Returns whether all of them have room.
+        Finished requests are added from the index `since` on. Returns whether all have room.
         """
         plan, messages = self._plan, self._plan.messages
         first_turn = plan.turns[0].stop if plan.turns else plan.head
@@ -388,7 +391,7 @@ class MustKeep:
     def _larger(self, index: int, form: Form) -> Form | None:
         """The form that a message has if it grows to `form`; `None` if it stays as it is.
 
-        An anchored message is never clipped: its smallest form is less, or it is unshortened.
+        An anchored message is never clipped; it grows from its smallest form to its full text.
         """
         plan, now = self._plan, self.kept.get(index)
         if index in plan.anchored:

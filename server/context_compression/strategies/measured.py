@@ -24,11 +24,14 @@ RECENT_SHARE, ALL_RECENT_SHARE = 0.15, 0.8
 """With `min_recent_messages`, clipped: above it they compete (0.1 to 0.15 do equally well; .01 of Q
 is lost with 0.25); and the same where they are all messages of the conversation."""
 SKELETONS_SHARE = 0.5
-"""With the skeletons of old tool steps, so that half of the size shows every call (0.25 to 0.5 do
-equally well)."""
+"""With the skeletons of old tool steps, which are tried only if all newest messages fit: without
+this condition .03 of Q is lost (0.25 to 0.5 do equally well)."""
 PROSE_NEWEST_SHARE, QUOTED_SHARE = 0.1, 0.25
 """With the newest messages of a chat or a talk, because old facts are worth as much there; and with
 the last message alone."""
+LONG_REQUEST_SHARE = 0.1
+"""A last user message that takes more of the room does not count in these shares, or hardly any of
+the messages after it would have room."""
 PARTS_TRIED = (1.0, 0.5, 0.2, 0.0)
 """The parts of these shares that are tried where the user's rules have no room beside the set. With
 0 the set is the smallest view, and what the model has not read."""

@@ -19,7 +19,7 @@ def test_over_budget_large_recent_results_become_previews_first() -> None:
 
     assert result.target_met
     assert "mark_4" in str(result.messages[-2])
-    assert " lines like it]\\n" in str(result.messages[-4])
+    assert " lines like it but for numbers]\\n" in str(result.messages[-4])
 
 
 @pytest.mark.parametrize(("target", "whole"), [(3_500, True), (2_000, False)])
