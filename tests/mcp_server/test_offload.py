@@ -58,7 +58,7 @@ async def test_a_file_is_answered_with_a_preview_of_what_later_work_needs(
     short = await ask(client, "context_offload", path="short.txt")
 
     [preview] = answer.pages
-    assert preview.startswith("line 0 is ok\n…\n")
+    assert preview.startswith("line 0 is ok\n[… 2981 lines like it")
     assert "ERROR: refused at db.py:44" in preview
     assert len(preview) < 1_500
     assert preview in answer.facts["preview"]

@@ -155,7 +155,7 @@ def test_each_file_that_a_view_names_is_there(tmp_path: Path, strategy: str) -> 
     session = Session(tmp_path, "s")
     session.record(ASK, *(message for step in steps for message in step), *talk(2))
 
-    session.compress(target_tokens=count_tokens(session.view()) // 4, strategy=strategy)
+    session.compress(target_tokens=count_tokens(session.view()) // 2, strategy=strategy)
 
     files = re.findall(r"; file ([^;\]]+)", str(session.view()))
     assert files

@@ -61,14 +61,14 @@ def test_a_store_is_written_as_it_was(tmp_path: Path) -> None:
     assert written == snapshot(
         {
             "sessions/compressed/compact-2026-02-03T04-05-06Z-1.json": "342f00057751",
-            "sessions/compressed/compact-2026-02-03T04-05-06Z-2.json": "deedb60f8700",
-            "sessions/compressed/events.jsonl": "560deaa81993",
+            "sessions/compressed/compact-2026-02-03T04-05-06Z-2.json": "44c1239e9e0e",
+            "sessions/compressed/events.jsonl": "da1d1325a3cc",
             "sessions/compressed/ledger.jsonl": "56274d0374b4",
             "sessions/compressed/offloaded/5d380be1ccfe.txt": "5d380be1ccfe",
             "sessions/compressed/offloaded/b9f5021b355a.txt": "b9f5021b355a",
             "sessions/compressed/offloaded/ba219ae91ed3.txt": "ba219ae91ed3",
             "sessions/messages-9d2c0d44bd8b/compact-2026-02-03T04-05-06Z-1.json": "6642e53d6404",
-            "sessions/messages-9d2c0d44bd8b/events.jsonl": "4d473cabe173",
+            "sessions/messages-9d2c0d44bd8b/events.jsonl": "6b120e50bb52",
             "sessions/messages-9d2c0d44bd8b/offloaded/2df31a5c1a9a.txt": "2df31a5c1a9a",
             "sessions/messages-9d2c0d44bd8b/offloaded/88b6abd86500.txt": "88b6abd86500",
             "sessions/messages-9d2c0d44bd8b/offloaded/cea889bd13f5.txt": "cea889bd13f5",
