@@ -288,9 +288,9 @@ class MustKeep:
         plan, newest = self._plan, measured.PROSE_NEWEST_SHARE
         recent = self._newest(plan.settings.min_recent_messages)
         if not (plan.is_talk_of_two or plan.quotes_users):
-            said = [i for i in self._indices if i > recent.stop or is_users(plan.messages[i])]
+            theirs = [i for i in self._indices if i > recent.stop or is_users(plan.messages[i])]
             before = {**self.kept}, self._taken
-            if self._grow(said, Form.CLIPPED, measured.MUST_KEEP_SHARE):
+            if self._grow(theirs, Form.CLIPPED, measured.MUST_KEEP_SHARE):
                 self.first = plan.head
             else:
                 self.kept, self._taken = before
@@ -396,8 +396,8 @@ class MustKeep:
         plan, now = self._plan, self.kept.get(index)
         if index in plan.anchored:
             form = self._anchored_forms(Form.PREVIEW if form is Form.CLIPPED else form)[index]
-        stays = index < plan.head or index in self._unread or form is Form.SKELETON
-        if now is not None and (stays or GROWING.index(now) >= GROWING.index(form)):
+        is_set = index < plan.head or index in self._unread or form is Form.SKELETON
+        if now is not None and (is_set or GROWING.index(now) >= GROWING.index(form)):
             return None
         return form
 

@@ -8,7 +8,7 @@ A name shows its unit: `_TOKENS`, `_CHARS`; `_SHARE` is a part of 1. `_WORTH` an
 the scale of `planning.measured`.
 """
 
-# The must-keep set of `extract`: the share of the room that it may take after each of its stages
+# The must-keep set of `extract`: the share of the room that the whole set may take after a stage
 
 MUST_KEEP_SHARE = 0.5
 """With all unshortened messages; above it, pieces are worth more."""
@@ -22,7 +22,7 @@ ALWAYS_SHARE = 0.5
 well)."""
 RECENT_SHARE, ALL_RECENT_SHARE = 0.15, 0.8
 """With `min_recent_messages`, clipped: above it they compete (0.1 to 0.15 do equally well; .01 of Q
-is lost with 0.25); and the same where they are all messages of the conversation."""
+is lost with 0.25). The second share holds where they are all messages of the conversation."""
 SKELETONS_SHARE = 0.5
 """With the skeletons of old tool steps, which are tried only if all newest messages fit: without
 this condition .03 of Q is lost (0.25 to 0.5 do equally well)."""
@@ -155,7 +155,8 @@ TYPED_TOKENS = 1_500
 evidence counts like that of a tool's output, and in total it is worth no more than a typed text."""
 DONE_SHARE = 0.25
 """The share of the room up to which the words of the user's finished requests, those before the
-last, have their full worth (measured on recorded chats: more than .25 hides answers)."""
+last, have their full worth (measured on recorded chats: more than .25 hides answers). It is also
+the share that the must-keep set may take with those of the last turns."""
 TIME_WORTH, NUMBER_WORTH = 20.0, 30.0
 """The worth of a saying that tells when something happens, and of one with a number or a name in
 quotation marks, in a talk of two people and for the user's words in a chat (measured on recorded
