@@ -189,7 +189,8 @@ class UserTexts:
 
     def short_note(self, block: Text, index: int, slot: int, spans: Sequence[Span]) -> Text:
         """A few lines of a long note, and some spans; any other text unchanged."""
-        text, is_note = block.text, block.by_harness or is_host_note(block.text)
+        text = block.text
+        is_note = block.by_harness or is_host_note(text) or holds_excerpts(text)
         repeated = self._is_repeated(text, index, slot)
         nothing = repeated or (is_command_output(text) and index < len(self._plan.messages) - 1)
         note_chars = measured.HOST_NOTE_CHARS
