@@ -82,7 +82,8 @@ def test_both_come_back_from_one_compression(tmp_path: Path, strategy: str) -> N
             assert result.refs[ref].sha256 == sha256(text.encode()).hexdigest()
     store = Store(tmp_path)
     session = Session(store, store.sessions()[0])
-    assert {session.original(SHORT), session.original(LONG)} == {ONE, OTHER}
+    both = {session.original(ref) for ref in kept.refs if ref.startswith(SHORT)}
+    assert both == {ONE, OTHER}
     assert store.verify() == []
 
 

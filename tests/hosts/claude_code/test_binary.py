@@ -236,7 +236,7 @@ def test_a_long_session_of_one_prompt_keeps_its_goal_rule_and_newest_result(
     after = "\n".join(texts_in(api.requests[-1]))
     assert goal in after
     assert results_in(api.requests[-1])[-1] == "RESULT: decode.py line 88"
-    assert "Step 1. word0 word1" not in after
+    assert BEGUN not in after
     restorable(hooked, api.requests[-1].body)
 
 
