@@ -317,7 +317,16 @@ class MustKeep:
         alone = self._taken
         are_all = recent.stop < plan.head  # nothing older competes
         share = measured.ALL_RECENT_SHARE if are_all else measured.RECENT_SHARE
-        fits = self._grow(recent, Form.CLIPPED, share)
+        self._grow(recent, Form.CLIPPED, share)
+        older = [
+            i for i in self._indices
+            if i <= recent.stop
+            and (plan.step_of(i) or (i >= since and plan.messages[i].starts_turn))
+        ]  # fmt: skip
+        before = {**self.kept}, self._taken
+        all_shown = self._grow(older, Form.SKELETON, measured.SKELETONS_SHARE)
+        if not all_shown:  # a few of them are worth less than pieces
+            self.kept, self._taken = before
         # what they take alone, so that a larger number of them leaves as many unshortened; what the
         # model has not read counts twice, because pieces are worth more beside a long result
         counted = set[int]()
@@ -328,12 +337,7 @@ class MustKeep:
             if index not in self.kept or alone > self._limit(measured.MUST_KEEP_SHARE):
                 break
             self._grow([index], Form.FULL, 1)
-        older = [
-            i for i in self._indices
-            if i <= recent.stop
-            and (plan.step_of(i) or (i >= since and plan.messages[i].starts_turn))
-        ]  # fmt: skip
-        if fits and self._grow(older, Form.SKELETON, measured.SKELETONS_SHARE):
+        if all_shown:
             longer = range(recent.stop, plan.tail - 1, -1)
             self._grow(longer, Form.FULL, measured.MUST_KEEP_SHARE)
 

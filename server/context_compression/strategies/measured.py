@@ -23,9 +23,9 @@ well)."""
 RECENT_SHARE, ALL_RECENT_SHARE = 0.15, 0.8
 """With `min_recent_messages`, clipped: above it they compete (0.1 to 0.15 do equally well; .01 of Q
 is lost with 0.25). The second share holds where they are all messages of the conversation."""
-SKELETONS_SHARE = 0.5
-"""With the skeletons of old tool steps, which are tried only if all newest messages fit: without
-this condition .03 of Q is lost (0.25 to 0.5 do equally well)."""
+SKELETONS_SHARE = 0.4
+"""With the skeletons of all old tool steps, so that half of the size shows every call (0.25 to 0.4
+do equally well; with 0.5 .003 of Q is lost, with only some of the steps .03)."""
 PROSE_NEWEST_SHARE, QUOTED_SHARE = 0.1, 0.25
 """With the newest messages of a chat or a talk, because old facts are worth as much there; and with
 the last message alone."""
