@@ -274,10 +274,6 @@ class MustKeep:
         (self._grow_chat if plan.is_chat else self._grow_work)()
         if leaves_half(plan, room):
             self._grow(self._anchored, Form.FULL, measured.MUST_KEEP_SHARE)
-        for index in [*self.kept]:  # a record may be in a tool step, which is never split
-            if not stays_apart(plan.messages, index):
-                for partner in plan.step_of(index) or ():
-                    self.kept.setdefault(partner, self.kept[index])
 
     def _grow_chat(self) -> None:
         """Old facts are worth as much as new ones: the newest messages have a small share.
@@ -308,7 +304,7 @@ class MustKeep:
         self._grow(self._anchored, Form.PREVIEW, measured.ANCHORED_SHARE)
         said = "" if plan.last_user is None else user_words(plan.messages[plan.last_user])
         if len(said) < measured.SHORT_TEXT_CHARS:  # it says little without what it replies to
-            replied_to = [index for index in recent if index == plan.replied_to]
+            replied_to = () if plan.replied_to is None else (plan.replied_to,)
             self._grow(replied_to, Form.FULL, measured.MUST_KEEP_SHARE)
         self._grow(self._newest(measured.FEWEST_RECENT), Form.CLIPPED, measured.FEWEST_SHARE)
         since = (turns or [len(plan.messages)])[0]
