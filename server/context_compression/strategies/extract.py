@@ -284,10 +284,12 @@ class MustKeep:
         plan, newest = self._plan, measured.PROSE_NEWEST_SHARE
         recent = self._newest(plan.settings.min_recent_messages)
         if not (plan.is_talk_of_two or plan.quotes_users):
-            theirs = [i for i in self._indices if i > recent.stop or is_users(plan.messages[i])]
+            last = self._newest(measured.CHAT_RECENT).stop
+            theirs = [i for i in self._indices if i > last or is_users(plan.messages[i])]
             before = {**self.kept}, self._taken
             if self._grow(theirs, Form.CLIPPED, measured.MUST_KEEP_SHARE):
                 self.first = plan.head
+                self._grow(recent, Form.CLIPPED, measured.MUST_KEEP_SHARE)
             else:
                 self.kept, self._taken = before
         self._grow(self._anchored, Form.PREVIEW, 1)
@@ -314,13 +316,12 @@ class MustKeep:
         are_all = recent.stop < plan.head  # nothing older competes
         share = measured.ALL_RECENT_SHARE if are_all else measured.RECENT_SHARE
         self._grow(recent, Form.CLIPPED, share)
-        older = [
+        steps = [
             i for i in self._indices
-            if i <= recent.stop
-            and (plan.step_of(i) or (i >= since and plan.messages[i].starts_turn))
+            if plan.step_of(i) or (i >= since and plan.messages[i].starts_turn)
         ]  # fmt: skip
         before = {**self.kept}, self._taken
-        all_shown = self._grow(older, Form.SKELETON, measured.SKELETONS_SHARE)
+        all_shown = self._grow(steps, Form.SKELETON, measured.SKELETONS_SHARE)
         if not all_shown:  # a few of them are worth less than pieces
             self.kept, self._taken = before
         # what they take alone, so that a larger number of them leaves as many unshortened; what the
@@ -334,7 +335,7 @@ class MustKeep:
                 break
             self._grow([index], Form.FULL, 1)
         if all_shown:
-            longer = range(recent.stop, plan.tail - 1, -1)
+            longer = range(len(plan.messages) - 1, plan.tail - 1, -1)
             self._grow(longer, Form.FULL, measured.MUST_KEEP_SHARE)
 
     def _newest(self, count: int) -> range:

@@ -29,6 +29,8 @@ do equally well; with 0.5 .003 of Q is lost, with only some of the steps .03).""
 PROSE_NEWEST_SHARE, QUOTED_SHARE = 0.1, 0.25
 """With the newest messages of a chat or a talk, because old facts are worth as much there; and with
 the last message alone."""
+CHAT_RECENT = 10
+"""How many of the newest messages of a chat stay if the user's messages do."""
 LONG_REQUEST_SHARE = 0.1
 """A last user message that takes more of the room does not count in these shares, or hardly any of
 the messages after it would have room."""

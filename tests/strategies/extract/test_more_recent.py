@@ -49,3 +49,15 @@ def test_asking_for_more_keeps_as_many_of_the_last_messages_whole(
     few, more = whole(messages, share, number), whole(messages, share, larger)
 
     assert all(sum(few[:k]) <= sum(more[:k]) for k in range(1, number + 1))
+
+
+def test_a_chat_that_has_no_room_for_more_keeps_as_many_of_the_last_messages_whole() -> None:
+    messages: list[dict[str, Any]] = []
+    for i in range(40):
+        answer = f"Clause {i} binds the supplier; " + " ".join(f"item {i}-{k}" for k in range(60))
+        messages.append({"role": "user", "content": f"And what of clause {i}?"})
+        messages.append({"role": "assistant", "content": answer})
+
+    ten, twenty = whole(messages, 0.4, 10), whole(messages, 0.4, 20)
+
+    assert sum(twenty[:10]) >= sum(ten[:10]) == 10
