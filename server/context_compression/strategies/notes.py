@@ -41,6 +41,7 @@ from context_compression.conversation.messages import (
     texts_of,
     user,
 )
+from context_compression.conversation.refs import REF
 from context_compression.evidence.facts import commands_of
 from context_compression.evidence.ledger.actions import only_looks
 from context_compression.planning.edits import Edit
@@ -322,14 +323,14 @@ def _besides_quotes(message: Message, block: Block) -> Sequence[Span]:
     return [(0, len(text))] if len(text) <= TEXT_WITH_REF_CHARS and holds_user_words(text) else ()
 
 
-REF = re.compile(r"\bref [0-9a-f]{12}\b")
+NAMED_REF = re.compile(rf"\bref {REF}\b")
 """A ref in a note."""
 
 
 def names_a_ref(messages: Iterable[Message]) -> bool:
     """Whether one of some messages names a ref."""
     return any(
-        REF.search(text)
+        NAMED_REF.search(text)
         for message in messages
         for block in message.blocks
         for text in texts_of(block)

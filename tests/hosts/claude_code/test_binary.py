@@ -26,8 +26,8 @@ SHORT_TAIL = {"CONTEXT_COMPRESSION_KEEP_RECENT_TOKENS": "500"}
 """Else nothing in a short conversation is old enough to be compressed."""
 STATUS = (sys.executable, "-m", "context_compression", "status")
 NUMBERS = "\n".join(map(str, range(1, 5_001)))
-BEGUN = "Step 1. " + " ".join(f"word{number}" for number in range(75))
-"""A quarter of the first step of `working`; an excerpt shows less of it."""
+BEGUN = "Step 1. " + " ".join(f"word{number}" for number in range(200))
+"""Two thirds of the first step of `working`; a shortened text shows less of it."""
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ large and many, but few are live: the rows after the last compaction, and the ro
 branch is searched among these first, and among all rows only if it leads out of them.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from typing import Any
 
 from context_compression.conversation.authors import BY_USER, is_host_note, reason_in
 from context_compression.conversation.messages import COMPRESSED, as_object, is_array, is_object
+from context_compression.conversation.refs import REF
 from context_compression.hosts.claude_code.about import NAME
 from context_compression.hosts.claude_code.transcript.rows import (
     PROMPT_TOKENS,
@@ -101,8 +103,7 @@ class Compactions:
             return
         known = self._known[self._newest]
         if kind == "user":
-            blocks = blocks_of(as_object(row.get("message")).get("content"))
-            if blocks and string(blocks[0], "text").startswith(COMPRESSED):
+            if is_of_our_view(blocks_of(as_object(row.get("message")).get("content"))):
                 self._known[self._newest] = replace(known, by=OURS)
         elif kind == "assistant" and (tokens := prompt_tokens(row)):
             if known.tokens_after is None:
@@ -117,6 +118,18 @@ class Compactions:
                 found = found or [*self._before[row["uuid"]]]
                 found.append(self._known[row["uuid"]])
         return found
+
+
+MARK = re.compile(rf"; ref {REF}\]")
+"""The end of the mark in a text that this package shortened."""
+
+
+def is_of_our_view(blocks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a user message after a compaction is our note, or has a result that we shortened."""
+    if blocks and string(blocks[0], "text").startswith(COMPRESSED):
+        return True
+    results = (block for block in blocks if block.get("type") == "tool_result")
+    return any(MARK.search(whole_text(result.get("content"))) for result in results)
 
 
 def begins_context(row: Row) -> bool:
