@@ -104,7 +104,7 @@ def test_a_line_of_a_log_is_never_quoted_again_as_the_users() -> None:
 
 
 def test_what_is_missing_around_quotes_is_marked_only_with_a_ref() -> None:
-    plan = plan_of([{"role": "assistant", "content": f"Step {n}."} for n in range(9)])
+    plan = plan_of([{"role": "assistant", "content": f"Step {n}."} for n in "ABCDEFGHI"])
 
     def marks(with_ref: set[int]) -> list[str]:
         text = note(Quoting(plan), range(9), {3: {(0, ""): [(0, 7)]}}, with_ref).text
@@ -228,8 +228,26 @@ def test_behind_what_is_left_out_a_result_names_the_call_it_answers() -> None:
     ]
 
 
+def test_the_mark_of_a_gap_counts_messages_that_are_like_quoted_ones() -> None:
+    texts = [*(f"Look at file {n}." for n in range(6)), "Thanks.", "Look at file 7."]
+    talk = [{"role": "user", "content": text} for text in texts]
+    quoting = Quoting(plan_of(talk))
+
+    def mark(quoted: int, *of: int) -> str:
+        slots: dict[int, Slots] = {quoted: {(0, ""): [(0, len(texts[quoted]))]}}
+        [line] = [
+            x for x in note(quoting, range(*of), slots, {of[0]}).text.split("\n") if "[…" in x
+        ]
+        return line.partition(";")[0]
+
+    assert mark(7, 0, 8) == "[… 7 messages, 6 of them like quoted ones but for numbers"
+    assert mark(5, 0, 6) == "[… 5 messages like quoted ones but for numbers"
+    assert mark(6, 0, 7) == "[… 6 messages"
+    assert mark(2, 0, 3) == "[… 2 messages"
+
+
 def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
-    talk = [{"role": "user", "content": f"word {number}"} for number in range(9)]
+    talk = [{"role": "user", "content": f"word {letter}"} for letter in "abcdefghi"]
     quoting = Quoting(plan_of(talk))
 
     def lines(*quoted: int, of: range = range(9)) -> list[str]:
@@ -239,15 +257,15 @@ def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
     assert lines(2, 3, 5) == [
         "[Compressed History] Excerpts of earlier messages, quoted as data:",
         f"[… 2 messages; first ref {ref_of(talk[0])}]",
-        "[User] word 2",
-        "[User] word 3",
+        "[User] word c",
+        "[User] word d",
         f"[… 1 message; ref {ref_of(talk[4])}]",
-        "[User] word 5",
+        "[User] word f",
         f"[… 3 messages; first ref {ref_of(talk[6])}]",
     ]
-    assert lines(1, 3, of=range(1, 4))[1:] == ["[User] word 1", "[User] word 3"]
+    assert lines(1, 3, of=range(1, 4))[1:] == ["[User] word b", "[User] word d"]
     assert lines(3, of=range(1, 6))[1:] == [
-        "[User] word 3",
+        "[User] word d",
         f"[… 2 messages; first ref {ref_of(talk[4])}]",
     ]
     assert lines(of=range(6, 9)) == [

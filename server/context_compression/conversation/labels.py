@@ -379,10 +379,15 @@ def alike(text: str, start: int, stop: int) -> bool:
     """Whether some missing lines differ from the shown line before them only in digits."""
     if not text.startswith(NEWLINE, start) or not (stop == len(text) or text[stop - 1] == NEWLINE):
         return False
-    before = text[text.rfind(NEWLINE, 0, start) + 1 : start].translate(NO_DIGITS)
+    before = without_digits(text[text.rfind(NEWLINE, 0, start) + 1 : start])
     missing = text[start + 1 : stop].removesuffix(NEWLINE).split(NEWLINE)
-    same = (line.translate(NO_DIGITS) == before for line in missing)
+    same = (without_digits(line) == before for line in missing)
     return len(missing) >= LEAST_ALIKE and bool(before.strip()) and all(same)
+
+
+def without_digits(text: str) -> str:
+    """A text without digits; texts that differ only in digits are equal without them."""
+    return text.translate(NO_DIGITS)
 
 
 def gap(missing: str, ref: str = "", told: str = "") -> str:

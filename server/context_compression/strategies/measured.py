@@ -23,7 +23,7 @@ well)."""
 RECENT_SHARE, ALL_RECENT_SHARE = 0.15, 0.8
 """With `min_recent_messages`, clipped: above it they compete (0.1 to 0.15 do equally well; .01 of Q
 is lost with 0.25). The second share holds where they are all messages of the conversation."""
-SKELETONS_SHARE = 0.4
+SKELETONS_SHARE = 0.45
 """With the skeletons of all old tool steps, so that half of the size shows every call (0.25 to 0.4
 do equally well; with 0.5 .003 of Q is lost, with only some of the steps .03)."""
 PROSE_NEWEST_SHARE, QUOTED_SHARE = 0.1, 0.25

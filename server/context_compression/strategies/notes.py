@@ -24,12 +24,14 @@ from context_compression.conversation.authors import (
     is_our_note,
 )
 from context_compression.conversation.labels import (
+    LEAST_ALIKE,
     NEWLINE,
     Span,
     gap,
     label_quotes,
     marked_with,
     render,
+    without_digits,
     without_labels,
 )
 from context_compression.conversation.messages import (
@@ -68,10 +70,17 @@ def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
         start = index + 1
 
 
-def gap_of_messages(count: int, ref: str = "") -> str:
-    """The mark of a gap: `[… 1 message; ref c3f91a20b77d]`, `[… 9 messages; first ref …]`."""
+def gap_of_messages(count: int, ref: str = "", alike: int = 0) -> str:
+    """The mark of a gap: `[… 1 message; ref c3f91a20b77d]`, `[… 9 messages; first ref …]`.
+
+    With messages that are like quoted ones: `[… 9 messages, 4 of them like quoted ones but for
+    numbers]`.
+    """
+    told = ""
+    if alike:
+        told = f"{f', {alike} of them' * (alike < count)} like quoted ones but for numbers"
     named = f"; {'first ' * (count > 1)}ref {ref}" if ref else ""
-    return f"[… {how_many(count, 'message')}{named}]"
+    return f"[… {how_many(count, 'message')}{told}{named}]"
 
 
 def largest_with_ref(
@@ -159,6 +168,8 @@ def noted(
     return sorted(chosen.union(run for *_, run in large[:most]), key=lambda run: run.start)
 
 
+ALIKE_CHARS = 1_000
+"""The most characters of a message that may be told to be like another."""
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How an agent restores messages that are left out."""
 
@@ -212,6 +223,7 @@ class _Writer:
             opening: the first line.
         """
         self._quoting, self._quoted, self._lines = quoting, quoted, [opening]
+        self._said = said_in(quoting.plan, quoted)  # what is quoted in full
         self._call_above: str | None = None  # the id of the call that the line above names
         self._last_ref = ""  # the ref in the last mark with the ref of a text
 
@@ -224,7 +236,7 @@ class _Writer:
         """Continue after messages that are not quoted."""
         self._call_above = None
         if marked:
-            self._lines.append(_mark_of_gap(self._quoting, missing, ref))
+            self._lines.append(_mark_of_gap(self._quoting, missing, ref, self._said))
 
     def quote(self, index: int, slots: Slots) -> None:
         """Write the quotes of a message, and marks for its other long texts and its pictures."""
@@ -283,10 +295,32 @@ class _Writer:
         return end_of(result.block, known, success=not small)
 
 
-def _mark_of_gap(quoting: Quoting, missing: range, ref: str) -> str:
+def _mark_of_gap(quoting: Quoting, missing: range, ref: str, said: Container[str]) -> str:
     """The mark of a gap of messages; messages that a repair added do not count."""
-    given = [index for index in missing if quoting.plan.messages[index].source is not None]
-    return gap_of_messages(len(given) or len(missing), ref)
+    messages = [quoting.plan.messages[index] for index in missing]
+    given = [message for message in messages if message.source is not None]
+    alike = sum(said_alike(message) in said for message in given)
+    return gap_of_messages(len(given) or len(missing), ref, alike if alike >= LEAST_ALIKE else 0)
+
+
+def said_in(plan: Plan, quoted: Mapping[int, Slots]) -> set[str]:
+    """What `said_alike` gives for the messages of which a text is quoted in full."""
+    return {
+        said_alike(message)
+        for index, slots in quoted.items()
+        for message in (plan.messages[index],)
+        if any(_is_whole(block, slots.get((slot, ""))) for slot, block in enumerate(message.blocks))
+    } - {""}
+
+
+def said_alike(message: Message) -> str:
+    """The author and the text of a short message, without digits; `""` for any other message."""
+    text = message.text
+    return f"{message.role} {without_digits(text)}" if 0 < len(text) <= ALIKE_CHARS else ""
+
+
+def _is_whole(block: Block, spans: Sequence[Span] | None) -> bool:
+    return isinstance(block, Text) and bool(spans) and render(block.text, spans) == block.text
 
 
 def _ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
