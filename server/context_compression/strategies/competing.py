@@ -3,7 +3,7 @@
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, compress, islice
@@ -19,7 +19,7 @@ from context_compression.conversation.authors import (
     speech_spans,
 )
 from context_compression.conversation.authors.speech import general_spans
-from context_compression.conversation.labels import LEAST_ALIKE, Span, sections, without_digits
+from context_compression.conversation.labels import Span, sections
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -39,7 +39,7 @@ from context_compression.strategies import measured
 from context_compression.strategies.forms import Form, Forms, is_instruction, repeated_texts
 from context_compression.strategies.last_lines import NAMES_LABEL
 from context_compression.strategies.pictures import is_mark
-from context_compression.strategies.quoting import QuotedText, Quoting, weight_of
+from context_compression.strategies.quoting import QuotedText, Quoting, requests_alike, weight_of
 
 
 @dataclass(frozen=True)
@@ -370,29 +370,6 @@ def _value_of_quote(author: str, quote: str, plan: Plan) -> TextValue | None:
     else:
         value = value_of_models(quote, tokens, measured.ANSWER_WORTH)
     return value._replace(worth=value.worth + measured.CHOSEN_WORTH * prose)
-
-
-NUMBER = re.compile(r"\w*\d\w*")
-"""A number, or a name with one."""
-ONE_QUESTION = re.compile(r"(?:[^.!。！\n]|[.!](?=\S))*[?？؟]\s*")
-"""A text that is only a question; it tells nothing besides."""
-
-
-def requests_alike(plan: Plan) -> Container[int]:
-    """The finished requests of a series of which each reply says what was requested, too.
-
-    They are like each other but for numbers, and the reply names all of these, or some if they only
-    ask: `What does article 12 in shop 3 cost?` → `Article 12 costs 9 euros.`
-    """
-    series: dict[str, list[int]] = {}
-    for index in range(plan.head, plan.request - 1):
-        request, reply = plan.messages[index], plan.messages[index + 1]
-        if not request.starts_turn or reply.role != "assistant":
-            continue
-        numbers, named = {*NUMBER.findall(request.text)}, {*NUMBER.findall(reply.text)}
-        if numbers & named and (numbers <= named or ONE_QUESTION.fullmatch(request.text)):
-            series.setdefault(without_digits(request.text), []).append(index)
-    return {i for indices in series.values() if len(indices) > LEAST_ALIKE for i in indices}
 
 
 DONE_ONCE = re.compile(

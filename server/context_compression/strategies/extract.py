@@ -286,12 +286,9 @@ class MustKeep:
         if not (plan.is_talk_of_two or plan.quotes_users):
             last = self._newest(measured.CHAT_RECENT).stop
             theirs = [i for i in self._indices if i > last or is_users(plan.messages[i])]
-            before = {**self.kept}, self._taken
-            if self._grow(theirs, Form.CLIPPED, measured.MUST_KEEP_SHARE):
+            if self._grow_all(theirs, Form.CLIPPED, measured.MUST_KEEP_SHARE):
                 self.first = plan.head
                 self._grow(recent, Form.CLIPPED, measured.MUST_KEEP_SHARE)
-            else:
-                self.kept, self._taken = before
         self._grow(self._anchored, Form.PREVIEW, 1)
         self._grow(self._newest(measured.FEWEST_RECENT), Form.CLIPPED, newest)
         self._grow(self._newest(1), Form.CLIPPED, measured.QUOTED_SHARE)
@@ -320,10 +317,8 @@ class MustKeep:
             i for i in self._indices
             if plan.step_of(i) or (i >= since and plan.messages[i].starts_turn)
         ]  # fmt: skip
-        before = {**self.kept}, self._taken
-        all_shown = self._grow(steps, Form.SKELETON, measured.SKELETONS_SHARE)
-        if not all_shown:  # a few of them are worth less than pieces
-            self.kept, self._taken = before
+        # a few of them are worth less than pieces
+        all_shown = self._grow_all(steps, Form.SKELETON, measured.SKELETONS_SHARE)
         # what they take alone, so that a larger number of them leaves as many unshortened; what the
         # model has not read counts twice, because pieces are worth more beside a long result
         counted = set[int]()
@@ -362,6 +357,14 @@ class MustKeep:
         fit = self._grow(filter(stays, self._indices), Form.CLIPPED, measured.ALWAYS_SHARE)
         done = [i for i in self._indices if since <= i < plan.request and is_users(messages[i])]
         return self._grow(done, Form.CLIPPED, measured.DONE_SHARE) and fit
+
+    def _grow_all(self, indices: Iterable[int], form: Form, share: float) -> bool:
+        """Give messages a larger form, all or none; returns whether they have it."""
+        before = {**self.kept}, self._taken
+        if self._grow(indices, form, share):
+            return True
+        self.kept, self._taken = before
+        return False
 
     def _grow(self, indices: Iterable[int], form: Form, share: float) -> bool:
         """Give messages a larger form as long as the set takes no more than a share of the room.

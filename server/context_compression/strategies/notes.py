@@ -31,7 +31,6 @@ from context_compression.conversation.labels import (
     label_quotes,
     marked_with,
     render,
-    without_digits,
     without_labels,
 )
 from context_compression.conversation.messages import (
@@ -57,7 +56,16 @@ from context_compression.strategies.competing import Competing, KeptMessages
 from context_compression.strategies.forms import Form
 from context_compression.strategies.keep import cost, shrinks, with_declarations
 from context_compression.strategies.pictures import Showing, images_in, mark_of, units_in
-from context_compression.strategies.quoting import QuotedText, Quoting, call_of, end_of, label
+from context_compression.strategies.quoting import (
+    QuotedText,
+    Quoting,
+    call_of,
+    end_of,
+    label,
+    ref_in_gaps,
+    said_alike,
+    said_in,
+)
 from context_compression.strategies.rules import tokens_owed
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 
@@ -168,8 +176,6 @@ def noted(
     return sorted(chosen.union(run for *_, run in large[:most]), key=lambda run: run.start)
 
 
-ALIKE_CHARS = 1_000
-"""The most characters of a message that may be told to be like another."""
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How an agent restores messages that are left out."""
 
@@ -257,7 +263,7 @@ class _Writer:
         quoting, message = self._quoting, self._quoting.plan.messages[index]
         begins = min(spans)[0] == 0
         ends = self._end_of(block)
-        ref = _ref_in_gaps(quoting, index, block, part.key)
+        ref = ref_in_gaps(quoting, index, block, part.key)
         text = render(part.text, spans, "" if ref == self._last_ref else ref)
         who = label(
             quoting, message, block, part.key, self._call_above,
@@ -301,41 +307,6 @@ def _mark_of_gap(quoting: Quoting, missing: range, ref: str, said: Container[str
     given = [message for message in messages if message.source is not None]
     alike = sum(said_alike(message) in said for message in given)
     return gap_of_messages(len(given) or len(missing), ref, alike if alike >= LEAST_ALIKE else 0)
-
-
-def said_in(plan: Plan, quoted: Mapping[int, Slots]) -> set[str]:
-    """What `said_alike` gives for the messages of which a text is quoted in full."""
-    return {
-        said_alike(message)
-        for index, slots in quoted.items()
-        for message in (plan.messages[index],)
-        if any(_is_whole(block, slots.get((slot, ""))) for slot, block in enumerate(message.blocks))
-    } - {""}
-
-
-def said_alike(message: Message) -> str:
-    """The author and the text of a short message, without digits; `""` for any other message."""
-    text = message.text
-    return f"{message.role} {without_digits(text)}" if 0 < len(text) <= ALIKE_CHARS else ""
-
-
-def _is_whole(block: Block, spans: Sequence[Span] | None) -> bool:
-    return isinstance(block, Text) and bool(spans) and render(block.text, spans) == block.text
-
-
-def _ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
-    """The ref that restores the missing parts of a text.
-
-    An argument has no ref of its own and is restored with its message. The ref of a result is in
-    its label.
-    """
-    match block:
-        case Text():
-            return own_ref(block.text, quoting.plan.archive)
-        case ToolCall() if key != "line":
-            return quoting.ref_of_message(index)
-        case _:
-            return ""
 
 
 def _labels_are_real(message: Message, block: Block) -> bool:

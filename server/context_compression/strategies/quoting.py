@@ -1,12 +1,20 @@
-"""Quotes of messages that are left out: their texts, labels, outcomes and refs."""
+"""Quotes of messages that are left out: their texts, labels, outcomes and refs, and their likes."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from context_compression.conversation.authors import holds_user_words, is_host_note
-from context_compression.conversation.labels import NEWLINE, label_of, no_speaker
+from context_compression.conversation.labels import (
+    LEAST_ALIKE,
+    NEWLINE,
+    Span,
+    label_of,
+    no_speaker,
+    render,
+    without_digits,
+)
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -23,9 +31,10 @@ from context_compression.evidence.ledger.tasks import list_in, test_counts
 from context_compression.planning import measured as planning
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
-from context_compression.planning.selection import ref_of_full, shortened
+from context_compression.planning.selection import own_ref, ref_of_full, shortened
 from context_compression.strategies import measured
 from context_compression.strategies.last_lines import Files, files_of, names_of
+from context_compression.strategies.tool_results import Slots
 
 SEPARATOR = " · "
 MAIN = re.compile(
@@ -388,3 +397,64 @@ def _label_of_result(quoting: Quoting, block: ToolResult, *, is_named: bool, who
         return f"Result{details}"
     call = quoting.calls.get(block.call_id)
     return f"Result of {call.label if call else 'a tool'}{details}"
+
+
+def ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
+    """The ref that restores the missing parts of a text.
+
+    An argument has no ref of its own and is restored with its message. The ref of a result is in
+    its label.
+    """
+    match block:
+        case Text():
+            return own_ref(block.text, quoting.plan.archive)
+        case ToolCall() if key != "line":
+            return quoting.ref_of_message(index)
+        case _:
+            return ""
+
+
+ALIKE_CHARS = 1_000
+"""The most characters of a message that may be told to be like another."""
+NUMBER = re.compile(r"\w*\d\w*")
+"""A number, or a name with one."""
+ONE_QUESTION = re.compile(r"(?:[^.!。！\n]|[.!](?=\S))*[?？؟]\s*")
+"""A text that is only a question; it tells nothing besides."""
+
+
+def requests_alike(plan: Plan) -> Container[int]:
+    """The finished requests of a series of which each reply says what was requested, too.
+
+    They are like each other but for numbers, and the reply names all of these, or some if they only
+    ask: `What does article 12 in shop 3 cost?` → `Article 12 costs 9 euros.`
+    """
+    series: dict[str, list[int]] = {}
+    for index in range(plan.head, plan.request - 1):
+        request, reply = plan.messages[index], plan.messages[index + 1]
+        said = said_alike(request)
+        if not said or not request.starts_turn or reply.role != "assistant":
+            continue
+        numbers, named = {*NUMBER.findall(request.text)}, {*NUMBER.findall(reply.text)}
+        if numbers & named and (numbers <= named or ONE_QUESTION.fullmatch(request.text)):
+            series.setdefault(said, []).append(index)
+    return {i for indices in series.values() if len(indices) > LEAST_ALIKE for i in indices}
+
+
+def said_alike(message: Message) -> str:
+    """The author and the text of a short message, without digits; `""` for any other message."""
+    text = message.text
+    return f"{message.role} {without_digits(text)}" if 0 < len(text) <= ALIKE_CHARS else ""
+
+
+def said_in(plan: Plan, quoted: Mapping[int, Slots]) -> set[str]:
+    """What `said_alike` gives for the messages of which a text is quoted in full."""
+    return {
+        said_alike(message)
+        for index, slots in quoted.items()
+        for message in (plan.messages[index],)
+        if any(_is_whole(block, slots.get((slot, ""))) for slot, block in enumerate(message.blocks))
+    } - {""}
+
+
+def _is_whole(block: Block, spans: Sequence[Span] | None) -> bool:
+    return isinstance(block, Text) and bool(spans) and render(block.text, spans) == block.text

@@ -64,4 +64,5 @@ def test_what_is_like_no_other_message_is_shown_and_the_mark_counts_those_like_q
 
     text = shown(messages)
 
-    assert "[User] By the way, thanks.\n[Assistant] Gladly.\n[… 118 messages like quoted" in text
+    assert "[User] By the way, thanks." in text
+    assert "[… 118 messages like quoted ones but for numbers; first ref" in text
