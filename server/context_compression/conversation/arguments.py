@@ -12,7 +12,7 @@ form, such as a patch or lines of JSON.
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from context_compression.conversation import text_protocol
@@ -203,13 +203,14 @@ class _Editor:
 
     def _close(self, stop: int, *, is_list: bool) -> None:
         """End the list or object that was opened last."""
-        start, key, before, apart = astuple(self.opened.pop())
+        closed = self.opened.pop()
+        start, apart = closed.start, closed.apart
         may_be_text = self.joins and (self.opened or is_list or self.free)
         if may_be_text and stop - start - (0 if self.every else apart) > MANY_CHARS:
-            within = self.changes[before:]
-            del self.changes[before:]
+            within = self.changes[closed.changes :]
+            del self.changes[closed.changes :]
             span = (start, stop) if self.opened else (0, len(self.text))
-            if not self._changed(*span, key, self.text[slice(*span)]):
+            if not self._changed(*span, closed.key, self.text[slice(*span)]):
                 self.changes += within
             apart = stop - start
         if self.opened:
