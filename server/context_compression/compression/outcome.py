@@ -86,7 +86,7 @@ class Accounting:
         shown = {self.planned.origins[origin] for origin in origins if origin is not None}
         return tuple(index for index in self.gone if index not in shown)
 
-    @property
+    @cached_property
     def gone_of_planned(self) -> set[int]:
         """Indices of the planned messages whose input message is `gone`."""
         gone = {*self.gone}

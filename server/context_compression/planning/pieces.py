@@ -48,7 +48,8 @@ class Cutter:
         words: the evidence words of all pieces, by number, piece after piece.
         ends: for each piece the index in `words` where its words begin, then the length of `words`.
         fails: for each piece 1 if it mentions a failure, else 0.
-        same: for each piece the first piece with the same text, itself if there is none.
+        same: for each piece the first piece with the same text, itself if there is none: in its
+            text, and after `match` in all texts.
     """
 
     def __init__(self, *, prose: bool = False) -> None:
@@ -63,7 +64,7 @@ class Cutter:
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
         self.same = array("I")
-        self._first_with: dict[int, int] = {}  # the first piece with a text, by the text's hash
+        self._hashes, self._matched = array("q"), 0  # of the text of each piece
         self._numbers: dict[str, int] = {}  # the number of each text of this compression
         self._known: dict[int, int] = {}  # those of texts of earlier compressions, by their keys
         self._firsts = array("I", [0])  # the first piece of each text, then the number of pieces
@@ -92,6 +93,21 @@ class Cutter:
         self._known |= {key_of(text): number for text, number in self._numbers.items()}
         self._numbers.clear()
 
+    def match(self) -> None:
+        """Look for the first piece with the same text in all texts, if there are new ones.
+
+        Hashes in order need a tenth of the memory of a dict.
+        """
+        hashes, first = self._hashes, 0
+        if self._matched == len(hashes):
+            return
+        self._matched = len(hashes)
+        for piece in sorted(range(len(hashes)), key=hashes.__getitem__):  # equal ones stay in order
+            if hashes[piece] == hashes[first]:
+                self.same[piece] = first
+            else:
+                first = piece
+
     def words_of(self, pieces: range) -> "array[int]":
         """The evidence words of neighbouring pieces, by number."""
         return self.words[self.ends[pieces.start] : self.ends[pieces.stop]]
@@ -105,9 +121,10 @@ class Cutter:
         for words in self.numbering.numbers_of(text, zip(starts, stops, strict=True)):
             self.words.extend(words)
             self.ends.append(len(self.words))
-        first_with = self._first_with.setdefault
+        first_with: dict[int, int] = {}
         for piece, (start, stop) in enumerate(zip(starts, stops, strict=True), len(self.starts)):
-            self.same.append(first_with(hash(text[start:stop]), piece))
+            self._hashes.append(of_text := hash(text[start:stop]))
+            self.same.append(first_with.setdefault(of_text, piece))
         self.starts.extend(starts)
         self.stops.extend(stops)
         self.fails.extend(fails)

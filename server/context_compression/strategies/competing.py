@@ -392,6 +392,7 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
         cutter(source.text)
         advance(SELECTING, len(sources) + number, 3 * len(sources))
     shown = words_shown(base, cutter)
+    cutter.match()
     cutter.numbering.pack()  # all words are known now, and the pool needs memory
     pool, outdated = Pool(cutter), plan.outdated
     for number, source in enumerate(sources):
