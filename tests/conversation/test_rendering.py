@@ -192,6 +192,14 @@ def test_the_path_of_every_value_is_found(value: Any, comma: str, colon: str) ->
     ]  # fmt: skip
 
 
+def test_lines_are_like_the_one_before_only_if_all_of_it_is_shown() -> None:
+    text = "\n".join(f"{'the program was built, ' * 6}file {n} of it" for n in range(9))
+    end = text.index("\n")
+
+    assert "like it but for numbers" in render(text, [(0, end)])
+    assert "like it but for numbers" not in render(text, [(end - 12, end)])
+
+
 def test_between_lines_that_are_json_each_no_path_is_told() -> None:
     lines = [json.dumps({"n": n, "text": "so it goes on " * 6}) for n in range(9)]
     text = "\n".join(lines)

@@ -10,7 +10,7 @@ from context_compression import Settings
 from context_compression.conversation import EXCERPTS, label_quotes, parse, ref_of, render
 from context_compression.planning import Plan
 from context_compression.strategies.notes import note
-from context_compression.strategies.quoting import Quoting
+from context_compression.strategies.quoting import Quoting, said_in
 from context_compression.strategies.tool_results import Slots
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
@@ -228,22 +228,58 @@ def test_behind_what_is_left_out_a_result_names_the_call_it_answers() -> None:
     ]
 
 
+def mark_of(messages: list[dict[str, Any]], quoted: Slots, last: int) -> str:
+    """The mark of all messages before the last one, which is quoted."""
+    plan = plan_of(messages)
+    slots: dict[int, Slots] = {last: quoted}
+    said = said_in(plan, slots)
+    text = note(Quoting(plan), range(last + 1), slots, {0}, said=said).text
+    return text.split("\n")[1].partition(";")[0]
+
+
 def test_the_mark_of_a_gap_counts_messages_that_are_like_quoted_ones() -> None:
     texts = [*(f"Look at file {n}." for n in range(6)), "Thanks.", "Look at file 7."]
     talk = [{"role": "user", "content": text} for text in texts]
-    quoting = Quoting(plan_of(talk))
 
-    def mark(quoted: int, *of: int) -> str:
-        slots: dict[int, Slots] = {quoted: {(0, ""): [(0, len(texts[quoted]))]}}
-        [line] = [
-            x for x in note(quoting, range(*of), slots, {of[0]}).text.split("\n") if "[…" in x
-        ]
-        return line.partition(";")[0]
+    def mark(last: int) -> str:
+        return mark_of(talk, {(0, ""): [(0, len(texts[last]))]}, last)
 
-    assert mark(7, 0, 8) == "[… 7 messages, 6 of them like quoted ones but for numbers"
-    assert mark(5, 0, 6) == "[… 5 messages like quoted ones but for numbers"
-    assert mark(6, 0, 7) == "[… 6 messages"
-    assert mark(2, 0, 3) == "[… 2 messages"
+    assert mark(7) == "[… 7 messages, 6 of them like quoted ones but for numbers"
+    assert mark(5) == "[… 5 messages like quoted ones but for numbers"
+    assert mark(6) == "[… 6 messages"
+    assert mark(2) == "[… 2 messages"
+
+
+@pytest.mark.parametrize("more", ["picture", "call", "speaker"])
+def test_messages_that_differ_in_more_than_numbers_are_not_counted(more: str) -> None:
+    def step(n: int) -> dict[str, Any]:
+        text = {"type": "text", "text": f"Step {n} now."}
+        data = f"iVBORw0KGgo{'ABCDEFGH'[n]}="
+        source = {"type": "base64", "media_type": "image/png", "data": data}
+        call = {"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": "ls"}}
+        match more:
+            case "picture":
+                return {"role": "user", "content": [text, {"type": "image", "source": source}]}
+            case "call":
+                return {"role": "assistant", "content": [text, call]}
+            case _:
+                return {"role": "user", "name": "ABCDEFGH"[n], "content": text["text"]}
+
+    talk = [step(n) for n in range(7)]
+
+    assert mark_of(talk, {(0, ""): [(0, len("Step 6 now."))]}, 6) == "[… 6 messages"
+
+
+def test_a_message_of_which_one_of_two_texts_is_quoted_is_like_no_other() -> None:
+    talk = [
+        {"role": "assistant", "content": [{"type": "text", "text": f"Host {n} is up."},
+                                          {"type": "text", "text": f"Its disk {n} will fail."}]}
+        for n in range(6)
+    ]  # fmt: skip
+    first, both = {(0, ""): [(0, 13)]}, {(0, ""): [(0, 13)], (1, ""): [(0, 20)]}
+
+    assert mark_of(talk, first, 5) == "[… 5 messages"
+    assert mark_of(talk, both, 5) == "[… 5 messages like quoted ones but for numbers"
 
 
 def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:

@@ -337,7 +337,7 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
             could take `…` for content, as in a file that a call wrote.
     """
     shown: list[str] = []
-    position = 0
+    since = position = 0  # all of the text between them is shown
     positions = positions_in(text)
     for start, stop in (*sorted(spans), (len(text), len(text))):
         start = max(start, position)
@@ -349,7 +349,7 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
             if positions and len(between) > PLACE_CHARS and start < len(text):
                 broke_off, inside = positions.inside(position), positions.inside(start)
                 goes_on = "" if inside in (None, broke_off) else positions.name
-            told = LEFT_OUT if explicit else ALIKE if alike(text, position, start) else ""
+            told = LEFT_OUT if explicit else ALIKE if alike(text, since, position, start) else ""
             if goes_on and told != ALIKE:
                 told += f" up to {goes_on}"
             mark = "…"
@@ -358,6 +358,7 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
                 mark = gap(between.removeprefix(begins), ref, told)
                 ref = ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
+            since = start
         shown.append(text[start:stop])
         position = max(position, stop)
     return "".join(shown)
@@ -375,14 +376,18 @@ LEFT_OUT, ALIKE = " left out of this view", " like it but for numbers"
 """What a mark tells of its lines."""
 
 
-def alike(text: str, start: int, stop: int) -> bool:
-    """Whether some missing lines differ from the shown line before them only in digits."""
+def alike(text: str, since: int, start: int, stop: int) -> bool:
+    """Whether some missing lines differ only in digits from the line before them.
+
+    That line must be shown: the text from `since` to `start` is.
+    """
     if not text.startswith(NEWLINE, start) or not (stop == len(text) or text[stop - 1] == NEWLINE):
         return False
-    before = without_digits(text[text.rfind(NEWLINE, 0, start) + 1 : start])
+    first = text.rfind(NEWLINE, 0, start) + 1
+    before = without_digits(text[first:start])
     missing = text[start + 1 : stop].removesuffix(NEWLINE).split(NEWLINE)
     same = (without_digits(line) == before for line in missing)
-    return len(missing) >= LEAST_ALIKE and bool(before.strip()) and all(same)
+    return since <= first and len(missing) >= LEAST_ALIKE and bool(before.strip()) and all(same)
 
 
 def without_digits(text: str) -> str:

@@ -39,7 +39,7 @@ from context_compression.strategies import measured
 from context_compression.strategies.forms import Form, Forms, is_instruction, repeated_texts
 from context_compression.strategies.last_lines import NAMES_LABEL
 from context_compression.strategies.pictures import is_mark
-from context_compression.strategies.quoting import QuotedText, Quoting, requests_alike, weight_of
+from context_compression.strategies.quoting import QuotedText, Quoting, weight_of
 
 
 @dataclass(frozen=True)
@@ -469,17 +469,13 @@ class Competing:
         done = [source.typed and source.message < plan.request for source in sources]
         tokens = sum(map(tokens_in_play, compress(sources, done)))
         share = min(1.0, measured.DONE_SHARE * self.base.room / max(1, tokens))
-        rate, of_series = 1.0 if plan.is_chat else share, requests_alike(plan)
-        for at, source in enumerate(sources):
-            if source.message in of_series:
-                sources[at] = source._replace(
-                    worth=0.0, per_token=0.0, weight=measured.PRINTED_WEIGHT * source.weight
-                )
-            elif done[at]:
-                sources[at] = source._replace(
-                    worth=share * source.worth, per_token=rate * source.per_token
-                )
-        return sources
+        rate = 1.0 if plan.is_chat else share
+        return [
+            source._replace(worth=share * source.worth, per_token=rate * source.per_token)
+            if is_done
+            else source
+            for source, is_done in zip(sources, done, strict=True)
+        ]
 
     def block_of(self, source: Source) -> Block:
         """The block to which a source belongs."""

@@ -186,6 +186,7 @@ def note(
     quoted: dict[int, Slots],
     with_ref: Container[int] = (),
     *,
+    said: Container[str] = (),
     first: bool = False,
 ) -> Message:
     """A message in place of a run of messages, with quotes of them.
@@ -200,13 +201,14 @@ def note(
         run: the messages that the note replaces.
         quoted: the spans to quote, by message; quoted messages are removed from it.
         with_ref: the starts of gaps whose mark has the ref of the first missing message.
+        said: what `said_in` gives for the view.
         first: whether it is the first note of the view, which says how to restore messages if a
             store keeps them.
     """
     indices = [index for index in run if index in quoted]
     what = EXCERPTS if indices else f"{COMPRESSED} Not shown here"
     how = RESTORE if first and quoting.plan.archive.restorable else ""
-    writer = _Writer(quoting, quoted, f"{what}{how}:")
+    writer = _Writer(quoting, quoted, said, f"{what}{how}:")
     for missing, index in zip(gaps(run, indices), [*indices, None], strict=True):
         if missing:
             has_ref = missing.start in with_ref
@@ -220,16 +222,19 @@ def note(
 class _Writer:
     """Writes the lines of a note."""
 
-    def __init__(self, quoting: Quoting, quoted: Mapping[int, Slots], opening: str) -> None:
+    def __init__(
+        self, quoting: Quoting, quoted: Mapping[int, Slots], said: Container[str], opening: str
+    ) -> None:
         """Begin a note.
 
         Args:
             quoting: the `Quoting` of the conversation.
             quoted: the spans that are still to be quoted, by message.
+            said: what `said_alike` gives for all messages that the view quotes in full.
             opening: the first line.
         """
         self._quoting, self._quoted, self._lines = quoting, quoted, [opening]
-        self._said = said_in(quoting.plan, quoted)  # what is quoted in full
+        self._said = said  # what the view quotes in full
         self._call_above: str | None = None  # the id of the call that the line above names
         self._last_ref = ""  # the ref in the last mark with the ref of a text
 
@@ -564,9 +569,9 @@ def _written(
     mark_tokens: float,
 ) -> dict[int, Message]:
     with_note = noted(runs, quoted, with_ref, quoting.plan.tokens, mark_tokens)
-    left = {**quoted}
+    left, said = {**quoted}, said_in(quoting.plan, quoted)
     return {
-        run.start: note(quoting, run, left, with_ref, first=run is with_note[0])
+        run.start: note(quoting, run, left, with_ref, said=said, first=run is with_note[0])
         for run in with_note
     }
 

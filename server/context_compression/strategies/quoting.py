@@ -1,13 +1,12 @@
 """Quotes of messages that are left out: their texts, labels, outcomes and refs, and their likes."""
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
 from context_compression.conversation.authors import holds_user_words, is_host_note
 from context_compression.conversation.labels import (
-    LEAST_ALIKE,
     NEWLINE,
     Span,
     label_of,
@@ -22,6 +21,7 @@ from context_compression.conversation.messages import (
     Text,
     ToolCall,
     ToolResult,
+    as_object,
     named_strings,
 )
 from context_compression.conversation.validity import NO_START
@@ -416,44 +416,32 @@ def ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
 
 ALIKE_CHARS = 1_000
 """The most characters of a message that may be told to be like another."""
-NUMBER = re.compile(r"\w*\d\w*")
-"""A number, or a name with one."""
-ONE_QUESTION = re.compile(r"(?:[^.!。！\n]|[.!](?=\S))*[?？؟]\s*")
-"""A text that is only a question; it tells nothing besides."""
-
-
-def requests_alike(plan: Plan) -> Container[int]:
-    """The finished requests of a series of which each reply says what was requested, too.
-
-    They are like each other but for numbers, and the reply names all of these, or some if they only
-    ask: `What does article 12 in shop 3 cost?` → `Article 12 costs 9 euros.`
-    """
-    series: dict[str, list[int]] = {}
-    for index in range(plan.head, plan.request - 1):
-        request, reply = plan.messages[index], plan.messages[index + 1]
-        said = said_alike(request)
-        if not said or not request.starts_turn or reply.role != "assistant":
-            continue
-        numbers, named = {*NUMBER.findall(request.text)}, {*NUMBER.findall(reply.text)}
-        if numbers & named and (numbers <= named or ONE_QUESTION.fullmatch(request.text)):
-            series.setdefault(said, []).append(index)
-    return {i for indices in series.values() if len(indices) > LEAST_ALIKE for i in indices}
 
 
 def said_alike(message: Message) -> str:
-    """The author and the text of a short message, without digits; `""` for any other message."""
-    text = message.text
-    return f"{message.role} {without_digits(text)}" if 0 < len(text) <= ALIKE_CHARS else ""
+    """The author and the text of a short message, without digits.
+
+    `""` for a message that is longer, or has more than texts.
+    """
+    if not all(isinstance(block, Text) for block in message.blocks):
+        return ""
+    text, speaker = message.text, as_object(message.source).get("name")
+    if not 0 < len(text) <= ALIKE_CHARS:
+        return ""
+    return f"{message.role} {speaker} {without_digits(text)}"
 
 
-def said_in(plan: Plan, quoted: Mapping[int, Slots]) -> set[str]:
-    """What `said_alike` gives for the messages of which a text is quoted in full."""
+def said_in(plan: Plan, quoted: Mapping[int, Slots]) -> Set[str]:
+    """What `said_alike` gives for the messages that are quoted in full."""
     return {
-        said_alike(message)
+        said
         for index, slots in quoted.items()
-        for message in (plan.messages[index],)
-        if any(_is_whole(block, slots.get((slot, ""))) for slot, block in enumerate(message.blocks))
-    } - {""}
+        if (said := said_alike(plan.messages[index]))
+        if all(
+            _is_whole(block, slots.get((slot, "")))
+            for slot, block in enumerate(plan.messages[index].blocks)
+        )
+    }
 
 
 def _is_whole(block: Block, spans: Sequence[Span] | None) -> bool:

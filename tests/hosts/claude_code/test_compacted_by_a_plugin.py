@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from transcripts import Row, shown, written
 
-from context_compression.hosts import read
+from context_compression.hosts import history, read
 
 SESSION = "s"
 
@@ -63,3 +64,25 @@ def test_a_rewind_past_the_compaction_does(tmp_path: Path) -> None:
 
     assert shown(transcript)[-1] == "user | No, look there."
     assert shown(transcript)[0] == "user | Look."
+
+
+@pytest.mark.parametrize(
+    ("first", "author"),
+    [
+        ("Look.", "context-compression"),
+        ("This session is being continued. Summary: …", "claude-code"),
+    ],
+)
+def test_a_view_without_a_note_is_ours_for_its_shortened_results_and_no_summary_of_the_host_is(
+    first: str, author: str, tmp_path: Path
+) -> None:
+    begins = row("b1", "b0", "user", first)
+    if author == "claude-code":
+        begins["isCompactSummary"] = True
+    shortened = {**result("t2"), "content": "[61 lines; ref 7fee0a7e73b2]"}
+    after = [AFTER[0], begins, AFTER[2], row("b3", "b2", "user", [shortened])]
+    answer = row("b4", "b3", "assistant", "Done.", id="m3", usage={"input_tokens": 900})
+
+    whole = history(written(tmp_path / "s.jsonl", [*BEFORE, *after, answer]))
+
+    assert [compaction.by for compaction in whole.compactions] == [author]

@@ -88,6 +88,7 @@ class Compactions:
         self._known: dict[str, Compaction] = {}  # by the uuid of their row
         self._before: dict[str, list[Compaction]] = {}  # by the same: those that led to it
         self._newest = ""  # whose first answer has not come yet
+        self._summarised = False  # whether a summary of the host follows it
 
     def add(self, row: Row, at: At, branch: Callable[[], Branch]) -> None:
         """Add a row that `begins_context`, before which `branch` was the live branch."""
@@ -95,7 +96,7 @@ class Compactions:
         if uuid not in self._known:
             self._before[uuid] = self.of(branch())
             self._known[uuid] = _compaction(row, at)
-            self._newest = uuid
+            self._newest, self._summarised = uuid, False
 
     def go_on(self, kind: str, row: Row) -> None:
         """Learn about the newest compaction from a new message that follows it."""
@@ -103,7 +104,9 @@ class Compactions:
             return
         known = self._known[self._newest]
         if kind == "user":
-            if is_of_our_view(blocks_of(as_object(row.get("message")).get("content"))):
+            is_ours = is_of_our_view(blocks_of(as_object(row.get("message")).get("content")))
+            self._summarised |= is_summary(row) and not is_ours
+            if is_ours and not self._summarised:
                 self._known[self._newest] = replace(known, by=OURS)
         elif kind == "assistant" and (tokens := prompt_tokens(row)):
             if known.tokens_after is None:
