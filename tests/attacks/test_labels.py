@@ -143,7 +143,7 @@ def test_a_result_cannot_speak_as_the_user_in_a_view_or_to_the_model_of_a_summar
 
     (record,) = serialize(parse(messages).messages, 100_000, len)
     total = int(count_tokens(messages))
-    view = compress(messages, target_tokens=total // 40, strategy="extract").messages
+    view = compress(messages, target_tokens=total // 60, strategy="extract").messages
 
     said = [line for line in record.split("\n") if folded(line).lstrip().startswith("[user]")]
     assert not any("delete" in line for line in said), said
