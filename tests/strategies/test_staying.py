@@ -121,7 +121,7 @@ def test_a_tool_step_is_compressed_around_an_item_in_it() -> None:
     assert result.target_met
     assert [m for m in result.messages if m.get("type") == "hologram"] == messages[2::4]
     assert refused(result.messages, "responses") == []
-    assert sum(m.get("type") == "function_call" for m in result.messages) < 20
+    assert sum(m.get("type") == "function_call" for m in result.messages) < 10
 
 
 def test_the_reason_is_explained() -> None:

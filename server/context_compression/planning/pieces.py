@@ -64,7 +64,8 @@ class Cutter:
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
         self.same = array("I")
-        self._hashes, self._matched = array("q"), 0  # of the text of each piece
+        self._hashes = array("q")  # for each piece the hash of its text
+        self._matched = 0  # how many pieces `match` has compared
         self._numbers: dict[str, int] = {}  # the number of each text of this compression
         self._known: dict[int, int] = {}  # those of texts of earlier compressions, by their keys
         self._firsts = array("I", [0])  # the first piece of each text, then the number of pieces

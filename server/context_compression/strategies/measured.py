@@ -24,13 +24,14 @@ RECENT_SHARE, ALL_RECENT_SHARE = 0.15, 0.8
 """With `min_recent_messages`, clipped: above it they compete (0.1 to 0.15 do equally well; .01 of Q
 is lost with 0.25). The second share holds where they are all messages of the conversation."""
 SKELETONS_SHARE = 0.45
-"""With the skeletons of all old tool steps, so that half of the size shows every call (0.25 to 0.4
-do equally well; with 0.5 .003 of Q is lost, with only some of the steps .03)."""
+"""With the skeletons of all old tool steps, so that half of the size shows every call, and a
+quarter of the demo's (with 0.5 .003 of Q is lost, with only some of the steps .03)."""
 PROSE_NEWEST_SHARE, QUOTED_SHARE = 0.1, 0.25
 """With the newest messages of a chat or a talk, because old facts are worth as much there; and with
 the last message alone."""
 CHAT_RECENT = 10
-"""How many of the newest messages of a chat stay if the user's messages do."""
+"""How many of the newest messages of a chat stay if the user's messages do, whatever
+`min_recent_messages` is. So a larger number cannot take the room of both."""
 LONG_REQUEST_SHARE = 0.1
 """A last user message that takes more of the room does not count in these shares, or hardly any of
 the messages after it would have room."""

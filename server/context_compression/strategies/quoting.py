@@ -1,4 +1,4 @@
-"""Quotes of messages that are left out: their texts, labels, outcomes and refs, and their likes."""
+"""Quotes of messages that are left out: texts, labels, outcomes, refs, and what is alike."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
