@@ -114,6 +114,30 @@ def test_one_that_the_index_does_not_have_is_left_out_with_the_reason(
     assert "not resolved alone: " in capsys.readouterr().out
 
 
+def test_frameworks_at_once_share_one_wheel_that_is_written_once(folder: Path) -> None:
+    resolver = BESIDE.Resolver(folder, "3.12")
+    resolver.versions("good", ["mcp>=2,<3"])
+    (wheel,) = folder.glob("ours_*.whl")
+    wheel.chmod(0o400)
+    written = wheel.stat().st_mtime_ns
+
+    resolver.versions("old==1", ["mcp>=2,<3"])
+
+    assert wheel.stat().st_mtime_ns == written
+
+
+def test_a_failure_of_uv_is_told_as_one_and_not_as_a_fall(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "index" / "old" / "index.html").write_bytes(b"\xff")
+
+    assert main(folder, "good", "old") == 1
+
+    out = capsys.readouterr().out
+    assert out.startswith("uv failed, so nothing is known: ")
+    assert "cannot be installed beside us" not in out
+
+
 def test_without_an_index_nothing_is_resolved(folder: Path) -> None:
     environ = {"PATH": "/usr/bin:/bin", "UV_OFFLINE": "1", "UV_CACHE_DIR": str(folder / "cache")}
     command = [sys.executable, str(SCRIPT), "old", "--folder", str(folder)]

@@ -18,8 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from zipfile import ZipFile
 
 FRAMEWORKS = {
@@ -98,6 +100,7 @@ class Resolver:
 
     def __init__(self, folder: Path, python: str) -> None:
         self._folder, self._python = folder, python
+        self._writing = Lock()
 
     def versions(self, framework: str = "", ours: Sequence[str] = ()) -> dict[str, str]:
         """The version of each package.
@@ -128,12 +131,18 @@ class Resolver:
         """The name of a package that has these requirements and nothing else."""
         name = f"ours_{sha256(repr(requirements).encode()).hexdigest()[:12]}"
         about = [f"Name: {name}", "Version: 1", *map("Requires-Dist: {}".format, requirements)]
-        with ZipFile(self._folder / f"{name}-1-py3-none-any.whl", "w") as wheel:
-            wheel.writestr(
-                f"{name}-1.dist-info/METADATA", "\n".join(["Metadata-Version: 2.1", *about])
-            )
-            wheel.writestr(f"{name}-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-            wheel.writestr(f"{name}-1.dist-info/RECORD", "")
+        file = self._folder / f"{name}-1-py3-none-any.whl"
+        with self._writing:  # frameworks share wheels, and another thread's uv may be reading
+            if file.exists():
+                return name
+            with ZipFile(file, "w") as wheel:
+                wheel.writestr(
+                    f"{name}-1.dist-info/METADATA", "\n".join(["Metadata-Version: 2.1", *about])
+                )
+                wheel.writestr(
+                    f"{name}-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n"
+                )
+                wheel.writestr(f"{name}-1.dist-info/RECORD", "")
         return name
 
 
@@ -145,11 +154,17 @@ def name_of(requirement: str) -> str:
 
 
 def beside(framework: str, ours: Sequence[str], resolver: Resolver) -> Result:
-    """What becomes of a framework beside our requirements."""
+    """What becomes of a framework beside our requirements.
+
+    Raises:
+        Unresolved: none could be looked for.
+    """
     name = name_of(framework)
     try:
         newest = resolver.versions(framework)[name]
     except Unresolved as error:
+        if error.failed:
+            raise
         return Result(framework, why=str(error))
     try:
         versions = resolver.versions(framework, ours)
@@ -157,6 +172,8 @@ def beside(framework: str, ours: Sequence[str], resolver: Resolver) -> Result:
             return Result(framework, newest, newest, versions.get("mcp", ""))
         why = ""
     except Unresolved as error:
+        if error.failed:
+            raise
         versions, why = dict[str, str](), str(error)
     held_by = [each for each in ours if _goes(f"{framework}=={newest}", ours, each, resolver)]
     return Result(
@@ -167,7 +184,9 @@ def beside(framework: str, ours: Sequence[str], resolver: Resolver) -> Result:
 def _goes(framework: str, ours: Sequence[str], without: str, resolver: Resolver) -> bool:
     try:
         return bool(resolver.versions(framework, [each for each in ours if each != without]))
-    except Unresolved:
+    except Unresolved as error:
+        if error.failed:
+            raise
         return False
 
 
@@ -233,14 +252,12 @@ def main(
             print(error)
             return 1
         chosen = options.names or [*frameworks]
-        results = [
-            *pool.map(
-                lambda name: beside(
-                    name, [*ours, *extras.get(frameworks.get(name, ""), ())], resolver
-                ),
-                chosen,
-            )
-        ]
+        needs = [[*ours, *extras.get(frameworks.get(name, ""), ())] for name in chosen]
+        try:
+            results = [*pool.map(beside, chosen, needs, repeat(resolver))]
+        except Unresolved as error:
+            print(f"uv failed, so nothing is known: {error}")
+            return 1
     wrong = [*problems(results, known)]
     print(*table(results), *wrong, sep="\n")
     return 1 if wrong else 0
