@@ -387,21 +387,26 @@ class Compression:
     def _with_what_stays(self, outcome: Outcome) -> Outcome:
         """The outcome with rules and a ref, if a strategy of ours left them out.
 
-        If the view has no room for the rules, the smallest view has, and in a small room it has the
-        ref.
+        If the view has no room for them, `extract` leaves it; if that is not enough, the smallest
+        view has the rules, and in a small room the ref.
         """
         if self.prepared.strategy not in (*STRATEGIES, "auto"):
             return outcome
-        more = with_standing_rules(self.plan, outcome.edits)
-        has_rules = more is outcome.edits
-        if lacks_a_ref(self.plan, more):
-            more = with_a_ref(self.plan, more)
+        more = _with_rules_and_ref(self.plan, outcome.edits)
         if more is outcome.edits:
             return outcome
-        if self.prepared.view(more)[1] <= self.room:
+        over = self.prepared.view(more)[1] - self.room
+        if over <= 0:
             return self._with(more, outcome)
+        has_rules = with_standing_rules(self.plan, outcome.edits) is outcome.edits
         if has_rules and self.room >= measured.LEAST_FOR_REFS_TOKENS:
             return outcome
+        for times in ROOM_LEFT if outcome.strategy == "extract" else ():
+            room = self.room - times * over
+            more = _extracted_beside(self.plan, room)
+            if self.prepared.view(more)[1] <= self.room:
+                make = again(_extracted_beside, self.plan, room)
+                return replace(self._with(more, outcome), again=make)
         smallest = self.floor
         if smallest.tokens > self.room or smallest.edits is outcome.edits:
             return outcome
@@ -474,6 +479,21 @@ def again(
             return propose(fresh, *more) or ()
 
     return proposed
+
+
+ROOM_LEFT = 1, 4
+"""How many times the tokens that rules and a ref lacked `extract` leaves for them, in turn."""
+
+
+def _extracted_beside(plan: Plan, room: int) -> Sequence[Edit]:
+    """The edits of `extract` for a smaller room, with the user's rules and a ref."""
+    return _with_rules_and_ref(plan, extract.extraction(replace(plan, room=room)))
+
+
+def _with_rules_and_ref(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
+    """Edits with the user's rules and a ref; the same edits if they have both."""
+    edits = with_standing_rules(plan, edits)
+    return with_a_ref(plan, edits) if lacks_a_ref(plan, edits) else edits
 
 
 def _edited(plan: Plan, edits: Mapping[int, Edit]) -> Plan:

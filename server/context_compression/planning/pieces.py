@@ -66,19 +66,21 @@ class Cutter:
         self.same = array("I")
         self._hashes = array("q")  # for each piece the hash of its text
         self._matched = 0  # how many pieces `match` has compared
-        self._numbers: dict[str, int] = {}  # the number of each text of this compression
-        self._known: dict[int, int] = {}  # those of texts of earlier compressions, by their keys
+        # the number of each text of this compression, by what is apart in it
+        self._numbers: dict[tuple[str, tuple[Span, ...]], int] = {}
+        # those of texts of earlier compressions, by their keys
+        self._known: dict[tuple[int, tuple[Span, ...]], int] = {}
         self._firsts = array("I", [0])  # the first piece of each text, then the number of pieces
 
-    def __call__(self, text: str) -> range:
-        """The pieces of a text, by number."""
-        number = self._numbers.get(text)
+    def __call__(self, text: str, apart: tuple[Span, ...] = ()) -> range:
+        """The pieces of a text, by number; each of the spans `apart` is a piece of its own."""
+        number = self._numbers.get((text, apart))
         if number is None:
-            number = self._known.get(key_of(text)) if self._known else None
+            number = self._known.get((key_of(text), apart)) if self._known else None
             if number is None:
                 number = len(self._firsts) - 1
-                self._cut(text)
-            self._numbers[text] = number
+                self._cut(text, apart)
+            self._numbers[text, apart] = number
         return range(self._firsts[number], self._firsts[number + 1])
 
     def knows(self, texts: Iterable[str]) -> bool:
@@ -86,12 +88,14 @@ class Cutter:
         known = total = 0
         for text in texts:
             total += len(text)
-            known += len(text) if key_of(text) in self._known else 0
+            known += len(text) if (key_of(text), ()) in self._known else 0
         return 0 < known >= measured.KNOWN_SHARE * total
 
     def rest(self) -> None:
         """Release the texts; their pieces are kept."""
-        self._known |= {key_of(text): number for text, number in self._numbers.items()}
+        self._known |= {
+            (key_of(text), apart): number for (text, apart), number in self._numbers.items()
+        }
         self._numbers.clear()
 
     def match(self) -> None:
@@ -113,8 +117,8 @@ class Cutter:
         """The evidence words of neighbouring pieces, by number."""
         return self.words[self.ends[pieces.start] : self.ends[pieces.stop]]
 
-    def _cut(self, text: str) -> None:
-        starts, stops = spans(text)
+    def _cut(self, text: str, apart: tuple[Span, ...]) -> None:
+        starts, stops = divided(*spans(text), apart) if apart else spans(text)
         fails = bytearray(len(starts))
         for start, stop in failures_in(text):
             for piece in range(bisect(stops, start), bisect_left(starts, stop)):
@@ -124,7 +128,7 @@ class Cutter:
             self.ends.append(len(self.words))
         first_with: dict[int, int] = {}
         for piece, (start, stop) in enumerate(zip(starts, stops, strict=True), len(self.starts)):
-            self._hashes.append(of_text := hash(text[start:stop]))
+            self._hashes.append(of_text := hash(text[start:stop].strip()))
             self.same.append(first_with.setdefault(of_text, piece))
         self.starts.extend(starts)
         self.stops.extend(stops)
@@ -186,6 +190,19 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
     return starts, stops
 
 
+def divided(
+    starts: "array[int]", stops: "array[int]", apart: Sequence[Span]
+) -> tuple["array[int]", "array[int]"]:
+    """The starts and ends of pieces that are divided at both ends of each span."""
+    cuts = sorted({at for span in apart for at in span})
+    firsts, ends = array("I"), array("I")
+    for start, stop in zip(starts, stops, strict=True):
+        inside = cuts[bisect(cuts, start) : bisect_left(cuts, stop)]
+        firsts.extend([start, *inside])
+        ends.extend([*inside, stop])
+    return firsts, ends
+
+
 def _break(text: str, start: int) -> int:
     """The place to divide a long line whose remaining part begins at `start`.
 
@@ -231,6 +248,7 @@ class Source(NamedTuple):
         failed: whether it is the result of a call that failed.
         per_token: the worth of each token of a piece in addition to evidence.
         typed: whether the user said it.
+        apart: the spans that are pieces of their own, because other texts say the same.
     """
 
     message: int
@@ -247,6 +265,7 @@ class Source(NamedTuple):
     failed: bool = False
     per_token: float = 0.0
     typed: bool = False
+    apart: tuple[Span, ...] = ()
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -336,7 +355,7 @@ class Pool:
 
     def _pieces_of(self, source: Source) -> range:
         """The pieces of a source that compete, by the cutter's numbers."""
-        cutter, pieces = self.cutter, self.cutter(source.text)
+        cutter, pieces = self.cutter, self.cutter(source.text, source.apart)
         if source.start:
             first = bisect(cutter.stops, source.start, pieces.start, pieces.stop)
             pieces = range(first, pieces.stop)
@@ -386,14 +405,17 @@ class Pool:
                 seen_in[number] += 1
         self._words.clear()
 
-    def choice(self, shown: Iterable[int], used: Sequence[int]) -> "Choice":
+    def choice(
+        self, shown: Iterable[int], used: Sequence[int], said: Iterable[int] = ()
+    ) -> "Choice":
         """A choice among the pieces.
 
         Args:
             shown: the evidence words that are already in view, by number.
             used: for each word, by number, not 0 if it was spoken or passed to a tool.
+            said: pieces that are already in view, by the cutter's numbers.
         """
-        return Choice(self, shown, self.weights(used))
+        return Choice(self, shown, self.weights(used), map(self.cutter.same.__getitem__, said))
 
     def weights(self, used: Sequence[int]) -> Weights:
         """The worth of each word, by its kind, the number of its messages, and whether it was used.
@@ -554,13 +576,16 @@ class Choice:
         taken: the ranks of the chosen pieces when they were chosen, in this order.
     """
 
-    def __init__(self, pool: Pool, shown: Iterable[int], weights: Weights) -> None:
+    def __init__(
+        self, pool: Pool, shown: Iterable[int], weights: Weights, said: Iterable[int]
+    ) -> None:
         """A choice without chosen pieces.
 
         Args:
             pool: the pieces.
             shown: the evidence words that are already in view, by number.
             weights: the worth of each word; the worth of words in view becomes 0.
+            said: the first pieces of the texts that are already in view.
         """
         self._pool = pool
         self._worth_now = weights
@@ -569,7 +594,7 @@ class Choice:
         self.taken = array("q")
         self._is_taken = bytearray(len(pool))
         self._closed = pool.edges[:]  # for each piece, on how many sides nothing is missing
-        self._said = set[int]()  # the first pieces of the texts that were chosen
+        self._said = {*said}  # and the first pieces of the texts that were chosen
         self._rank, ranks = self._ranking()
         # the first ranks of all pieces in order, and as a heap those of pieces ranked again
         self._ranked = ascending(ranks)

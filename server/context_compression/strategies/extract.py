@@ -31,10 +31,11 @@ from context_compression.planning.selection import SUMMARY_MARKS, tokens_of_text
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
-from context_compression.strategies.forms import Form, Forms, is_users, repeated_texts, unread_in
+from context_compression.strategies.forms import Form, Forms, is_users, unread_in
 from context_compression.strategies.keep import cost, keep_only, with_declarations
 from context_compression.strategies.notes import notes_of, with_labels_of_notes
 from context_compression.strategies.pictures import images_in, is_mark
+from context_compression.strategies.repeated import repeated_texts
 from context_compression.strategies.rules import standing_rules, with_rules_shown
 
 

@@ -1,7 +1,7 @@
 """The forms of a message in a view: full, with previews, clipped, as a skeleton, or the least."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from copy import copy
 from enum import Enum, auto
 from functools import cached_property
@@ -15,7 +15,6 @@ from context_compression.conversation.authors import (
     is_host_note,
     is_skill,
     opening_of,
-    skill_of,
     user_spans,
 )
 from context_compression.conversation.authors.speech import general_spans, task_spans
@@ -46,6 +45,7 @@ from context_compression.plurals import how_many
 from context_compression.strategies import measured
 from context_compression.strategies.pictures import Pictures, units_in, without_payloads
 from context_compression.strategies.quoting import UNDONE, Quoting
+from context_compression.strategies.repeated import repeated_texts
 from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
@@ -58,39 +58,6 @@ from context_compression.strategies.tool_results import (
     with_short_arguments,
     with_short_results,
 )
-
-
-def repeated_texts(
-    messages: Sequence[Message], counts: Callable[[int], bool]
-) -> Set[tuple[int, int]]:
-    """`(message, block)` of each text of role user that a later text repeats.
-
-    A text is repeated by an equal text. A skill is also repeated by a later load of the same skill
-    that begins with it and adds arguments, if that load is short enough to stay unshortened.
-
-    Args:
-        messages: the messages of a conversation.
-        counts: takes the index of a message and returns whether it will be in view, so that it may
-            replace earlier ones.
-    """
-    texts = [
-        (index, slot, block.text, skill_of(block.text))
-        for index, message in enumerate(messages)
-        if message.role == "user"
-        for slot, block in enumerate(message.blocks)
-        if isinstance(block, Text)
-    ]
-    later_texts, loads = set[str](), dict[str, list[str]]()
-    repeated = set[tuple[int, int]]()
-    for index, slot, text, skill in reversed(texts):
-        later = loads.setdefault(skill, []) if skill else []
-        if text in later_texts or any(load.startswith(text) for load in later):
-            repeated.add((index, slot))
-        elif counts(index):
-            later_texts.add(text)
-            if len(text) <= measured.SKILL_CHARS and len(later) < measured.MOST_LOADS:
-                later.append(text)
-    return repeated
 
 
 def fitting(spans: Sequence[Span], limit: int) -> Sequence[Span]:

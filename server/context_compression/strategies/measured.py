@@ -61,6 +61,11 @@ FREED_SHARE = 0.85
 """The share of a piece's cost that is certainly freed without the piece, even if its neighbours
 stay."""
 
+SAID_CELLS = 24
+"""A narrower sentence is not compared with others: a mark in its place would be hardly shorter."""
+OFTEN_SAID = 3
+"""How many texts must hold a sentence before it counts as repeated."""
+
 # Marks of gaps
 
 LEAST_FOR_REFS_TOKENS = 1_500
