@@ -74,26 +74,26 @@ def test_rendering_all_pieces_gives_the_text_back(text: str) -> None:
     assert render(text, pieces).strip("\n") == text.strip("\n")
 
 
-@given(st.text(alphabet="ab. \n", max_size=900), st.data())
-def test_spans_apart_are_pieces_of_their_own_and_nothing_is_lost(
+@given(st.text(alphabet="ab. ", max_size=900), st.data())
+def test_repeated_sentences_are_pieces_of_their_own_and_nothing_is_lost(
     text: str, data: st.DataObject
 ) -> None:
     ends = data.draw(st.lists(st.integers(0, len(text)), max_size=8, unique=True).map(sorted))
-    apart = tuple(zip(ends[::2], ends[1::2], strict=False))
+    repeated = tuple(zip(ends[::2], ends[1::2], strict=False))
     cutter = Cutter()
 
-    whole, parts = cutter(text), cutter(text, apart)
+    whole, parts = cutter(text), cutter(text, repeated)
 
     def characters(pieces: range) -> set[int]:
         return {n for at in pieces for n in range(cutter.starts[at], cutter.stops[at])}
 
     assert characters(parts) == characters(whole)
-    for start, stop in apart:
+    for start, stop in repeated:
         inside = {n for n in range(start, stop) if n in characters(whole)}
         touching = [at for at in parts if cutter.starts[at] < stop and cutter.stops[at] > start]
         assert {n for at in touching for n in range(cutter.starts[at], cutter.stops[at])} == inside
     assert cutter(text) == whole
-    assert cutter(text, apart) == parts
+    assert cutter(text, repeated) == parts
 
 
 def test_pieces_beside_a_chosen_one_come_before_their_equals_elsewhere() -> None:

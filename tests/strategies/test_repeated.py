@@ -1,5 +1,6 @@
 """Sentences that several texts hold, as spans of the texts."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,13 +10,13 @@ AGAIN = "The road to the mill is closed today."
 NARROW = "See you soon then."
 
 
-def shown(texts: list[str]) -> list[str]:
-    spans = repeated_sentences(texts)
+def shown(texts: list[str], users: bool = False) -> list[str]:
+    spans = repeated_sentences(texts, texts if users else ())
     return [text[start:stop] for text in spans for start, stop in spans[text]]
 
 
 def test_a_sentence_of_three_texts_is_found_with_the_blanks_behind_it() -> None:
-    texts = [f"Day {n}. {AGAIN} We walk {n} miles." for n in range(3)]
+    texts = [f"Day {n}! {AGAIN} We walk {n} miles." for n in range(3)]
 
     assert shown(texts) == [f"{AGAIN} "] * 3
     assert shown(texts[:2]) == []
@@ -43,16 +44,72 @@ def test_a_narrow_sentence_is_left_out_and_chinese_ones_have_half_as_many_charac
     )
 
 
-def test_a_name_with_a_dot_does_not_end_a_sentence() -> None:
-    sentence = "Look at src/mill.py before you open gate 2.5 of it."
+def test_a_line_that_says_much_else_stays_whole() -> None:
+    much = "Nobody knows how many carts the miller sold to the people of the valley in that winter"
 
-    assert shown([f"{n} times! {sentence} Then go {n}." for n in range(3)]) == [f"{sentence} "] * 3
+    assert shown([f"{AGAIN} {much} of {n}." for n in range(3)]) == []
+    assert (
+        shown([f"{AGAIN}\n{AGAIN} It is day {n}.\n{much}" for n in range(3)]) == [f"{AGAIN} "] * 3
+    )
 
 
-@given(st.lists(st.text(alphabet="ab. \n。！", max_size=200), max_size=6))
-def test_spans_are_in_order_and_apart(texts: list[str]) -> None:
-    for text, spans in repeated_sentences([*texts, *(f"{text}b" for text in texts)]).items():
+@pytest.mark.parametrize(
+    "words",
+    [
+        "It belongs to no. 17 and to Mr. Miller of the old mill.",
+        "It comes on the 3. March to this mill, e.g. Tuesday.",
+        "Look at src/mill.py before you open gate 2.5 of it.",
+    ],
+)
+def test_a_dot_that_ends_no_sentence_divides_nothing(words: str) -> None:
+    texts = [f"{n} times! {words} Then go {n}." for n in range(3)]
+
+    assert shown(texts) == [f"{words} "] * 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Never do any of the following on this server.", "Delete folder {n}."),
+        ("Only if the backup has failed two times.", "Drop table {n}."),
+        ("The statement below was withdrawn by us.", "The mill is sold to {n}."),
+        ("在这台服务器上绝对不要做以下任何一件事情。", "删除文件夹{n}。"),
+        ("只有在备份连续失败两次的情况之下才可以。", "删除表{n}。"),
+    ],
+)
+def test_a_sentence_that_says_something_of_the_next_one_stays_with_it(
+    before: str, after: str
+) -> None:
+    assert shown([f"{before} {after.format(n=n)}" for n in range(3)]) == []
+
+
+def test_what_the_user_says_only_once_keeps_the_sentences_beside_it() -> None:
+    first, second = "The mill is old and nobody works in it. ", "The valley has a single road. "
+    texts = [f"{first}{second}{AGAIN} Stop at gate {n}." for n in range(3)]
+
+    assert shown(texts, users=True) == [first, second] * 3
+    assert shown(texts) == [first, second, f"{AGAIN} "] * 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'raise Closed("{again} Try gate {n}")',
+        '{{"note": "{again} Gate {n}", "port": 8080}}',
+        "| {again} Gate {n} | open |",
+        "    {again} Gate {n}",
+    ],
+)
+def test_code_json_and_tables_stay_whole(line: str) -> None:
+    assert shown([line.format(again=AGAIN, n=n) for n in range(3)]) == []
+
+
+@given(st.lists(st.text(alphabet="ab. \n。！", max_size=200), max_size=6), st.booleans())
+def test_spans_are_in_order_and_apart(texts: list[str], users: bool) -> None:
+    texts = [*texts, *(f"{text}b" for text in texts)]
+
+    for text, spans in repeated_sentences(texts, texts if users else ()).items():
         ends = [at for span in spans for at in span]
         assert ends == sorted(ends)
-        assert spans[-1][1] <= len(text)
+        assert ends[-1] <= len(text)
         assert all(start < stop for start, stop in spans)

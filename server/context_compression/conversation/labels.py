@@ -27,7 +27,7 @@ from typing import Any, Protocol, TypeAlias
 
 from context_compression.conversation.messages import COMPRESSED, is_array, is_object
 from context_compression.plurals import how_many
-from context_compression.strings import BLANK, BRACKETS, BREAKS, folded, is_plain, unhidden
+from context_compression.strings import BLANK, BRACKETS, BREAKS, cells, folded, is_plain, unhidden
 
 SPEAKERS = {
     "user", "assistant", "system", "developer", "tool", "host", "human", "earliernote",
@@ -313,8 +313,8 @@ Span: TypeAlias = tuple[int, int]
 NEWLINE = "\n"
 LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})(?:[→\t:]|\| ?)")
 """The beginning of a line that a tool numbered."""
-GAP_CHARS = 60
-"""A gap of up to this many characters is shown in full: a mark would be hardly shorter."""
+GAP_CELLS = 60
+"""A gap of up to this width is shown in full: a mark would be hardly shorter."""
 PLACE_CHARS = 120
 """The mark of a gap of more characters than this may show where the text continues."""
 GAP_TOKENS, EXPLICIT_GAP_TOKENS, JSON_GAP_TOKENS = 2, 9, 12
@@ -324,7 +324,7 @@ GAP_TOKENS, EXPLICIT_GAP_TOKENS, JSON_GAP_TOKENS = 2, 9, 12
 def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = False) -> str:
     """The chosen spans of a text in order, with a mark for each gap.
 
-    A gap of up to `GAP_CHARS` characters is shown in full. The first mark says how much is missing
+    A gap of up to `GAP_CELLS` cells is shown in full. The first mark says how much is missing
     and shows the ref; a mark without a ref is `…`, or counts the lines that are like the one before
     it. In JSON and diffs, the mark of a longer gap shows where the text continues, unless that is
     in the part where it broke off.
@@ -342,7 +342,7 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
     for start, stop in (*sorted(spans), (len(text), len(text))):
         start = max(start, position)
         between = text[position:start]
-        if not between.strip("\n") or len(between) <= GAP_CHARS:
+        if not between.strip("\n") or _is_short(between):
             shown.append(between)
         else:
             goes_on = ""
@@ -362,6 +362,10 @@ def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = 
         shown.append(text[start:stop])
         position = max(position, stop)
     return "".join(shown)
+
+
+def _is_short(gap: str) -> bool:
+    return len(gap) <= GAP_CELLS and cells(gap) <= GAP_CELLS
 
 
 def marked_with(rendered: str, ref: str) -> bool:

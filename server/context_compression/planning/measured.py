@@ -57,6 +57,8 @@ The hundredth error of a build is of little use."""
 OUTDATED_WEIGHT = 0.125
 """The factor for evidence in a replaced text, because the file has other content now (measured on
 recorded sessions: 0.1 to 0.5 keep equally much, but more misleads)."""
+REPEATED_WEIGHT = 0.25
+"""The factor for the worth of a sentence that other texts repeat: it tells little of any one."""
 FILLER = 0.0003
 """The worth of the newest piece per token without new evidence, so that room is not left empty."""
 

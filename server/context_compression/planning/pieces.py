@@ -66,59 +66,91 @@ class Cutter:
         self.same = array("I")
         self._hashes = array("q")  # for each piece the hash of its text
         self._matched = 0  # how many pieces `match` has compared
-        # the number of each text of this compression, by what is apart in it
-        self._numbers: dict[tuple[str, tuple[Span, ...]], int] = {}
-        # those of texts of earlier compressions, by their keys
-        self._known: dict[tuple[int, tuple[Span, ...]], int] = {}
+        self._numbers: dict[str, int] = {}  # the number of each text of this compression
+        self._known: dict[int, int] = {}  # those of texts of earlier compressions, by their keys
+        # the number of each text of this compression with sentences that are pieces of their own
+        self._with_repeated: dict[tuple[str, tuple[Span, ...]], int] = {}
         self._firsts = array("I", [0])  # the first piece of each text, then the number of pieces
 
-    def __call__(self, text: str, apart: tuple[Span, ...] = ()) -> range:
-        """The pieces of a text, by number; each of the spans `apart` is a piece of its own."""
-        number = self._numbers.get((text, apart))
+    def __call__(self, text: str, repeated: tuple[Span, ...] = ()) -> range:
+        """The pieces of a text, by number.
+
+        Repeated sentences are pieces of their own. A text with them is cut once more in each
+        compression, because what is repeated changes as a conversation grows.
+        """
+        if repeated:
+            return self._divided(text, repeated)
+        number = self._numbers.get(text)
         if number is None:
-            number = self._known.get((key_of(text), apart)) if self._known else None
+            number = self._known.get(key_of(text)) if self._known else None
             if number is None:
-                number = len(self._firsts) - 1
-                self._cut(text, apart)
-            self._numbers[text, apart] = number
+                number = self._cut(text, *spans(text))
+            self._numbers[text] = number
+        return self._pieces(number)
+
+    def _pieces(self, number: int) -> range:
         return range(self._firsts[number], self._firsts[number + 1])
+
+    def _divided(self, text: str, repeated: tuple[Span, ...]) -> range:
+        number = self._with_repeated.get((text, repeated))
+        if number is None:
+            whole = self(text)
+            here = slice(whole.start, whole.stop)
+            pieces = divided(text, self.starts[here], self.stops[here], repeated)
+            number = self._cut(text, *pieces)
+            self._with_repeated[text, repeated] = number
+        return self._pieces(number)
 
     def knows(self, texts: Iterable[str]) -> bool:
         """Whether it has already cut at least half of some texts, by their characters."""
         known = total = 0
         for text in texts:
             total += len(text)
-            known += len(text) if (key_of(text), ()) in self._known else 0
+            known += len(text) if key_of(text) in self._known else 0
         return 0 < known >= measured.KNOWN_SHARE * total
 
     def rest(self) -> None:
-        """Release the texts; their pieces are kept."""
-        self._known |= {
-            (key_of(text), apart): number for (text, apart), number in self._numbers.items()
-        }
+        """Release the texts; the pieces are kept of those that were cut as they are."""
+        if self._with_repeated:
+            self._forget(min(self._with_repeated.values()))
+        self._known |= {key_of(text): number for text, number in self._numbers.items()}
         self._numbers.clear()
+
+    def _forget(self, number: int) -> None:
+        """Forget a text and those that were cut after it."""
+        first = self._firsts[number]
+        for pieces in (self.starts, self.stops, self.fails, self.same, self._hashes):
+            del pieces[first:]
+        del self.words[self.ends[first] :], self.ends[first + 1 :], self._firsts[number + 1 :]
+        self._matched = min(self._matched, first)
+        self._numbers = {text: at for text, at in self._numbers.items() if at < number}
+        self._with_repeated.clear()
 
     def match(self) -> None:
         """Look for the first piece with the same text in all texts, if there are new ones.
 
         Hashes in order need a tenth of the memory of a dict.
         """
-        hashes, first = self._hashes, 0
-        if self._matched == len(hashes):
-            return
-        self._matched = len(hashes)
-        for piece in sorted(range(len(hashes)), key=hashes.__getitem__):  # equal ones stay in order
-            if hashes[piece] == hashes[first]:
-                self.same[piece] = first
-            else:
-                first = piece
+        hashes, same, first = self._hashes, self.same, 0
+        whole = self._firsts[min(self._with_repeated.values(), default=-1)]
+        if self._matched < whole:
+            self._matched = whole
+            for piece in sorted(range(whole), key=hashes.__getitem__):  # equal ones stay in order
+                if hashes[piece] == hashes[first]:
+                    same[piece] = first
+                else:
+                    first = piece
+        later = {hashes[piece]: piece for piece in range(len(hashes) - 1, whole - 1, -1)}
+        later |= {hashes[piece]: same[piece] for piece in range(whole) if hashes[piece] in later}
+        for piece in range(whole, len(hashes)):
+            same[piece] = later[hashes[piece]]
 
     def words_of(self, pieces: range) -> "array[int]":
         """The evidence words of neighbouring pieces, by number."""
         return self.words[self.ends[pieces.start] : self.ends[pieces.stop]]
 
-    def _cut(self, text: str, apart: tuple[Span, ...]) -> None:
-        starts, stops = divided(*spans(text), apart) if apart else spans(text)
+    def _cut(self, text: str, starts: "array[int]", stops: "array[int]") -> int:
+        """Add the pieces of a text, and return its number."""
         fails = bytearray(len(starts))
         for start, stop in failures_in(text):
             for piece in range(bisect(stops, start), bisect_left(starts, stop)):
@@ -128,12 +160,13 @@ class Cutter:
             self.ends.append(len(self.words))
         first_with: dict[int, int] = {}
         for piece, (start, stop) in enumerate(zip(starts, stops, strict=True), len(self.starts)):
-            self._hashes.append(of_text := hash(text[start:stop].strip()))
+            self._hashes.append(of_text := hash(text[start:stop]))
             self.same.append(first_with.setdefault(of_text, piece))
         self.starts.extend(starts)
         self.stops.extend(stops)
         self.fails.extend(fails)
         self._firsts.append(len(self.starts))
+        return len(self._firsts) - 2
 
 
 _kept: list[Cutter] = []
@@ -152,10 +185,10 @@ def cutter_for(texts: Sequence[str], *, prose: bool = False) -> Cutter:
 
 def keep(cutter: Cutter) -> None:
     """Keep a cutter for the next compression, or clear it if it has grown too large."""
+    cutter.rest()
     if max(len(cutter.starts), len(cutter.numbering)) > measured.MOST_KEPT:
         cutter.clear()
     elif cutter.starts:
-        cutter.rest()
         _kept.append(cutter)
         del _kept[: -measured.KEPT_CUTTERS]
 
@@ -170,7 +203,7 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
     starts, stops = array("I"), array("I")
     start = 0
     first = last = -2  # the span of the last piece, which the next line may join
-    usual, longest = measured.PIECE_CHARS, measured.LONGEST_PIECE_CHARS
+    usual = measured.PIECE_CHARS
     while start < len(text):
         stop = text.find("\n", start)
         stop = len(text) if stop < 0 else stop
@@ -178,29 +211,36 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
         if joins and not text.startswith(HEADS, start):
             stops[-1] = last = stop
         elif start < stop:
-            while stop - start > longest:
-                cut = _break(text, start)
-                starts.append(start)
-                stops.append(cut)
-                start = cut
-            starts.append(start)
-            stops.append(stop)
-            first, last = start, stop
+            for first, last in _parts(text, start, stop):
+                starts.append(first)
+                stops.append(last)
         start = stop + 1
     return starts, stops
 
 
 def divided(
-    starts: "array[int]", stops: "array[int]", apart: Sequence[Span]
+    text: str, starts: "array[int]", stops: "array[int]", repeated: Sequence[Span]
 ) -> tuple["array[int]", "array[int]"]:
-    """The starts and ends of pieces that are divided at both ends of each span."""
-    cuts = sorted({at for span in apart for at in span})
-    firsts, ends = array("I"), array("I")
-    for start, stop in zip(starts, stops, strict=True):
-        inside = cuts[bisect(cuts, start) : bisect_left(cuts, stop)]
-        firsts.extend([start, *inside])
-        ends.extend([*inside, stop])
-    return firsts, ends
+    """The starts and ends of a text's pieces, where each of some spans is a piece of its own.
+
+    A long span is divided as a long line is, wherever it stands.
+    """
+    parts = [*chain.from_iterable(_parts(text, start, stop) for start, stop in repeated)]
+    ends = [0, *chain.from_iterable(repeated), len(text)]
+    for first, last in zip(ends[::2], ends[1::2], strict=True):  # what is between the spans
+        pieces = range(bisect(stops, first), bisect_left(starts, last)) if first < last else ()
+        parts.extend((max(first, starts[at]), min(last, stops[at])) for at in pieces)
+    parts.sort()
+    return array("I", [start for start, _ in parts]), array("I", [stop for _, stop in parts])
+
+
+def _parts(text: str, start: int, stop: int) -> Iterator[Span]:
+    """The parts of a line, the longest of which has `LONGEST_PIECE_CHARS` characters."""
+    while stop - start > measured.LONGEST_PIECE_CHARS:
+        cut = _break(text, start)
+        yield start, cut
+        start = cut
+    yield start, stop
 
 
 def _break(text: str, start: int) -> int:
@@ -219,10 +259,10 @@ def _break(text: str, start: int) -> int:
     return max(text.rfind(sign, middle, stop) for sign in SEPARATORS) + 1 or stop
 
 
-FAILURE, REASON, OUTDATED, FAILED, DUE = 1, 2, 4, 8, 16
+FAILURE, REASON, OUTDATED, FAILED, DUE, REPEATED = 1, 2, 4, 8, 16, 32
 """The signs of a piece. `FAILURE`: it mentions failures. `REASON`: it states a decision.
 `OUTDATED`: it was replaced later. `FAILED`: it says why a call failed, or gives numbers of tests.
-`DUE`: it holds an open task."""
+`DUE`: it holds an open task. `REPEATED`: it is a sentence that other texts repeat."""
 BONUSES: Mapping[int, float] = {
     FAILED: measured.FAILED_BONUS, FAILURE: measured.ERROR_BONUS,
     REASON: measured.REASON_BONUS, DUE: measured.DUE_BONUS,
@@ -248,7 +288,7 @@ class Source(NamedTuple):
         failed: whether it is the result of a call that failed.
         per_token: the worth of each token of a piece in addition to evidence.
         typed: whether the user said it.
-        apart: the spans that are pieces of their own, because other texts say the same.
+        repeated: the spans of sentences that other texts repeat; each is a piece of its own.
     """
 
     message: int
@@ -265,7 +305,7 @@ class Source(NamedTuple):
     failed: bool = False
     per_token: float = 0.0
     typed: bool = False
-    apart: tuple[Span, ...] = ()
+    repeated: tuple[Span, ...] = ()
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -355,7 +395,7 @@ class Pool:
 
     def _pieces_of(self, source: Source) -> range:
         """The pieces of a source that compete, by the cutter's numbers."""
-        cutter, pieces = self.cutter, self.cutter(source.text, source.apart)
+        cutter, pieces = self.cutter, self.cutter(source.text, source.repeated)
         if source.start:
             first = bisect(cutter.stops, source.start, pieces.start, pieces.stop)
             pieces = range(first, pieces.stop)
@@ -391,6 +431,9 @@ class Pool:
         for span in due:
             for at in within(span):
                 signs[at] |= DUE
+        for span in source.repeated:
+            for at in within(span):
+                signs[at] |= REPEATED
         for replaced in outdated:
             for at in within(replaced):
                 signs[at] = signs[at] & ~DUE | OUTDATED
@@ -406,16 +449,17 @@ class Pool:
         self._words.clear()
 
     def choice(
-        self, shown: Iterable[int], used: Sequence[int], said: Iterable[int] = ()
+        self, shown: Iterable[int], used: Sequence[int], whole: Iterable[int] = ()
     ) -> "Choice":
         """A choice among the pieces.
 
         Args:
             shown: the evidence words that are already in view, by number.
             used: for each word, by number, not 0 if it was spoken or passed to a tool.
-            said: pieces that are already in view, by the cutter's numbers.
+            whole: the pieces of texts that are in view whole, by the cutter's numbers; what they
+                say is worth nothing more elsewhere.
         """
-        return Choice(self, shown, self.weights(used), map(self.cutter.same.__getitem__, said))
+        return Choice(self, shown, self.weights(used), map(self.cutter.same.__getitem__, whole))
 
     def weights(self, used: Sequence[int]) -> Weights:
         """The worth of each word, by its kind, the number of its messages, and whether it was used.
@@ -496,9 +540,10 @@ def _placing(pool: Pool) -> Callable[[int, float, float, float, bool], int]:
     It takes the piece, its worth, its source's weight, its cost, and whether its text is not yet
     shown: only then its signs count.
     """
-    signs, most, outdated = pool.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
+    signs, most = pool.signs, measured.MOST_WORTH
+    outdated, repeated = measured.OUTDATED_WEIGHT, measured.REPEATED_WEIGHT
     bonus = [
-        sum(each for sign, each in BONUSES.items() if added & sign) for added in range(2 * DUE)
+        sum(each for sign, each in BONUSES.items() if added & sign) for added in range(2 * REPEATED)
     ]
     filler = measured.FILLER / max(1, len(pool))
 
@@ -507,6 +552,8 @@ def _placing(pool: Pool) -> Callable[[int, float, float, float, bool], int]:
             worth += bonus[of_piece] * fresh
             if of_piece & OUTDATED:
                 worth *= outdated
+            if of_piece & REPEATED:
+                worth *= repeated
         ratio = worth * weight / cost + filler * (piece + 1)
         return -((int((ratio if ratio < most else most) * SCALE) << 32) + piece)
 

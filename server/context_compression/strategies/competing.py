@@ -40,7 +40,7 @@ from context_compression.strategies.forms import Form, Forms, is_instruction
 from context_compression.strategies.last_lines import NAMES_LABEL
 from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.quoting import QuotedText, Quoting, weight_of
-from context_compression.strategies.repeated import repeated_sentences, repeated_texts
+from context_compression.strategies.repeated import repeated_texts, with_repeated
 
 
 @dataclass(frozen=True)
@@ -388,14 +388,17 @@ LINES = re.compile(rf"(?:\n{FILES}[^\n]*)?\n{re.escape(NAMES_LABEL)}[^\n]*\Z|\n{
 def competition(base: KeptMessages) -> tuple[Pool, Choice]:
     """All pieces that compete for the room, and the choice among them."""
     plan, competing = base.plan, Competing(base)
-    cutter, used, sources = plan.cutter, plan.used, competing.sources()
     kept = [b.text for m in base.shown.values() for b in m.blocks if isinstance(b, Text)]
-    again = repeated_sentences(chain(kept, (source.text for source in sources if source.spoken)))
-    sources = [s._replace(apart=again.get(s.text, ())) if s.spoken else s for s in sources]
+    sources, repeated = with_repeated(competing.sources(), kept)
+    cutter, used = plan.cutter, plan.used
     for number, source in enumerate(sources):
-        cutter(source.text, source.apart)
+        cutter(source.text)
         advance(SELECTING, len(sources) + number, 3 * len(sources))
-    said = [*chain.from_iterable(cutter(text, again.get(text, ())) for text in kept)]
+    for text in (*kept, *repeated):  # the cutter keeps what it cuts before texts with repeated ones
+        cutter(text)
+    whole = [*chain.from_iterable(cutter(text, repeated.get(text, ())) for text in kept)]
+    for text, spans in repeated.items():
+        cutter(text, spans)
     shown = words_shown(base, cutter)
     cutter.match()
     cutter.numbering.pack()  # all words are known now, and the pool needs memory
@@ -407,7 +410,7 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
         old = [*old, *outdated.unchanged(block, source.text)]
         marked = chain(plan.due.spans(block, source.text), competing.marked_latest(source))
         pool.add(source, old, [*marked])
-    return pool, pool.choice(shown, used, said)
+    return pool, pool.choice(shown, used, whole)
 
 
 def words_shown(base: KeptMessages, cutter: Cutter) -> "array[int]":

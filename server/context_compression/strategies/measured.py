@@ -65,6 +65,9 @@ SAID_CELLS = 24
 """A narrower sentence is not compared with others: a mark in its place would be hardly shorter."""
 OFTEN_SAID = 3
 """How many texts must hold a sentence before it counts as repeated."""
+REPEATED_SHARE = 1 / 3
+"""The least share of a line that its repeated sentences must have to be shown apart from the rest.
+Where they are less, little is freed, and the rest is worth more in one."""
 
 # Marks of gaps
 

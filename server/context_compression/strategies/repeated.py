@@ -2,11 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+from typing import NamedTuple
 
 from context_compression.conversation.authors import skill_of
 from context_compression.conversation.labels import NEWLINE, Span
 from context_compression.conversation.messages import Message, Text
+from context_compression.planning.pieces import Source
 from context_compression.strategies import measured
 from context_compression.strings import cells
 
@@ -44,44 +47,119 @@ def repeated_texts(
     return repeated
 
 
-SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)[^\S\n]*|[。！？]+[^\S\n]*|\n")
-"""The end of a sentence with the blanks behind it, or of a line."""
+SENTENCE_END = re.compile(
+    r"(?:(?<!\d)(?<!\b[^\W\d])(?<!\b[nN]o)(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.|[!?])"
+    r"(?=\s*\Z|\s+[^a-z\s])\s*|[。！？]+\s*"
+)
+"""The end of a sentence with the blanks behind it. None ends after `5.`, `no.`, `e.g.` or `Mr.`"""
+LINE_END = re.compile(NEWLINE)
+CODE = re.compile(r"[{}<>|=\\]|[(:] ?[\"']")
+"""Signs in a line that is no prose, but a part of code, JSON or a table."""
+BINDS = re.compile(
+    r":\s*\Z|\b(?:follow(?:s|ing)|below|only|unless|except|if|false|wrong|untrue|withdrawn"
+    r"|folgende\w*|nur|außer|falls|falsch|suivante?s?|seulement|sauf|si|fau(?:x|sse)"
+    r"|siguientes?|s[oó]lo|salvo|fals[oa]s?|следующ\w*|только|кроме|если|неверн\w*)\b"
+    r"|以下|下列|下面|如下|只有|除非|除了|如果|不实|是错|假的|次の|のみ|場合|誤り|다음|아래|오직|만약|거짓",
+    re.IGNORECASE,
+)
+"""Words of a sentence that says something of the next one, which must not stand without it."""
 
 
-def repeated_sentences(texts: Iterable[str]) -> Mapping[str, tuple[Span, ...]]:
+def repeated_sentences(
+    texts: Iterable[str], users: Container[str]
+) -> Mapping[str, tuple[Span, ...]]:
     """The spans of sentences that `OFTEN_SAID` texts hold, by text; texts without are absent.
 
-    A whole line is left out, because pieces are compared anyway.
+    They are sentences of lines that say little else. A sentence stays with the next one if it says
+    something of it. In a text of the user it stays with whatever is said only there: the two may be
+    an order and its condition.
+
+    Args:
+        texts: what the user and the model say; equal texts count once.
+        users: those in which the user speaks.
     """
-    sentences: dict[str, Sequence[tuple[str, Span]]] = {}
+    lines: dict[str, Sequence[_LineOfProse]] = {}
     times = Counter[str]()
     for text in texts:
-        if text not in sentences:
-            sentences[text] = [*_sentences(text)]
-            times.update({sentence for sentence, _ in sentences[text]})
-    repeated = {
-        text: tuple(
-            span
-            for sentence, span in each
-            if times[sentence] >= measured.OFTEN_SAID and not _is_line(text, *span)
-        )
-        for text, each in sentences.items()
+        if text not in lines:
+            lines[text] = [*_lines(text)]
+            times.update({sentence for line in lines[text] for sentence in line.sentences.values()})
+    often = {
+        sentence
+        for sentence, count in times.items()
+        if count >= measured.OFTEN_SAID and not BINDS.search(sentence)
     }
-    return {text: spans for text, spans in repeated.items() if spans}
+    found = {
+        text: tuple(chain.from_iterable(line.repeated(often, text in users) for line in each))
+        for text, each in lines.items()
+    }
+    return {text: spans for text, spans in found.items() if spans}
 
 
-def _is_line(text: str, start: int, stop: int) -> bool:
-    begins = not start or text[start - 1] == NEWLINE
-    return begins and (stop == len(text) or text[stop] == NEWLINE)
+class _LineOfProse(NamedTuple):
+    """A line of prose: its span, and its sentences without blanks around them, by their spans."""
+
+    start: int
+    stop: int
+    sentences: Mapping[Span, str]
+
+    def repeated(self, often: Container[str], is_users: bool) -> Iterator[Span]:
+        """The spans of repeated sentences, if they are most of a line with more than one."""
+        spans = [span for span, sentence in self.sentences.items() if sentence in often]
+        length = self.stop - self.start
+        if [(self.start, self.stop)] == spans or sum(stop - start for start, stop in spans) < (
+            measured.REPEATED_SHARE * length
+        ):
+            return
+        starts = {self.stop, *(start for start, _ in spans)}
+        stops = {self.start, *(stop for _, stop in spans)}
+        for start, stop in spans:
+            if not is_users or (start in stops and stop in starts):
+                yield start, stop
 
 
-def _sentences(text: str) -> Iterator[tuple[str, Span]]:
-    """The sentences of a text without blanks around them, and their spans; no narrow ones."""
-    start, least = 0, measured.SAID_CELLS
-    for end in SENTENCE_END.finditer(text):
-        stop = end.end()
-        if end[0] != NEWLINE and 2 * (stop - start) >= least:
-            sentence = text[start:stop].strip()
-            if cells(sentence[:least]) >= least:
-                yield sentence, (start, stop)
-        start = stop
+def _lines(text: str) -> Iterator[_LineOfProse]:
+    """The lines of prose in a text with sentences that are not narrow."""
+    start = 0
+    for stop in chain((end.start() for end in LINE_END.finditer(text)), [len(text)]):
+        if 2 * (stop - start) > measured.SAID_CELLS and not text.startswith((" ", "\t"), start):
+            sentences = dict(_sentences(text, start, stop))
+            if sentences and not CODE.search(text, start, stop):
+                yield _LineOfProse(start, stop, sentences)
+        start = stop + 1
+
+
+def _sentences(text: str, start: int, stop: int) -> Iterator[tuple[Span, str]]:
+    least = measured.SAID_CELLS
+    for found in SENTENCE_END.finditer(text, start, stop):
+        end = found.end()
+        sentence = text[start:end].strip() if 2 * (end - start) >= least else ""
+        if cells(sentence[:least]) >= least:
+            yield (start, end), sentence
+        start = end
+
+
+def with_repeated(
+    sources: Sequence[Source], shown: Sequence[str]
+) -> tuple[Sequence[Source], Mapping[str, tuple[Span, ...]]]:
+    """Texts that compete with their repeated sentences, and these sentences by text.
+
+    Args:
+        sources: the texts that compete.
+        shown: the texts that are in view before.
+    """
+    spoken = [source for source in sources if source.spoken]
+    users = {source.text for source in spoken if source.typed}
+    found = repeated_sentences(chain(shown, (source.text for source in spoken)), users)
+    return [_beside(each, found) if each.spoken else each for each in sources], found
+
+
+def _beside(source: Source, repeated: Mapping[str, tuple[Span, ...]]) -> Source:
+    """A text with its repeated sentences, by text; without them, a short one is worth less."""
+    if not (spans := repeated.get(source.text, ())):
+        return source
+    end = len(source.text) if source.end is None else source.end
+    inside = (stop - start for start, stop in spans if source.start <= start < end)
+    length, short = end - source.start, measured.SHORT_TEXT_CHARS
+    share = min(1.0, (length - sum(inside)) / short) / min(1.0, max(1, length) / short)
+    return source._replace(repeated=spans, worth=source.worth * share)
