@@ -49,7 +49,7 @@ def test_a_line_that_says_much_else_stays_whole() -> None:
 
     assert shown([f"{AGAIN} {much} of {n}." for n in range(3)]) == []
     assert (
-        shown([f"{AGAIN}\n{AGAIN} It is day {n}.\n{much}" for n in range(3)]) == [f"{AGAIN} "] * 3
+        shown([f"{AGAIN}\n{AGAIN} The day is {n}.\n{much}" for n in range(3)]) == [f"{AGAIN} "] * 3
     )
 
 
@@ -80,6 +80,18 @@ def test_a_dot_that_ends_no_sentence_divides_nothing(words: str) -> None:
 def test_a_sentence_that_says_something_of_the_next_one_stays_with_it(
     before: str, after: str
 ) -> None:
+    assert shown([f"{before} {after.format(n=n)}" for n in range(3)]) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("The road to the mill is closed today.", "That was wrong on day {n}."),
+        ("The road to the mill is closed today.", "Item {n} is no longer true."),
+        ("通往磨坊的路今天封闭了。", "这一条在第{n}次会议后已作废。"),
+    ],
+)
+def test_a_sentence_stays_with_what_takes_it_back(before: str, after: str) -> None:
     assert shown([f"{before} {after.format(n=n)}" for n in range(3)]) == []
 
 

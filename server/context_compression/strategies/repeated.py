@@ -56,13 +56,23 @@ LINE_END = re.compile(NEWLINE)
 CODE = re.compile(r"[{}<>|=\\]|[(:] ?[\"']")
 """Signs in a line that is no prose, but a part of code, JSON or a table."""
 BINDS = re.compile(
-    r":\s*\Z|\b(?:follow(?:s|ing)|below|only|unless|except|if|false|wrong|untrue|withdrawn"
+    r":\s*\Z|\b(?:follow(?:s|ing)|below|(?<!-)only|unless|except|if|false|wrong|untrue|withdrawn"
     r"|folgende\w*|nur|außer|falls|falsch|suivante?s?|seulement|sauf|si|fau(?:x|sse)"
     r"|siguientes?|s[oó]lo|salvo|fals[oa]s?|следующ\w*|только|кроме|если|неверн\w*)\b"
     r"|以下|下列|下面|如下|只有|除非|除了|如果|不实|是错|假的|次の|のみ|場合|誤り|다음|아래|오직|만약|거짓",
     re.IGNORECASE,
 )
 """Words of a sentence that says something of the next one, which must not stand without it."""
+
+
+TAKES_BACK = re.compile(
+    r"\W*(?:\w+\W+){0,4}?(?:it|this|that|these|those|they|none|das|dies\w*|es|cel[ac]i?|ce|il|elle"
+    r"|est[aeo]s?|eso|это|он[аои]?)\b|.{0,6}(?:[这這此该它其]|これ|それ|この|その|이것|그것)"
+    r"|.*?(?:\b(?:wrong|false|mistaken|outdated|withdrawn|no longer|any ?more|nicht mehr|plus|ya no"
+    r"|больше не)\b|作废|作廢|过时|過時|不再|取消)",
+    re.IGNORECASE,
+)
+"""The beginning of words that may be about the sentences beside them, and take them back."""
 
 
 def repeated_sentences(
@@ -90,7 +100,7 @@ def repeated_sentences(
         if count >= measured.OFTEN_SAID and not BINDS.search(sentence)
     }
     found = {
-        text: tuple(chain.from_iterable(line.repeated(often, text in users) for line in each))
+        text: tuple(chain.from_iterable(line.repeated(text, often, text in users) for line in each))
         for text, each in lines.items()
     }
     return {text: spans for text, spans in found.items() if spans}
@@ -103,13 +113,17 @@ class _LineOfProse(NamedTuple):
     stop: int
     sentences: Mapping[Span, str]
 
-    def repeated(self, often: Container[str], is_users: bool) -> Iterator[Span]:
-        """The spans of repeated sentences, if they are most of a line with more than one."""
+    def repeated(self, text: str, often: Container[str], is_users: bool) -> Iterator[Span]:
+        """The spans of repeated sentences that are much of a line and that the rest leaves true."""
         spans = [span for span, sentence in self.sentences.items() if sentence in often]
         length = self.stop - self.start
         if [(self.start, self.stop)] == spans or sum(stop - start for start, stop in spans) < (
             measured.REPEATED_SHARE * length
         ):
+            return
+        ends = [self.start, *chain.from_iterable(spans), self.stop]
+        rest = (text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True))
+        if any(map(TAKES_BACK.match, rest)):
             return
         starts = {self.stop, *(start for start, _ in spans)}
         stops = {self.start, *(stop for _, stop in spans)}
