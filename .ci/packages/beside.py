@@ -62,11 +62,11 @@ NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class Unresolved(Exception):
-    """There is no solution, or (`failed`) none could be looked for; the message is uv's."""
+    """There is no solution; the message is uv's."""
 
-    def __init__(self, message: str, *, failed: bool) -> None:
-        super().__init__(message)
-        self.failed = failed
+
+class Failed(Exception):
+    """No solution could be looked for; the message is uv's."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,7 @@ class Resolver:
 
         Raises:
             Unresolved: uv found no solution.
+            Failed: uv could not look for one.
         """
         command = [
             sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header",
@@ -123,7 +124,7 @@ class Resolver:
         )
         if ended.returncode:
             failed = ended.returncode != NO_SOLUTION or "network was disabled" in ended.stderr
-            raise Unresolved(ended.stderr.strip(), failed=failed)
+            raise (Failed if failed else Unresolved)(ended.stderr.strip())
         lines = [line.split("==") for line in ended.stdout.splitlines() if "==" in line]
         return {name_of(name): version for name, version in lines}
 
@@ -157,14 +158,12 @@ def beside(framework: str, ours: Sequence[str], resolver: Resolver) -> Result:
     """What becomes of a framework beside our requirements.
 
     Raises:
-        Unresolved: none could be looked for.
+        Failed: nothing could be looked for.
     """
     name = name_of(framework)
     try:
         newest = resolver.versions(framework)[name]
     except Unresolved as error:
-        if error.failed:
-            raise
         return Result(framework, why=str(error))
     try:
         versions = resolver.versions(framework, ours)
@@ -172,8 +171,6 @@ def beside(framework: str, ours: Sequence[str], resolver: Resolver) -> Result:
             return Result(framework, newest, newest, versions.get("mcp", ""))
         why = ""
     except Unresolved as error:
-        if error.failed:
-            raise
         versions, why = dict[str, str](), str(error)
     held_by = [each for each in ours if _goes(f"{framework}=={newest}", ours, each, resolver)]
     return Result(
@@ -184,9 +181,7 @@ def beside(framework: str, ours: Sequence[str], resolver: Resolver) -> Result:
 def _goes(framework: str, ours: Sequence[str], without: str, resolver: Resolver) -> bool:
     try:
         return bool(resolver.versions(framework, [each for each in ours if each != without]))
-    except Unresolved as error:
-        if error.failed:
-            raise
+    except Unresolved:
         return False
 
 
@@ -245,17 +240,17 @@ def main(
         resolver = Resolver(Path(folder), options.python)
         try:
             resolver.versions(ours=ours)
+        except Failed as error:
+            print(f"No package index is reachable, so nothing is resolved: {_last(str(error))}")
+            return 0
         except Unresolved as error:
-            if error.failed:
-                print(f"No package index is reachable, so nothing is resolved: {_last(str(error))}")
-                return 0
             print(error)
             return 1
         chosen = options.names or [*frameworks]
         needs = [[*ours, *extras.get(frameworks.get(name, ""), ())] for name in chosen]
         try:
             results = [*pool.map(beside, chosen, needs, repeat(resolver))]
-        except Unresolved as error:
+        except Failed as error:
             print(f"uv failed, so nothing is known: {error}")
             return 1
     wrong = [*problems(results, known)]

@@ -80,9 +80,10 @@ def repeated_sentences(
 ) -> Mapping[str, tuple[Span, ...]]:
     """The spans of sentences that `OFTEN_SAID` texts hold, by text; texts without are absent.
 
-    They are sentences of lines that say little else. A sentence stays with the next one if it says
-    something of it. In a text of the user it stays with whatever is said only there: the two may be
-    an order and its condition.
+    They take at least `REPEATED_SHARE` of their line. A sentence stays with the next one if it says
+    something of it, and a line stays whole if its rest may take back what is repeated. In a text of
+    the user a sentence stays with whatever is said only there: they may be an order and its
+    condition.
 
     Args:
         texts: what the user and the model say; equal texts count once.
@@ -165,10 +166,10 @@ def with_repeated(
     spoken = [source for source in sources if source.spoken]
     users = {source.text for source in spoken if source.typed}
     found = repeated_sentences(chain(shown, (source.text for source in spoken)), users)
-    return [_beside(each, found) if each.spoken else each for each in sources], found
+    return [_marked(each, found) if each.spoken else each for each in sources], found
 
 
-def _beside(source: Source, repeated: Mapping[str, tuple[Span, ...]]) -> Source:
+def _marked(source: Source, repeated: Mapping[str, tuple[Span, ...]]) -> Source:
     """A text with its repeated sentences, by text; without them, a short one is worth less."""
     if not (spans := repeated.get(source.text, ())):
         return source
