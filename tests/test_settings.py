@@ -524,7 +524,30 @@ def test_a_limit_that_is_none_is_refused_with_what_to_write(wrong: Any) -> None:
         Settings.layered(arguments={"offload_at_source": wrong})
 
 
-def test_lists_of_words_divide_at_every_comma() -> None:
-    environ = {"CONTEXT_COMPRESSION_RECORD_MARKERS": "a，b、c;d, e"}
+LISTS = [
+    ("contract, invoice", ("contract", "invoice")),
+    ("合同，发票", ("合同", "发票")),
+    ("合同、发票；清单;账单,票据", ("合同", "发票", "清单", "账单", "票据")),
+    ('"contract, signed"; invoice', ("contract, signed", "invoice")),
+    ("“合同，已签”、「发票；已付」", ("合同，已签", "发票；已付")),
+    ('3" disk, 5" disk', ('3" disk', '5" disk')),
+    ('["contract, signed", "发票"]', ("contract, signed", "发票")),
+    (["合同，已签"], ("合同，已签",)),
+]
+"""Lists as people write them, and their parts: a list in JSON or of a program is not divided."""
 
-    assert Settings.layered(environ=environ).record_markers == ("a", "b", "c", "d", "e")
+
+@pytest.mark.parametrize(("written", "parts"), LISTS)
+def test_a_list_is_read_alike_from_every_layer(written: Any, parts: tuple[str, ...]) -> None:
+    layers: list[dict[str, Any]] = [{"config": {"important_keywords": written}}]
+    layers.append({"arguments": {"importantKeywords": written}})
+    if isinstance(written, str):
+        layers.append({"environ": {"CONTEXT_COMPRESSION_IMPORTANT_KEYWORDS": written}})
+
+    assert {Settings.layered(**layer).important_keywords for layer in layers} == {parts}
+
+
+def test_a_list_of_folders_is_divided_as_path_is() -> None:
+    folders = os.pathsep.join(("/a,b", "/合同，发票"))
+
+    assert Settings.checked({"allowed_paths": folders}).allowed_paths == ("/a,b", "/合同，发票")

@@ -1,5 +1,7 @@
 """Numbers, nouns that agree with them, and lists, as people and models write them."""
 
+import json
+import os
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
@@ -80,21 +82,50 @@ NotNegative = Annotated[int, Field(ge=0, le=MOST), WHOLE]
 Seconds = Annotated[float, Field(gt=0, le=86_400), NO_BOOL]
 
 
-SEPARATOR = re.compile(r"[,，、;；\n]")
-BETWEEN_LIMITS = re.compile(r"(?<!\d),|,(?!\d{3}(?!\d))|[，、;；\n]")
+SIGNS = ",，、;；\n"
+_QUOTED = "|".join(rf"{a}[^{a}{b}\n]{{1,400}}{b}" for a, b in ('""', "“”", "「」"))
+QUOTED = rf"(?<![^\s{SIGNS}])(?:{_QUOTED})(?![^\s{SIGNS}])"
+SEPARATOR = re.compile(rf"{QUOTED}|(?P<sign>[{SIGNS}])")
+BETWEEN_LIMITS = re.compile(rf"{QUOTED}|(?P<sign>(?<!\d),|,(?!\d{{3}}(?!\d))|[{SIGNS[1:]}])")
 """The comma in `make=20,000` belongs to the number."""
 
 
 def divided(text: str, separator: re.Pattern[str] = SEPARATOR) -> tuple[str, ...]:
-    """`divided("a, b、c")` -> `("a", "b", "c")`."""
-    return tuple(part.strip() for part in separator.split(text) if part.strip())
+    """`divided("a, b、「c, d」")` -> `("a", "b", "c, d")`: the parts of a list in one text.
+
+    A part in quotation marks may hold the signs between parts.
+    """
+    parts, start = list[str](), 0
+    for found in separator.finditer(text):
+        if found["sign"]:
+            parts.append(text[start : found.start()].strip())
+            start = found.end()
+    parts.append(text[start:].strip())
+    plain = (part[1:-1].strip() if re.fullmatch(QUOTED, part) else part for part in parts)
+    return tuple(filter(None, plain))
+
+
+def _unpacked(value: Any) -> Any:
+    """The list or the mapping that a text writes as JSON; any other value is unchanged."""
+    try:
+        is_json = isinstance(value, str) and value.lstrip()[:1] in ("[", "{")
+        return json.loads(value) if is_json else value
+    except (ValueError, RecursionError):
+        return value
 
 
 def _words(value: Any) -> Any:
+    value = _unpacked(value)
     return divided(value) if isinstance(value, str) else value
 
 
+def _paths(value: Any) -> Any:
+    value = _unpacked(value)
+    return tuple(filter(None, value.split(os.pathsep))) if isinstance(value, str) else value
+
+
 def _limits(value: Any) -> Any:
+    value = _unpacked(value)
     if isinstance(value, str):
         value = divided(value, BETWEEN_LIMITS)
     elif isinstance(value, Mapping):
@@ -120,6 +151,8 @@ def _limit(value: Any) -> str:
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 """A list of words, also as one text."""
+Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
+"""A list of paths, also as one text like `PATH`, because a path may hold any other sign."""
 Limits = Annotated[tuple[str, ...], BeforeValidator(_limits)]
 """Numbers of tokens by the name of a tool, also as one text or as a mapping; kept as `NAME=TOKENS`.
 """

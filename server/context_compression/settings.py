@@ -8,7 +8,6 @@ The sentence under a setting is its description in `context_config`, so it is sh
 
 import difflib
 import json
-import os
 import re
 from collections.abc import Collection, Mapping
 from math import ceil
@@ -18,7 +17,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from context_compression import plurals
 from context_compression.errors import InvalidSettings
-from context_compression.plurals import PART, WHOLE, Limits, NotNegative, Positive, Share, Words
+from context_compression.plurals import (
+    PART,
+    WHOLE,
+    Limits,
+    NotNegative,
+    Paths,
+    Positive,
+    Share,
+    Words,
+)
 from context_compression.setting_names import ALIASES, own_name, snake_case, with_own_names
 from context_compression.strings import one_line
 
@@ -124,7 +132,7 @@ class Settings(Value):
     """words that raise importance"""
     record_markers: Words = RECORD_MARKERS
     """extract keeps messages with these"""
-    allowed_paths: tuple[str, ...] = ()
+    allowed_paths: Paths = ()
     """folders that may be read, besides the working directory and `.compression`"""
     read_host_transcripts: bool = True
     """whether `current` may read the host's live transcript"""
@@ -224,7 +232,7 @@ class Settings(Value):
         values, given = _for_config(config or {}), _named(arguments or {})
         origins = dict.fromkeys(values, origin)
         for name, variable in variables(environ or {}).items():
-            values[name] = _parsed(name, (environ or {})[variable])
+            values[name] = (environ or {})[variable]
             origins[name] = f"the environment variable {variable}"
         return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
 
@@ -318,11 +326,6 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
     """For each setting that the environment sets, the variable; a blank variable sets nothing."""
     by_variable = ALIASES | {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
     return {name: v for v, name in by_variable.items() if environ.get(v, "").strip()}
-
-
-def _parsed(name: str, text: str) -> Any:
-    """The value of an environment variable; paths are split at the path separator."""
-    return tuple(filter(None, text.split(os.pathsep))) if name == "allowed_paths" else text
 
 
 def _explain(error: Any, origins: Mapping[str, str]) -> str:

@@ -190,6 +190,15 @@ def test_pins_and_settings_of_one_run_count(desk: Desk, messages: Messages):
     assert desk.json("config")["keep_recent"] == 10
 
 
+@pytest.mark.parametrize(
+    "written", ["contract,invoice", "contract，invoice", '["contract", "invoice"]']
+)
+def test_a_list_of_one_run_is_json_or_a_divided_text(desk: Desk, written: str):
+    desk.does("config", f"important_keywords={written}")
+
+    assert desk.json("config")["important_keywords"] == ["contract", "invoice"]
+
+
 @pytest.mark.slow
 def test_auto_goes_before_another_strategy_of_the_settings(desk: Desk):
     desk.does("config", "strategy=truncate")

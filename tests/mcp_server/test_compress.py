@@ -297,6 +297,23 @@ async def test_pins_and_settings_hold_for_the_call(client: Client, workspace: Wo
     assert workspace.store.read_config() == {}
 
 
+@pytest.mark.parametrize("sign", [", ", "，", "、", "；", ";"])
+async def test_pins_in_one_text_are_several(client: Client, sign: str) -> None:
+    messages = conversation(10)
+    pinned = next(i for i, m in enumerate(messages) if i > 4 and m["role"] == "assistant")
+
+    answer = await ask(
+        client,
+        "context_compress",
+        messages=messages,
+        target_tokens=9_000,
+        pins=f"{pinned}{sign}{pinned + 1}",
+        settings={"keepRecentTokens": 500},
+    )
+
+    assert all(messages[at] in answer.facts["messages"] for at in (pinned, pinned + 1))
+
+
 async def test_settings_are_checked(client: Client) -> None:
     messages = conversation(2)
 

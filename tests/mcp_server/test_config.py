@@ -76,6 +76,33 @@ async def test_every_setting_can_be_set_by_its_name(client: Client, workspace: W
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("contract,invoice", ["contract", "invoice"]),
+        ("合同，发票", ["合同", "发票"]),
+        ("合同；“发票、已付”", ["合同", "发票、已付"]),
+        ('["合同，已签"]', ["合同，已签"]),
+        (["合同，已签"], ["合同，已签"]),
+    ],
+)
+@pytest.mark.parametrize("way", ["name", "settings", "key"])
+async def test_a_list_in_one_text_is_divided_at_the_commas_of_any_script(
+    client: Client, workspace: Workspace, written: Any, words: list[str], way: str
+) -> None:
+    given = {
+        "name": {"importantKeywords": written},
+        "settings": {"settings": {"important_keywords": written}},
+        "key": {"key": "important_keywords", "value": written},
+    }[way]
+
+    await ask(client, "context_config", **given, keep_recent=5)
+    assert workspace.store.read_config() == {"important_keywords": words, "keep_recent": 5}
+
+    await ask(client, "context_config", reset="important_keywords，keepRecent")
+    assert workspace.store.read_config() == {}
+
+
 async def test_reset_sets_back_some_or_all(client: Client, workspace: Workspace) -> None:
     await ask(client, "context_config", keep_recent=5, max_turns=7, max_tool_output=900)
 

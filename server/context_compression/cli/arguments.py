@@ -9,15 +9,17 @@ import click
 
 from context_compression.errors import StoreError
 from context_compression.plurals import WRITTEN, whole_number
-from context_compression.settings import setting_name
+from context_compression.settings import Settings, setting_name
 
 
 def change_in(text: str) -> tuple[str, Any]:
-    """`"keepRecent=5"` -> `("keep_recent", 5)`; lists are JSON, or words with commas between."""
+    """`"keepRecent=5"` -> `("keep_recent", 5)`; a list is JSON or a divided text."""
     name, equals, value = text.partition("=")
     name = setting_name(name.strip())
     if not equals:
         raise click.UsageError(f"{text!r} sets nothing. Write {name}=VALUE.")
+    if Settings.model_fields[name].annotation == tuple[str, ...]:
+        return name, value
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):

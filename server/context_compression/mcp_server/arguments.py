@@ -23,7 +23,7 @@ from context_compression.conversation.formats.reading import refusal
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words
-from context_compression.plurals import NO_BOOL, WHOLE
+from context_compression.plurals import NO_BOOL, WHOLE, divided
 from context_compression.session.restoring import Asked
 from context_compression.setting_names import with_own_names
 from context_compression.settings import (
@@ -92,7 +92,9 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
         if snake in named:
             raise ToolError(f"{snake} is given twice, in two spellings. Pass it once.")
         about = known.get(snake, {})
-        if not is_empty(meant := _unpacked(value, about), about):
+        of_setting = snake not in model.model_fields  # which reads a list in one text by itself
+        meant = value if of_setting and isinstance(value, str) else _unpacked(value, about)
+        if not is_empty(meant, about):
             named[snake] = meant
     if unknown := [name for name in named if name not in known]:
         unnamed = {*GUARDED, *model.tolerated}
@@ -171,7 +173,9 @@ def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
             unpacked = value
         if about["type"] == "object" or is_array(unpacked):
             return unpacked
-        return unpacked if is_object(unpacked) and _is_of_objects(about) else [value]
+        if _is_of_objects(about):
+            return unpacked if is_object(unpacked) else [value]
+        return list(divided(value))
     return value
 
 

@@ -143,7 +143,7 @@ def seal_from(environ: Mapping[str, str]) -> Seal | None:
         InvalidSettings: a key is not 32 bytes in base64url. The message does not show it.
         MissingExtra: the extra `encryption` is not installed.
     """
-    written = [each for each in re.split(r"[\s,]+", environ.get(VARIABLE, "")) if each]
+    written = [each for each in re.split(r"[\s,，、;；]+", environ.get(VARIABLE, "")) if each]
     if not written:
         return None
     return Seal([_key(each, position, len(written)) for position, each in enumerate(written, 1)])

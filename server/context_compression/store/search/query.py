@@ -225,7 +225,7 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _PATTERN_SIGNS = re.compile(r"[*?]+")
-_TOOL_NAMES = re.compile(r"[,|]")
+_TOOL_NAMES = re.compile(r"[,，、;；|]")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CJK = re.compile(
     "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
