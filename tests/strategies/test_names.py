@@ -194,9 +194,11 @@ def test_of_an_earlier_note_neither_marks_nor_what_a_tool_put_out_are_names() ->
     }
 
 
-@pytest.mark.parametrize("word", ["größe_max", "src/jürgen/datei.py", "Überprüfung_test"])
-def test_a_word_is_no_name_where_only_a_part_of_it_would_be_found(word: str) -> None:
-    assert names(said(f"We take {word} and take_this here.")) == ["take_this"]
+@pytest.mark.parametrize(
+    "word", ["size_max", "größe_max", "src/jürgen/datei.py", "Überprüfung_test", "src/支付/退款.py"]
+)
+def test_a_word_of_any_script_is_a_name_as_a_whole(word: str) -> None:
+    assert {*names(said(f"We take {word} and take_this here."))} == {word, "take_this"}
 
 
 def test_beside_a_script_without_blanks_a_name_is_found() -> None:

@@ -9,6 +9,7 @@ from context_compression.conversation.authors import words_of_user
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.evidence.constraints import is_rule, sentences
 from context_compression.evidence.facts import CLASSES, Class, Facts, constraints_said, facts
+from context_compression.evidence.ledger.entries import names_in_calls
 from context_compression.evidence.rule_words import is_known_language
 from context_compression.evidence.words import Lexicon
 from context_compression.listening import COMPARING, counted
@@ -71,7 +72,7 @@ def loss_report(
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
     written = [message for edit in view.edits for message in edit.becomes]
-    lexicon = Lexicon()
+    lexicon = Lexicon(known=names_in_calls(messages))
     total, shown, kept = no_facts(), no_facts(), no_facts()
     for index, message in enumerate(counted(COMPARING, messages)):
         if message.source is None:

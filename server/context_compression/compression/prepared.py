@@ -21,6 +21,7 @@ from context_compression.conversation.system_prompt import ROOM, carried
 from context_compression.conversation.validity import Repaired
 from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, largest_parts
 from context_compression.evidence.facts import is_talk
+from context_compression.evidence.ledger.entries import names_in_calls
 from context_compression.listening import LOOKING, counted
 from context_compression.planning import edits
 from context_compression.planning.edits import Edit, View
@@ -258,7 +259,8 @@ class PreparedConversation:
         """A kept cutter that knows at least half of the texts, else a new one."""
         blocks = chain.from_iterable(message.blocks for message in self.planned.messages)
         texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
-        return cutter_for(texts, prose=is_talk(self.planned.messages))
+        messages = self.planned.messages
+        return cutter_for(texts, prose=is_talk(messages), known=names_in_calls(messages))
 
     def release(self) -> None:
         """Give the cutter back, if there is one, because the next compression may need it again."""

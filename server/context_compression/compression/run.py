@@ -471,11 +471,13 @@ def again(
 
     The plan is kept, without what is computed from its texts.
     """
-    prose, lighter = plan.cutter.prose, replace(plan, cutter=Cutter(), previews={})
+    made, lighter = plan.cutter, replace(plan, cutter=Cutter(), previews={})
+    prose, known = made.prose, made.known
+    del made
 
     def proposed() -> Sequence[Edit]:
         with recorded():
-            fresh = replace(lighter, cutter=Cutter(prose=prose), previews={})
+            fresh = replace(lighter, cutter=Cutter(prose=prose, known=known), previews={})
             return propose(fresh, *more) or ()
 
     return proposed

@@ -6,6 +6,7 @@ open tasks, and the user's requests and constraints. Outdated content is not evi
 
 This package only finds evidence. `planning` and `strategies` choose which evidence a view keeps.
 
+    names.py                 where names begin and end in a text of any script
     words.py                 words that are evidence by themselves, found in texts and numbered for
                              a conversation
     facts.py                 facts by class: commands, errors, decisions, constraints, requests

@@ -57,6 +57,7 @@ from context_compression.evidence.ledger.actions import (
 from context_compression.evidence.ledger.changes import Change, Undoing, changes_of
 from context_compression.evidence.ledger.entries import actions_of
 from context_compression.evidence.ledger.tasks import Tasks, tasks_of
+from context_compression.evidence.names import COMMON_MARKS
 from context_compression.strings import one_line
 
 NEAR = 400  # characters from an end of a result in which a host's words stand
@@ -152,7 +153,7 @@ MOST_FOLDERS = 12
 """How many parts at the end of a path are considered, because a call may name a file by them."""
 AMBIGUOUS = 3
 """How many files whose paths end alike are remembered."""
-FILE_NAME = re.compile(r"[\w.@+~/\\:-]+")
+FILE_NAME = re.compile(rf"[\w{COMMON_MARKS}.@+~/\\:-]+")
 NO_EFFECT_WORDS = (
     *ERROR_WORDS, "no replacement", "reject", "abort", "refuse", "invalid", "unable",
 )  # fmt: skip

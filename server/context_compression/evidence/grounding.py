@@ -7,11 +7,13 @@ a hash.
 
 import re
 import string
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from context_compression.evidence.words import SIGNS, kind_of, occurrences, trimmed
+from context_compression.evidence.names import COMMON_MARKS, SIGNS, apart, caseless
+from context_compression.evidence.words import kind_of, occurrences, trimmed
 
 Kind: TypeAlias = Literal["quote", "path", "number", "id"]
 MARK = "[unverified]"
@@ -25,7 +27,7 @@ QUOTE = re.compile(
     r'"([^"\n]{0,2000})"|“([^“”\n]{0,2000})”|「([^「」\n]{0,2000})」|『([^『』\n]{0,2000})』'
     r"|«([^«»\n]{0,2000})»"
 )
-WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{SIGNS}]{{3,}}")
+WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[\w{COMMON_MARKS}{SIGNS}]{{3,}}")
 """A number with separators, or a word, even directly after a number."""
 ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\[\]]*\]")
 SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
@@ -91,9 +93,9 @@ def _items(summary: str) -> Iterator[SummaryItem]:
 
 
 def _words(summary: str, start: int, stop: int) -> Iterator[SummaryItem]:
-    for match in WORD.finditer(summary, start, stop):
-        word = match[0].rstrip(PUNCTUATION).lstrip(":,+@#")
-        at = summary.find(word, match.start())
+    for found, begin in _runs(summary, start, stop):
+        word = found.rstrip(PUNCTUATION).lstrip(":,+@#")
+        at = summary.find(word, begin)
         end = at + len(word)
         word = word if "," in word else trimmed(PLACE.sub("", word))
         if len(word) > LONGEST_WORD:
@@ -112,14 +114,24 @@ def _words(summary: str, start: int, stop: int) -> Iterator[SummaryItem]:
                 pass
 
 
+def _runs(summary: str, start: int, stop: int) -> Iterator[tuple[str, int]]:
+    """The words of a summary with their places; without the sentence around a name."""
+    for match in WORD.finditer(summary, start, stop):
+        if caseless().search(match[0]):
+            for a, b in apart(match[0]):
+                yield match[0][a:b], match.start() + a
+        else:
+            yield match[0], match.start()
+
+
 class _Source:
     """A source, which is prepared for each kind of look-up when the first one is made."""
 
     def __init__(self, text: str) -> None:
-        self._text = text.casefold()
+        self._text = unicodedata.normalize("NFC", text).casefold()
 
     def has(self, item: SummaryItem) -> bool:
-        text = item.text.casefold()
+        text = unicodedata.normalize("NFC", item.text).casefold()
         match item.kind:
             case "quote":
                 return self._has_quote(text)

@@ -139,7 +139,7 @@ WRAPPERS = words(
 CODE = re.compile(r"\bopen\(|read_text|readFile|File\.read|file_get_contents|slurp")
 """What code that prints a file has in it."""
 ONE_WORD = re.compile(r"[^\s\"'<>|]{2,1000}")
-ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}\Z")
+ENDING = re.compile(r"(?:\w|[^\x00-\x7f])\.[A-Za-z]\w{0,4}\Z")
 WORD = re.compile(r"[^\W\d_]+")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 LONGEST_VERB = 40

@@ -16,6 +16,8 @@ from functools import cache
 from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from context_compression.evidence.names import COMMON_MARKS
+
 
 class Kind(NamedTuple):
     r"""How a script is written.
@@ -66,7 +68,7 @@ class Script(Enum):
 Use: TypeAlias = Literal["sure", "first", "maybe", "start", "asks"]
 USES: tuple[Use, ...] = get_args(Use)
 """The lists of a `Language`."""
-MARKED = r"[\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0e7f\u200c\u200d]"
+MARKED = rf"[\w{COMMON_MARKS}]"
 """A letter, or a mark that belongs to one."""
 SPELLINGS = {
     "İ": "i", "’": "'", "ʼ": "'", "‘": "'", "\u00a0": " ", "\u202f": " ", "ё": "е", "Ё": "е",

@@ -7,23 +7,32 @@ and plain words have numbers too, because they show the subject of a sentence.
 """
 
 import re
+import unicodedata
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from string import hexdigits
 from typing import Literal, TypeAlias, get_args
 
+from context_compression.evidence.names import (
+    ASCII_WORD,
+    COMMON_MARKS,
+    EXTENSION,
+    NO_NAMES,
+    ONE,
+    Names,
+    candidates,
+    skeleton,
+)
+
 Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-SIGNS = r"A-Z0-9_$#@~.+:/\\-"
-WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}](?<!</)[a-z{SIGNS}]*(?<=\w)")
-"""A candidate: a word with a capital, a digit or a sign, not counting punctuation at its end. Most
-words have only lower-case letters and are not evidence. Nor are end tags (`</span>`)."""
 STEM = re.compile(r"[\w@+-][\w.@+-]*")
 ENDING = re.compile(
     r"go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css|x?html?|mdx?|txt"
     r"|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf|lua|vue|svelte|snap"
-    r"|log|csv|ipynb|gz|zip|db"
+    r"|log|csv|ipynb|gz|zip|db|docx?|xlsx?|pptx?"
 )
 """The name of a file before its last dot, and the extension after it."""
 NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_T+-]\d+)*Z?(?:%|ms|[smhkKMGT]?[bB]?)?")
@@ -34,6 +43,9 @@ TICKET = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 SYMBOL = re.compile(
     r"[a-z0-9][A-Z]|[A-Za-z]_[A-Za-z0-9]|[A-Za-z]\d|^[A-Z][A-Z0-9_]{3,}$|\w(?:\.|::|->)\w"
 )
+CASELESS_SYMBOL = re.compile(rf"{ONE}(?:_|::|->)\w|\w_{ONE}")
+"""The same in the `skeleton` of a word with caseless letters, where a dot ends a sentence."""
+AT_END = re.compile(rf"{EXTENSION}\Z")
 WEAK: Mapping[Kind | None, re.Pattern[str]] = {
     "number": re.compile(r"\d{1,3}(?:-\d{1,3})?"),
     "path": re.compile(r"/[^/\\.]*"),
@@ -48,10 +60,6 @@ ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?<!\\)(?<!\\[nrt])(?:\\+[nrt])+$")
 """Escaped line breaks and tabs around a word in a text that is quoted in JSON."""
 ISSUE = re.compile(r"#\d+")
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
-NAME = r"[\w.-]"
-"""A character of a file's name."""
-HEAD = 6
-"""How many characters of words tell which of them may begin at a place."""
 LONGEST_NAME = 400
 """The most characters of a word that is trimmed; no name is longer."""
 
@@ -60,15 +68,22 @@ def kind_of(word: str) -> Kind | None:
     """The kind of a word: `kind_of("src/app.py")` -> `"path"`; `None` for a plain word."""
     if word.isdecimal():
         return "number" if len(word) >= 3 else None
+    symbol = SYMBOL
+    if not word.isascii():
+        word = skeleton(unicodedata.normalize("NFC", word))
+        symbol = CASELESS_SYMBOL if ONE in word else SYMBOL
     if word.isalpha():
-        named = len(word) >= 4 and not (word.islower() or word.istitle()) and SYMBOL.search(word)
+        named = len(word) >= 4 and not (word.islower() or word.istitle()) and symbol.search(word)
         return "symbol" if named else None
     if "/" in word or "\\" in word:
         if "://" in word:
             return "url"
         if word.startswith("//"):  # a comment
             return None
-        return "path" if len(word) >= 5 and any(map(str.isalpha, word)) else None
+        if len(word) < 5 or not any(map(str.isalpha, word)):
+            return None
+        # in a sentence of a caseless script, `/` between words mostly means "or"
+        return None if word[0] == ONE and not AT_END.search(word) else "path"
     if word.startswith("--"):
         return "flag" if len(word) >= 5 and word[2].isalpha() else None
     # for most words the first character already rules an expression out
@@ -81,7 +96,7 @@ def kind_of(word: str) -> Kind | None:
         return "id"
     if "-" in word and TICKET.fullmatch(word):
         return "id"
-    if len(word) >= 4 and SYMBOL.search(word):
+    if len(word) >= 4 and symbol.search(word):
         return "symbol"
     return None
 
@@ -101,29 +116,6 @@ def occurrences(word: str, text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         yield at, at + len(word)
         at = text.find(word, at + 1)
-
-
-def places_of(words: Iterable[str], text: str) -> Iterator[tuple[str, int, int]]:
-    """`(word, start, stop)` of each place where one of many words occurs, in the order of the text.
-
-    The text is read once for all words, not once for each: at a place only as many slices are
-    looked up as there are lengths of words that begin like it. Only places where no name goes on
-    (`NAME`) count.
-    """
-    wanted = frozenset(filter(None, words))
-    lengths: dict[str, set[int]] = {}
-    for word in wanted:
-        lengths.setdefault(word[:HEAD], set()).add(len(word))
-    if not wanted:
-        return
-    first = "".join({re.escape(word[0]) for word in wanted})
-    for place in re.finditer(rf"(?<!{NAME})[{first}]", text):
-        start = place.start()
-        for head in range(1, HEAD + 1):
-            for length in lengths.get(text[start : start + head], ()):
-                word = text[start : start + length]
-                if (head == HEAD or length == head) and word in wanted:
-                    yield word, start, start + length
 
 
 def trimmed(word: str) -> str:
@@ -157,21 +149,27 @@ SAMPLE_CHARS = 200
 class Lexicon:
     """The evidence words of some texts, each classified once."""
 
-    def __init__(self, classify: Callable[[str], Kind | None] = evidence_kind) -> None:
-        """A lexicon of evidence words; with `classify=kind_of` it includes weak words too."""
-        self._classify = classify
+    def __init__(
+        self, classify: Callable[[str], Kind | None] = evidence_kind, known: Names = NO_NAMES
+    ) -> None:
+        """A lexicon of evidence words; with `classify=kind_of` it includes weak words too.
+
+        `known` are paths with caseless letters, which are found whole in any sentence.
+        """
+        self._classify, self._paths = classify, known
         self._known: dict[str, tuple[str, Kind] | None] = {}
         self._evidence_count = 0
 
     def words(self, text: str) -> set[tuple[str, Kind]]:
         """The evidence words of a text, trimmed, with their kinds."""
-        return {entry for raw in set(WORD.findall(text)) if (entry := self._look_up(raw))}
+        raws = set(candidates(text, known=self._paths))
+        return {entry for raw in raws if (entry := self._look_up(raw))}
 
     def _look_up(self, raw: str) -> tuple[str, Kind] | None:
         if raw in self._known:
             return self._known[raw]
         word = trimmed(raw)
-        kind = self._classify(word)
+        kind = "path" if word in self._paths.all else self._classify(word)
         entry = (word, kind) if kind else None
         self._evidence_count += entry is not None
         if entry or len(self._known) < 2 * self._evidence_count + PLAIN_WORDS:
@@ -200,8 +198,14 @@ TERM = re.compile(rf"[^\W\d_{JOINED}]{{4,}}|[\uac00-\ud7af]{{2,}}")
 RUN = re.compile(rf"[{JOINED}]{{2,}}")
 SMALL_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 TITLE = re.compile(r"[\"“„«《「『]([^\"“”„«»《》「」『』\n]{2,50})[\"”“»》」』]")
-PROPER_NAME = re.compile(r"(?<=[a-zß-ÿ0-9,;] )[A-ZÀ-Þ][a-zß-ÿ]+")
+PROPER_NAME = re.compile(r"(?<=[a-zß-ÿа-ё0-9,;] )[A-ZÀ-ÞЀ-Я][a-zß-ÿа-ё]+")
 """A capitalised word that does not begin a sentence."""
+
+
+@cache
+def term_with_marks() -> re.Pattern[str]:
+    """`TERM` for a text beyond ASCII, where marks belong to letters."""
+    return re.compile(rf"(?:[^\W\d_{JOINED}][{COMMON_MARKS}]*+){{4,}}|[\uac00-\ud7af]{{2,}}")
 
 
 class Numbering:
@@ -212,12 +216,13 @@ class Numbering:
 
     Attributes:
         prose: whether names and plain words have numbers, too.
+        known: paths with caseless letters, which are found whole in any sentence.
         kinds: for each number the kind of its word, as an index into `KINDS` followed by
             `PROSE_KINDS`; no word has the number 0.
     """
 
-    def __init__(self, *, prose: bool = False) -> None:
-        self.prose = prose
+    def __init__(self, *, prose: bool = False, known: Names = NO_NAMES) -> None:
+        self.prose, self.known = prose, known
         self.kinds = bytearray(1)
         self._numbers: dict[int, int] = {}
         self._hashes, self._packed = array("q"), array("I")
@@ -243,9 +248,13 @@ class Numbering:
 
         Their order depends only on the texts that were numbered before.
         """
-        words, find, learn = WORD.findall, self._find, self._learn
+        words, find, learn = ASCII_WORD.findall, self._find, self._learn
+        is_ascii = text.isascii()
         for start, stop in parts:
-            raws = words(text, start, stop)
+            if is_ascii or text[start:stop].isascii():
+                raws = words(text, start, stop)
+            else:
+                raws = candidates(text, start, stop, self.known)
             if not raws and not self.prose:
                 yield ()
                 continue
@@ -259,9 +268,11 @@ class Numbering:
 
     def _plain(self, text: str) -> set[int | None]:
         """The numbers of the names and plain words of a text."""
+        text = unicodedata.normalize("NFC", text)
+        term = TERM if text.isascii() else term_with_marks()
         lower, find, result = text.lower(), self._find, set[int | None]()
         names = (*PROPER_NAME.findall(text), *TITLE.findall(text))
-        terms = (*TERM.findall(lower), *SMALL_NUMBER.findall(lower))
+        terms = (*term.findall(lower), *SMALL_NUMBER.findall(lower))
         pairs = [run[at : at + 2] for run in RUN.findall(lower) for at in range(len(run) - 1)]
         for kind, words in enumerate((names, terms, pairs), len(KINDS)):
             # one spelling of two kinds counts as two words
@@ -285,10 +296,10 @@ class Numbering:
 
     def _learn(self, raw: str) -> int:
         """The number of a word in its spelling in a text; 0 if it is not evidence."""
-        word = trimmed(raw)
+        word = unicodedata.normalize("NFC", trimmed(raw))
         number = None if word == raw else self._find(hash(word))
         if number is None:
-            kind = evidence_kind(word)
+            kind = "path" if word in self.known.all else evidence_kind(word)
             number = len(self.kinds) if kind else 0
             if kind:
                 self.kinds.append(KINDS.index(kind))

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 from context_compression.conversation.labels import Span, gap_tokens
 from context_compression.evidence import facts as evidence
 from context_compression.evidence.facts import failures_in
+from context_compression.evidence.names import NO_NAMES, Names
 from context_compression.evidence.words import KINDS, PROSE_KINDS, Numbering
 from context_compression.planning import measured
 from context_compression.tokens.o200k import key_of
@@ -52,14 +53,17 @@ class Cutter:
             text, and after `match` in all texts.
     """
 
-    def __init__(self, *, prose: bool = False) -> None:
-        """A cutter without texts; with `prose`, plain words are evidence too."""
-        self.prose = prose
+    def __init__(self, *, prose: bool = False, known: Names = NO_NAMES) -> None:
+        """A cutter without texts; with `prose`, plain words are evidence too.
+
+        `known` are the names that `Numbering` finds whole.
+        """
+        self.prose, self.known = prose, known
         self.clear()
 
     def clear(self) -> None:
         """Forget all texts and words."""
-        self.numbering = Numbering(prose=self.prose)
+        self.numbering = Numbering(prose=self.prose, known=self.known)
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
@@ -173,14 +177,15 @@ _kept: list[Cutter] = []
 """The cutters that were given back last. Threads may share this list; each gets its own cutter."""
 
 
-def cutter_for(texts: Sequence[str], *, prose: bool = False) -> Cutter:
+def cutter_for(texts: Sequence[str], *, prose: bool = False, known: Names = NO_NAMES) -> Cutter:
     """The cutter for the texts of a conversation: a kept cutter that knows them, else a new one."""
     for cutter in reversed(_kept[:]):
-        if cutter.prose == prose and cutter.knows(texts):
+        same = cutter.prose == prose and cutter.known.all == known.all
+        if same and cutter.knows(texts):
             with suppress(ValueError):  # another thread has just taken it
                 _kept.remove(cutter)
                 return cutter
-    return Cutter(prose=prose)
+    return Cutter(prose=prose, known=known)
 
 
 def keep(cutter: Cutter) -> None:

@@ -14,6 +14,7 @@ from context_compression.conversation.messages import COMPRESSED, Block, Message
 from context_compression.conversation.refs import REF, digest_of
 from context_compression.evidence import facts as evidence
 from context_compression.evidence.files import cut_by_host
+from context_compression.evidence.ledger.entries import names_in_calls
 from context_compression.evidence.redaction import MARK, beginning, redact
 from context_compression.evidence.words import Lexicon
 from context_compression.planning import measured
@@ -207,7 +208,7 @@ def digest(
             those of the messages. The first request stays the first.
         besides: items that are left out, because they are quoted beside the digest.
     """
-    lexicon = Lexicon()
+    lexicon = Lexicon(known=names_in_calls(messages))
     requests = [item for text, item in _asked(messages) if text not in besides]
     earlier = dict(earlier or {})
     if first := earlier.get("User asked", ())[:1]:

@@ -20,6 +20,7 @@ from context_compression.conversation.messages import Message, Text, ToolResult,
 from context_compression.conversation.refs import REF, is_proven
 from context_compression.errors import ContextCompressionError
 from context_compression.evidence.facts import facts
+from context_compression.evidence.ledger.entries import names_in_calls
 from context_compression.evidence.words import Lexicon
 from context_compression.listening import COMPARING, counted
 from context_compression.plurals import how_many
@@ -110,7 +111,7 @@ def evidence_of(
 
     Of long sessions only a share of the texts is searched: see `sample`.
     """
-    lexicon = Lexicon()
+    lexicon = Lexicon(known=names_in_calls(stages[-1].messages))
     total, shown, kept = no_facts(), no_facts(), no_facts()
     live = {id(raw): place for place, raw in enumerate(stages[-1].stage.messages)}
     added = [pick for stage in stages for pick in _picked(stage, share)]

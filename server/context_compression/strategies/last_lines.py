@@ -21,9 +21,10 @@ from context_compression.evidence.facts import commands_of
 from context_compression.evidence.ledger import Entry
 from context_compression.evidence.ledger.actions import ABSOLUTE, OF_GIT, FileAction, steps
 from context_compression.evidence.ledger.changes import Undoing
-from context_compression.evidence.ledger.entries import STATES
+from context_compression.evidence.ledger.entries import STATES, names_in_calls
+from context_compression.evidence.names import Names, goes_on, is_cased
 from context_compression.evidence.redaction import MARK, redact
-from context_compression.evidence.words import JOINED, Kind, Lexicon, occurrences, places_of
+from context_compression.evidence.words import Kind, Lexicon, occurrences
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 
@@ -41,8 +42,6 @@ UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\.?\Z')
 """A path that cannot be shown in a line: it has a sign of the line or a pattern, or is a folder."""
 TEMPORARY = re.compile(r"/(?:private/|var/)?tmp/|/dev/|/proc/|[A-Za-z]:.*[/\\]Temp[/\\]")
 """The beginning of a path of a file that is not part of the work."""
-BEHIND = re.compile(r"[\w-]|\.\w")
-"""The text behind a name that is only the beginning of another name."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +209,8 @@ def named_in(text: str, names: Iterable[str], folder: str) -> frozenset[str]:
     """
     return frozenset(
         name
-        for name, start, stop in places_of(names, text)
-        if not BEHIND.match(text, stop)
+        for name, start, stop in Names(names).places(text)
+        if not goes_on(text, stop)
         and (
             not (folder and SEPARATOR.match(text, start - 1, start))
             or text.endswith(folder, 0, start)
@@ -223,9 +222,6 @@ NAMES_LABEL = "[More names used]"
 NAMES_LINE = re.compile(rf"^{re.escape(NAMES_LABEL)} .*", re.MULTILINE)
 GAP = re.compile(r"\[…[^\]\n]{0,400}\]")
 """The mark of a gap, whose ref is not a name that was used."""
-TORN = re.compile(rf"(?![{JOINED}])[^\W\x00-\x7f]")
-"""A letter outside ASCII, of a script with blanks between words; a word would be torn at it."""
-RUN = re.compile(r"[\w./\\-]+")
 BLANK = re.compile(r"\s")
 BOTH = re.compile(r"[^\W\d_]+(?:[/-][^\W\d_]+)+")
 """Plain words joined by a slash or hyphen, which mostly means one or the other."""
@@ -243,7 +239,8 @@ def names_of(plan: Plan) -> Sequence[str]:
     Secrets that are recognised by their form are left out. (Measured on recorded sessions: in this
     order, a line holds most of the names that later steps need.)
     """
-    lexicon, times, last = Lexicon(), Counter[str](), dict[str, int]()
+    known = names_in_calls(plan.messages)
+    lexicon, times, last = Lexicon(known=known), Counter[str](), dict[str, int]()
     for index, message in enumerate(plan.messages):
         used = names_in(message, lexicon)
         times.update(used)
@@ -278,7 +275,7 @@ def names_in(message: Message, lexicon: Lexicon) -> set[str]:
         word
         for texts, plain in ((texts_with_names, False), (alone, True))
         for text in texts
-        for word, kind in lexicon.words(untorn(redact(text)))
+        for word, kind in lexicon.words(redact(text))
         if is_name(word, kind, plain=plain)
     }
 
@@ -296,13 +293,6 @@ def quoted_in(note: str) -> Iterator[str]:
     for label, start, stop in sections(note):
         if not label.startswith("[Result"):
             yield GAP.sub("", note[start:stop])
-
-
-def untorn(text: str) -> str:
-    """A text without words that would be found only in part."""
-    if text.isascii():
-        return text
-    return RUN.sub(lambda run: " " if TORN.search(run[0]) else run[0], text)
 
 
 def is_name(word: str, kind: Kind, *, plain: bool) -> bool:
@@ -351,7 +341,7 @@ def line(
 def stands_in(text: str, name: str) -> bool:
     """Whether a name is in a text, but not as part of a longer word."""
     return any(
-        not (text[start - 1 : start].isalnum() or text[stop : stop + 1].isalnum())
+        not (is_cased(text[start - 1 : start]) or is_cased(text[stop : stop + 1]))
         for start, stop in occurrences(name, text)
     )
 

@@ -31,7 +31,10 @@ from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import shrinks
 from context_compression.strategies.tool_results import Slots
 
-OF_WORK = re.compile(r"\w-*\.[A-Za-z]\w{0,4}\b|[/\\`_]|(?<!\w)--\w|\b[a-z]+[A-Z]\w*")
+OF_WORK = re.compile(
+    r"\w-*\.[A-Za-z][A-Za-z0-9]{0,4}(?![A-Za-z0-9])|[/\\`_]"
+    r"|(?<![A-Za-z0-9_])(?:--\w|[a-z]+[A-Z])"
+)
 """A sign of work in a sentence: a file, a path, code, an option, a name of a program."""
 
 

@@ -52,7 +52,8 @@ def record_of(
         places: what is shown in addition to the messages that stay: chosen pieces and others.
         view: the messages of the view, by index.
     """
-    kept, lexicon, weights = {*places}, Lexicon(), pool.weights(base.plan.used)
+    known = base.plan.cutter.known
+    kept, lexicon, weights = {*places}, Lexicon(known=known), pool.weights(base.plan.used)
     cover(weights, words_shown(base, pool.cutter))
     shown: list[WeighedPart] = []
     others: list[int] = []

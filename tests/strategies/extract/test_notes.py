@@ -35,7 +35,7 @@ def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
     notes = [m["content"] for m in result.messages if "Not shown here" in str(m["content"])]
     assert notes
     mark = re.compile(
-        r":\n\[… \d+ messages?(; (first )?ref \w+)?\](\n\[(Files|More names used)\] .+)*$"
+        r":\n\[… \d+ messages?(; (first )?ref \w+)?\](\n\[(Other files|More names used)\] .+)*$"
     )
     assert all(map(mark.search, notes))
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from unicodedata import normalize
 
 from context_compression.conversation import authors
 from context_compression.conversation.messages import (
@@ -24,8 +25,9 @@ from context_compression.evidence.ledger import actions as file_actions
 from context_compression.evidence.ledger.actions import FileAction
 from context_compression.evidence.ledger.changes import Undoing
 from context_compression.evidence.ledger.tasks import reported_errors, test_counts
+from context_compression.evidence.names import EXTENSION, Names, candidates, caseless
 from context_compression.evidence.redaction import beginning
-from context_compression.evidence.words import WORD, kind_of, trimmed
+from context_compression.evidence.words import kind_of, trimmed
 from context_compression.plurals import how_many
 from context_compression.strings import in_words, one_line
 
@@ -154,6 +156,10 @@ LONGEST_ARGUMENT = 2000
 """How many characters an argument may have to be searched for ids; longer ones are file texts."""
 
 
+A_PATH = re.compile(rf"(?=\S*(?:[/\\]|{EXTENSION}\Z))\S{{1,400}}\Z")
+"""A path, as one word."""
+
+
 class CallEffects(NamedTuple):
     """The effects of one call.
 
@@ -207,6 +213,23 @@ def actions_of(
         if not OUR_TOOL.search(call.name):
             for action in effects_of(call, results.get(call.id)).actions:
                 yield call.id, action
+
+
+def names_in_calls(messages: Iterable[Message]) -> Names:
+    """The files that calls name, if their names hold caseless letters, in their composed form too.
+
+    In a sentence without blanks, nothing else tells which words before `/` are a part of the path.
+    """
+    paths: set[str] = set()
+    for call in (call for message in messages for call in message.calls):
+        if not all(map(str.isascii, strings_in(call.arguments))):
+            actions = file_actions.of_call(call)
+            folder = file_actions.folder_of(call)
+            for command in evidence.commands_of(call):
+                actions += file_actions.of_command(command, folder)
+            paths |= {trimmed(path) for _, *ends in actions for path in ends}
+    named = {path for path in paths if caseless().search(path) and A_PATH.match(path)}
+    return Names(form for path in named for form in (path, normalize("NFC", path)))
 
 
 def entries(messages: Sequence[Message]) -> list[Entry]:
@@ -307,7 +330,7 @@ class _EntryReader:
         if "://" in text:
             urls = (url.rstrip(".,;:!?)*") for url in URL.findall(text))
             yield from (Entry("url", url, at=at) for url in [*dict.fromkeys(urls)][-MOST_WORDS:])
-        words = dict.fromkeys(WORD.findall(text))
+        words = dict.fromkeys(candidates(text))
         ids = [word for raw in words if not raw.isalpha() and (word := self._id(raw))]
         refs = set(NAMED_REF.findall(text)) if ids else ()
         ids = [word for word in ids if word not in refs]

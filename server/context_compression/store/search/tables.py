@@ -11,7 +11,7 @@ from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.excerpt import CallLabel, ConversationReader, RecordedMessage
 from context_compression.store.search.query import humps, indexable
 
-VERSION = 8
+VERSION = 9
 """Version of the tables. An index of another version is rebuilt from the plain files."""
 PAGE_BYTES = 1024
 """About half a page stays empty in every table, so small pages suit small archives."""
