@@ -14,6 +14,8 @@ This package only finds evidence. `planning` and `strategies` choose which evide
                              `always` and their like
     rule_words.py            the words with which people state standing rules, in some eighty
                              languages, which are in rule_words.txt
+    outcome_words.py         the words with which errors, decisions and outcomes are told, by
+                             language, which are in outcome_words.txt
     open_tasks.py            what is open: tasks, questions of tool calls, and what was last
     files.py                 the changes of files by the calls of a conversation, and what they made
                              outdated

@@ -172,7 +172,12 @@ LONGEST_LINE = 400
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text, stripped, without empty lines."""
-    return [text[start:stop] for start, stop in _sentences(text, 0, len(text))]
+    return [text[start:stop] for start, stop in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """`(start, stop)` of the sentences and lines of a text, as in `sentences`."""
+    return _sentences(text, 0, len(text))
 
 
 def _sentences(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -4,6 +4,7 @@
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import chain
@@ -19,8 +20,20 @@ from context_compression.conversation.messages import (
     strings_in,
     texts_of,
 )
-from context_compression.evidence.constraints import LONGEST_LINE, constraints_in, sentences
+from context_compression.evidence.constraints import LONGEST_LINE, constraints_in, sentence_spans
+from context_compression.evidence.outcome_words import (
+    DECISION_HINTS,
+    HINTS,
+    OutcomeWords,
+    begins_with_error,
+    counted,
+    exit_status_named,
+    lines_beyond_ascii,
+    names_words,
+    outcomes,
+)
 from context_compression.evidence.redaction import beginning
+from context_compression.evidence.rule_words import folded
 from context_compression.evidence.words import Lexicon, is_prose
 
 Class: TypeAlias = Literal[
@@ -30,21 +43,31 @@ CLASSES: tuple[Class, ...] = get_args(Class)
 """The classes of evidence that the loss report counts."""
 ERROR_WORDS = (
     "error", "exception", "traceback", "failed", "failure", "fatal", "panic", "denied", "not found",
-    "cannot ", "no such", "undefined", "unexpected", "错误", "失败", "异常",
+    "cannot ", "no such", "undefined", "unexpected", "refused", "timed out", "out of memory",
+    "no space left", "segmentation fault",
 )  # fmt: skip
-DECISION = re.compile(
-    r"\b(?:decided?|decision|because|instead of|rather than|chose|going with|root cause|turns out"
-    r"|the (?:fix|reason|problem|issue) (?:is|was))\b|决定|因为|选择|改用|原因",
-    re.IGNORECASE,
+"""Parts of lower-case lines that tell errors in English; `outcome_words` has other languages."""
+ENDS_BADLY = ("exit code", "exit status", "exited with")
+"""Words before an exit status, which is an error if it is not 0."""
+ONLY_STATUS = re.compile(
+    r"\W*(?:(?:process|command) )?(?:exit(?:ed with)?|return)[ _-]?(?:code|status)\W*\d+\W*"
 )
+"""A lower-case line with which hosts begin or end an output; `exit_status` reads it."""
+IN_CODE = re.compile(
+    r"\s*(?:\d+[ \t]*[→|:]?[ \t]*)?(?:except\b[^\n]*:|raise [\w.]|from [\w.]+ import |import "
+    r"|class \w|@\w|(?:\} ?)?catch ?\(|throw new )"
+)
+"""The beginning of a line of source code that handles errors, and tells none."""
 EXIT_STATUS = re.compile(
-    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=>]{1,3}(-?\d+)|\bexit: (\d+)"""
+    r"""(?:exit(?:ed with)?[ _-]?(?:code|status)|returncode)["' \t:=>]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
 """An exit status in lower-case text."""
 STATUS_CHARS = 300
 """How many characters at each end of an output are searched for its exit status."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
-"""A short result that is only an error, from a tool that sets no error flag."""
+LONGEST_ERROR = 410
+"""A short result that is only an error, from a tool that sets no error flag, and its length in
+languages other than English."""
 PASS_OR_FAIL = (" pass", " fail")
 """The words before or after a number of tests."""
 COUNT_OF_TESTS = re.compile(
@@ -64,11 +87,17 @@ memory."""
 
 def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:
     """`(start, stop)` of every line that contains one of the lower-case needles, in order."""
+    for start, stop in _parts(text):
+        yield from sorted(_lines_with(text, needles, start, stop))
+
+
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """`(start, stop)` of the parts of a text that are searched at a time: whole lines."""
     start = 0
     while start < len(text):
         stop = text.find("\n", start + PART_CHARS)
         stop = len(text) if stop < 0 else stop
-        yield from sorted(_lines_with(text, needles, start, stop))
+        yield start, stop
         start = stop + 1
 
 
@@ -113,11 +142,30 @@ LONGEST_NONE_CHARS = 4_000
 def tells_failure(line: str, words: Iterable[str] = ERROR_WORDS) -> bool:
     """Whether a line with one of the words says more than that nothing went wrong.
 
-    `0 errors`, `No new exceptions` and `没有错误` tell no failure; `0 errors, 2 failures` does.
+    The same words of other languages count, too. `0 errors`, `No new exceptions` and `没有错误`
+    tell no failure; `0 errors, 2 failures` does.
     """
+    if IN_CODE.match(line):
+        return False
     lowered = line.lower()
     rest = NONE.sub(" ", lowered) if len(line) <= LONGEST_NONE_CHARS else lowered
-    return any(word in rest for word in words)
+    if any(word in rest for word in words) or _ends_badly(rest):
+        return True
+    return fails_elsewhere(rest)
+
+
+def _ends_badly(line: str) -> bool:
+    if not any(word in line for word in ENDS_BADLY) or ONLY_STATUS.fullmatch(line):
+        return False
+    named = EXIT_STATUS.search(line)
+    return named is not None and (named[1] or named[2]) != "0"
+
+
+def fails_elsewhere(line: str) -> bool:
+    """Whether a line tells a failure in a language other than English."""
+    if not names_words(line) and not any(hint in line.lower() for hint in HINTS):
+        return False
+    return bool(OutcomeWords(line).failures(0, len(line)))
 
 
 def failures_in(text: str, words: Sequence[str] = ERROR_WORDS) -> Iterator[tuple[int, int]]:
@@ -125,11 +173,18 @@ def failures_in(text: str, words: Sequence[str] = ERROR_WORDS) -> Iterator[tuple
 
     Args:
         text: a text, such as the output of a tool.
-        words: the lower-case words of which such a line contains one.
+        words: the lower-case words of which such a line contains one, if it is in English.
     """
-    for start, stop in lines_with(text, words):
-        if tells_failure(text[start:stop], words):
-            yield start, stop
+    needles = (*words, *ENDS_BADLY, *HINTS)
+    for start, stop in _parts(text):
+        spans = _lines_with(text, needles, start, stop)
+        if names_words(part := text[start:stop]):
+            for at in OutcomeWords(part).failures(0, len(part)):
+                end = part.find("\n", at) % (len(part) + 1)
+                spans.add((start + part.rfind("\n", 0, at) + 1, start + end))
+        else:
+            spans |= {(start + a, start + b) for a, b in lines_beyond_ascii(part)}
+        yield from (span for span in sorted(spans) if tells_failure(text[slice(*span)], words))
 
 
 def count_of_tests(text: str) -> tuple[int, int] | None:
@@ -143,7 +198,8 @@ def count_of_tests(text: str) -> tuple[int, int] | None:
         if COUNT_OF_TESTS.match(text, at):
             start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at) % (len(text) + 1)
             return max(start, at - COUNT_CHARS), min(stop, at + COUNT_CHARS)
-    return None
+    counts = [span for span in outcomes(text, begin) if counted(text[slice(*span)])]
+    return counts[-1] if counts else None
 
 
 ENDED = re.compile(
@@ -165,7 +221,8 @@ def outcome_lines(text: str) -> list[tuple[int, int]]:
     There are at most two lines, because a run may end with a count and a verdict.
     """
     begin = max(0, len(text) - ENDING_CHARS)
-    return [match.span() for match in ENDED.finditer(text, begin)][-2:]
+    english = (match.span() for match in ENDED.finditer(text, begin))
+    return sorted({*english, *outcomes(text, begin)})[-2:]
 
 
 def last_line(text: str, end: int) -> tuple[int, int]:
@@ -189,12 +246,19 @@ def exit_status(text: str) -> str | None:
     for end in (text[:STATUS_CHARS].lower(), text[-STATUS_CHARS:].lower()):
         if ("exit" in end or "returncode" in end) and (status := EXIT_STATUS.search(end)):
             return status[1] or status[2]
+        if not end.isascii() and names_words(end) and (named := exit_status_named(end)):
+            return named
     return None
 
 
 def has_failed(result: ToolResult) -> bool:
     """Whether a tool reports that it failed; a failed command may lack such a report."""
-    return result.is_error or FAILED.match(result.text) is not None
+    text = result.text
+    return result.is_error or FAILED.match(text) is not None or _is_error_elsewhere(text)
+
+
+def _is_error_elsewhere(text: str) -> bool:
+    return len(text) <= LONGEST_ERROR and begins_with_error(text)
 
 
 def is_talk(messages: Iterable[Message]) -> bool:
@@ -208,9 +272,22 @@ def is_talk(messages: Iterable[Message]) -> bool:
     return others <= sum(map(len, texts)) and is_prose(texts)
 
 
+def decision_words(text: str) -> Sequence[int]:
+    """Where the words of a text begin that tell a decision or its reason, in order."""
+    parts = [(0, len(text))] if names_words(text) else lines_with(folded(text), DECISION_HINTS)
+    words = ((start, OutcomeWords(text[start:stop])) for start, stop in parts)
+    return sorted(start + at for start, part in words for at, _ in part.decided())
+
+
 def decisions(text: str) -> list[str]:
     """The sentences that state a decision or its reason."""
-    return [s for s in sentences(text) if DECISION.search(s) and len(s) <= LONGEST_LINE]
+    words = decision_words(text)
+    spans = sentence_spans(text) if words else ()
+    return [
+        text[start:stop]
+        for start, stop in spans
+        if bisect_left(words, start) < bisect_left(words, stop) and stop - start <= LONGEST_LINE
+    ]
 
 
 def commands(message: Message) -> Iterator[str]:

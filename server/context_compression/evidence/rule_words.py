@@ -10,11 +10,11 @@ regular expressions that are made when they are first needed (`PhraseIndex`).
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from itertools import chain
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias
 
 from context_compression.evidence.names import COMMON_MARKS
 
@@ -65,8 +65,8 @@ class Script(Enum):
     HANGUL = Kind(((0x1100, 0x11FF), (0xAC00, 0xD7AF)), marks=False)
 
 
-Use: TypeAlias = Literal["sure", "first", "maybe", "start", "asks"]
-USES: tuple[Use, ...] = get_args(Use)
+Use: TypeAlias = str
+USES: Sequence[Use] = ("sure", "first", "maybe", "start", "asks")
 """The lists of a `Language`."""
 MARKED = rf"[\w{COMMON_MARKS}]"
 """A letter, or a mark that belongs to one."""
@@ -117,15 +117,13 @@ class Language(NamedTuple):
     folds: bool = True
 
 
-@cache
-def languages() -> Sequence[Language]:
-    """All languages of `rule_words.txt`, in its order."""
+def sections(name: str) -> Sequence[tuple[str, Mapping[str, Sequence[str]]]]:
+    """The languages of a table of words beside this module, in its order: name, rows by field."""
     from importlib.resources import files  # here: it costs 20 ms
 
     found: list[tuple[str, dict[str, list[str]]]] = []
     rows: list[str] = []
-    text = (files("context_compression.evidence") / "rule_words.txt").read_text("utf-8")
-    for line in text.splitlines():
+    for line in (files("context_compression.evidence") / name).read_text("utf-8").splitlines():
         if line.startswith("["):
             found.append((line[1:-1], {}))
         elif line.startswith(" "):
@@ -133,6 +131,12 @@ def languages() -> Sequence[Language]:
         elif line and not line.startswith("#"):
             field, _, row = line.partition(":")
             rows = found[-1][1].setdefault(field, [row.strip()] if row else [])
+    return found
+
+
+@cache
+def languages() -> Sequence[Language]:
+    """All languages of `rule_words.txt`, in its order."""
     return [
         Language(
             name,
@@ -140,7 +144,7 @@ def languages() -> Sequence[Language]:
             common=" ".join(fields.get("common", ())),
             **{use: "|".join(fields.get(use, ())) for use in USES},
         )
-        for name, fields in found
+        for name, fields in sections("rule_words.txt")
     ]
 
 
@@ -174,17 +178,28 @@ class Phrase(NamedTuple):
 
 
 class PhraseIndex:
-    """The rule words of one script in some languages."""
+    """The words of one script in some languages."""
 
-    def __init__(self, languages: Iterable[Language], script: Script) -> None:
-        """An index of the words of these languages that are in a script."""
+    def __init__(
+        self, languages: Iterable[Any], script: Script, uses: Sequence[Use] = USES
+    ) -> None:
+        """An index of the words of these languages that are in a script.
+
+        Args:
+            languages: a `Language` each, or another value with a list for each use.
+            script: the script.
+            uses: the names of the lists.
+        """
         self._script = script
         self._phrases: dict[Key, list[Phrase]] = {}
         self._anywhere: list[Phrase] = []  # phrases that need not begin a word
         for language in languages:
-            for use in USES:
-                for word in _expressions(getattr(language, use), script, folds=language.folds):
+            for use in uses:
+                for word in expressions(getattr(language, use), script, folds=language.folds):
                     self._add(use, word, script)
+        self._whole = {first for first, is_whole in self._phrases if is_whole}
+        self._begin = {first for first, is_whole in self._phrases if not is_whole}
+        self._sizes = sorted({len(first) for first in self._begin})
         self.expression = cache(self._expression)
         self.anywhere = cache(self._any_anywhere)
 
@@ -199,10 +214,14 @@ class PhraseIndex:
             for opened in openings(word):
                 self._phrases.setdefault(key_of(opened), []).append(Phrase(use, opened, end))
 
-    def keys(self, word: str) -> Sequence[Key]:
-        """The keys of the phrases that may begin with a word of a text."""
-        keys = [(word, True), *((word[:n], False) for n in range(1, PREFIX + 1))]
-        return [key for key in keys if key in self._phrases]
+    def keys(self, words: Iterable[str]) -> Iterator[tuple[str, Key]]:
+        """The words of a text with which phrases may begin, each with their keys."""
+        for word in words:
+            if word in self._whole:
+                yield word, (word, True)
+            for size in self._sizes:
+                if word[:size] in self._begin and len(word) >= size:
+                    yield word, (word[:size], False)
 
     def _expression(self, key: Key, use: Use) -> re.Pattern[str] | None:
         """The phrases of a key with one use, to be matched at a word; `None` if there are none."""
@@ -221,7 +240,7 @@ class PhraseIndex:
         return re.compile("|".join(dict.fromkeys(expressions))) if expressions else None
 
 
-def _expressions(given: str, script: Script, *, folds: bool) -> Iterator[str]:
+def expressions(given: str, script: Script, *, folds: bool) -> Iterator[str]:
     """The expressions in a list that are in a script, with spellings without accents."""
     if script not in map(script_of, {*given}):
         return
@@ -337,31 +356,39 @@ def index_of(script: Script) -> PhraseIndex:
     return PhraseIndex(languages(), script)
 
 
-class RuleWords:
-    """Searches sentences of one text for rule words, in the languages of its scripts."""
+class PhrasesIn:
+    """Searches parts of one text for phrases, in the languages of some scripts."""
 
-    def __init__(self, text: str) -> None:
-        """A search in a text, of which sentences are named by `(start, stop)`."""
+    def __init__(
+        self, text: str, index_of: Callable[[Script], PhraseIndex], scripts: Iterable[Script]
+    ) -> None:
+        """A search in a text, of which parts are named by `(start, stop)`.
+
+        Args:
+            text: the text.
+            index_of: gives the phrases of a script.
+            scripts: the scripts.
+        """
         self._text = folded(text)
         self._word = ASCII_WORD if text.isascii() else WORD
-        self._indexes = [*map(index_of, {Script.LATIN, *scripts_in(text)})]
-        joined = {sign for script in scripts_in(text) for sign in script.value.joined}
+        self._indexes = [*map(index_of, scripts)]
+        joined = {sign for script in scripts for sign in script.value.joined}
+        words = {*self._word.findall(self._text)}
+        within = {word[1:]: word for word in words if word[0] in joined} if joined else {}
         self._keys = [
-            (word, at, index, key)
-            for word in {*self._word.findall(self._text)}
-            for at in ([0, 1] if word[0] in joined else [0])
-            for index in self._indexes
-            for key in index.keys(word[at:])
+            (word, 0, index, key) for index in self._indexes for word, key in index.keys(words)
         ]
+        for index in self._indexes:
+            for inner, key in index.keys(within):
+                self._keys += [
+                    (word, 1, index, key)
+                    for word in words
+                    if word[1:] == inner and word[0] in joined
+                ]
         self._by_use: dict[Use, Mapping[str, list[PhrasesAt]]] = {}
         self._within: dict[Use, list[re.Pattern[str]]] = {}
-        self._possible: dict[str, list[PhrasesAt]] = {}
-        for use in POSSIBLE:
-            for word, phrases in self._known(use).items():
-                self._possible.setdefault(word, []).extend(phrases)
-        self._can_start = bool(self._known("start") or self._anywhere("start"))
 
-    def _known(self, use: Use) -> Mapping[str, list[PhrasesAt]]:
+    def known(self, use: Use) -> Mapping[str, list[PhrasesAt]]:
         """The phrases with a use by the words of the text with which they may begin."""
         if use not in self._by_use:
             found: dict[str, list[PhrasesAt]] = {}
@@ -371,38 +398,25 @@ class RuleWords:
             self._by_use[use] = found
         return self._by_use[use]
 
-    def _anywhere(self, use: Use) -> Sequence[re.Pattern[str]]:
+    def anywhere(self, use: Use) -> Sequence[re.Pattern[str]]:
         """The phrases with a use that need not begin a word, if the text holds any of them."""
         if use not in self._within:
             found = (each.anywhere(use) for each in self._indexes)
             self._within[use] = [each for each in found if each and each.search(self._text)]
         return self._within[use]
 
-    def possible(self, start: int, stop: int) -> bool:
-        """Whether a sentence has words that may state a rule."""
-        if self._search(self._possible, start, stop):
-            return True
-        if any(self._search_within(use, start, stop) for use in POSSIBLE):
-            return True
-        opening = BEGINNING.match(self._text, start, stop) if self._can_start else None
-        return opening is not None and self._begins("start", opening.end(), stop)
+    def spans(self, use: Use, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """`(start, stop)` of the phrases with a use in a part, in no order."""
+        for pattern in self.anywhere(use):
+            yield from (found.span() for found in pattern.finditer(self._text, start, stop))
+        if known := self.known(use):
+            for word in self._word.finditer(self._text, start, stop):
+                for at, phrase in known.get(word[0], ()):
+                    if found := phrase.match(self._text, word.start() + at, stop):
+                        yield found.start(), max(found.end(), word.end())
 
-    def sure(self, start: int, stop: int) -> bool:
-        """Whether a sentence has the form of a rule."""
-        if self._search(self._known("sure"), start, stop):
-            return True
-        if self._search_within("sure", start, stop):
-            return True
-        clauses = {start + clause.end() for clause in CLAUSE.finditer(self._text[start:stop])}
-        return any(self._begins("first", at, stop) for at in clauses)
-
-    def asks(self, start: int, stop: int) -> bool:
-        """Whether a sentence has words that address somebody."""
-        known = self._known("asks")
-        return self._search(known, start, stop) or self._search_within("asks", start, stop)
-
-    def _search(self, known: Phrases, start: int, stop: int) -> bool:
-        """Whether a word of a sentence begins one of some phrases."""
+    def search(self, known: Phrases, start: int, stop: int) -> bool:
+        """Whether a word of a part begins one of some phrases."""
         if not known or known.keys().isdisjoint(self._word.findall(self._text, start, stop)):
             return False
         return any(
@@ -411,20 +425,57 @@ class RuleWords:
             if word[0] in known
         )
 
-    def _search_within(self, use: Use, start: int, stop: int) -> bool:
-        """Whether one of the phrases that need not begin a word stands in a sentence."""
-        return any(each.search(self._text, start, stop) for each in self._anywhere(use))
+    def search_within(self, use: Use, start: int, stop: int) -> bool:
+        """Whether one of the phrases that need not begin a word stands in a part."""
+        return any(each.search(self._text, start, stop) for each in self.anywhere(use))
+
+    def has(self, use: Use, start: int, stop: int) -> bool:
+        """Whether a part has a phrase with a use."""
+        return self.search_within(use, start, stop) or self.search(self.known(use), start, stop)
 
     def _begins(self, use: Use, start: int, stop: int) -> bool:
         """Whether one of the phrases with a use begins at a place."""
         word = self._word.match(self._text, start, stop)
-        if word and self._is(self._known(use).get(word[0], ()), word, stop):
+        if word and self._is(self.known(use).get(word[0], ()), word, stop):
             return True
-        return any(each.match(self._text, start, stop) for each in self._anywhere(use))
+        return any(each.match(self._text, start, stop) for each in self.anywhere(use))
 
     def _is(self, phrases: Iterable[PhrasesAt], word: re.Match[str], stop: int) -> bool:
         begin = word.start()
         return any(phrase.match(self._text, begin + at, stop) for at, phrase in phrases)
+
+
+class RuleWords(PhrasesIn):
+    """Searches sentences of one text for rule words, in the languages of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        """A search in a text, of which sentences are named by `(start, stop)`."""
+        super().__init__(text, index_of, {Script.LATIN, *scripts_in(text)})
+        self._possible: dict[str, list[PhrasesAt]] = {}
+        for use in POSSIBLE:
+            for word, phrases in self.known(use).items():
+                self._possible.setdefault(word, []).extend(phrases)
+        self._can_start = bool(self.known("start") or self.anywhere("start"))
+
+    def possible(self, start: int, stop: int) -> bool:
+        """Whether a sentence has words that may state a rule."""
+        if self.search(self._possible, start, stop):
+            return True
+        if any(self.search_within(use, start, stop) for use in POSSIBLE):
+            return True
+        opening = BEGINNING.match(self._text, start, stop) if self._can_start else None
+        return opening is not None and self._begins("start", opening.end(), stop)
+
+    def sure(self, start: int, stop: int) -> bool:
+        """Whether a sentence has the form of a rule."""
+        if self.has("sure", start, stop):
+            return True
+        clauses = {start + clause.end() for clause in CLAUSE.finditer(self._text[start:stop])}
+        return any(self._begins("first", at, stop) for at in clauses)
+
+    def asks(self, start: int, stop: int) -> bool:
+        """Whether a sentence has words that address somebody."""
+        return self.has("asks", start, stop)
 
 
 @cache

@@ -429,10 +429,14 @@ class Pool:
         if printed and (tests := evidence.count_of_tests(source.text)):
             for at in within(tests):
                 signs[at] |= FAILED
-        for spoken in source.spoken:
-            for at in within(spoken):
-                if evidence.DECISION.search(source.text, starts[at], stops[at]):
-                    signs[at] |= REASON
+        reasons = evidence.decision_words(source.text) if source.spoken else ()
+        said = [
+            range(bisect_left(reasons, begin), bisect_left(reasons, end))
+            for begin, end in source.spoken
+        ]
+        for word in chain.from_iterable(said):
+            for at in within((reasons[word], reasons[word] + 1)):
+                signs[at] |= REASON
         for span in due:
             for at in within(span):
                 signs[at] |= DUE

@@ -21,6 +21,7 @@ from context_compression.evidence import constraints
 from context_compression.evidence import facts as evidence
 from context_compression.evidence.facts import has_failed
 from context_compression.evidence.ledger.actions import by_name, plain_name, words
+from context_compression.evidence.outcome_words import counted, outcomes
 from context_compression.evidence.redaction import beginning
 
 TICKS = "✅☑✔✓☒🗹"
@@ -113,7 +114,7 @@ REPORT = re.compile(
     r"\b\w*(?:Error|Exception)\b\s*(?:[:(]|$)|\b[Ee]rror\b(?:\[\w+\]| \w+\d)?\s*[:!]|\s error\s "
     r"|\bERR!|\b(?:ERROR|FAIL|FAILED|FAILURE|Traceback)\b|\b(?:fatal|panic|undefined):|\bfailed\b"
     r"|command not found|No such file|[Pp]ermission denied|\bcannot |\bnot found\b|[✗✖]"
-    r"|错误|失败|异常"
+    r"|\brefused\b|\btimed out\b|[Oo]ut of memory|[Nn]o space left|Segmentation fault|core dumped"
 )
 CODE = re.compile(
     r"^(?:\d+\s*[-+│|→]|[-+]\s|[\"'{]|\[\{|//|\*|#|--\w)"
@@ -148,6 +149,7 @@ def test_counts(text: str) -> str:
         or {NAME[word]: int(number) for word, number in NODE.findall(text)}
         or _unittest(text)
         or _go(text)
+        or _elsewhere(text)
     )
     shown = [f"{counts[name]} {name}" for name in (*WORDS, "packages ok") if counts.get(name)]
     return ", ".join(shown) or ("0 passed" if counts else "")
@@ -168,6 +170,15 @@ def _summed_up(text: str) -> dict[str, int]:
             counts, final = numbers, True
         elif not final:
             counts |= numbers
+    return counts
+
+
+def _elsewhere(text: str) -> dict[str, int]:
+    """Numbers in another language, the last one of each kind."""
+    begin = max(0, len(text) - evidence.ENDING_CHARS)
+    counts: dict[str, int] = {}
+    for start, stop in outcomes(text, begin):
+        counts |= counted(text[start:stop])
     return counts
 
 
@@ -204,7 +215,8 @@ def reported_errors(text: str, failed: bool) -> list[str]:
     spans = evidence.failures_in(text, NEEDLES)
     lines = [beginning(text[a:b].strip(), constraints.LONGEST_LINE) for a, b in spans]
     lines = [line for line in lines if not CODE.search(line)]
-    reports = [line for line in lines if REPORT.search(line)] or (lines if failed else [])
+    reports = [line for line in lines if REPORT.search(line) or evidence.fails_elsewhere(line)]
+    reports = reports or (lines if failed else [])
     return list(dict.fromkeys(reversed(reports)))[:MOST_LINES][::-1]
 
 
