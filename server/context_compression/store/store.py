@@ -381,7 +381,8 @@ class Store:
             store.search('"connection refused" tool:bash error:', limit=3).hits
 
         Args:
-            query: words, names, phrases in quotation marks, `path:…`, `tool:…`, `error:`.
+            query: words, names, phrases in quotation marks, `path:…`, `tool:…`, `error:`; other
+                wordings after `|`.
             pattern: a regular expression; with a query, hits must match both.
             session: search only the session with this id; `None` for all.
             limit: how many hits at most.

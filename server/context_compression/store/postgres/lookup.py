@@ -33,12 +33,13 @@ from context_compression.store.search.excerpt import (
     SHORTEST_BEGINNING,
     STEM_SHARE,
     CallLabel,
+    Fits,
     full_text,
     glimpse_of,
     parse_message,
     speaker,
 )
-from context_compression.store.search.index import CandidateDocument, fitting, in_blocks
+from context_compression.store.search.index import CandidateDocument, fitting, in_blocks, in_memory
 from context_compression.store.search.query import (
     Pattern,
     Query,
@@ -369,7 +370,9 @@ class TextLookup:
     def _ranked(self, query: Query, ids: Sequence[int]) -> list[CandidateDocument]:
         """The texts that fit a query, the best first, as the search in files finds them."""
         holding = None if self._words.sealed else self._words.holding
-        return fitting(self._read(ids), query, self._words.texts, holding)
+        candidates = self._read(ids)
+        with in_memory(candidates) as rows:
+            return fitting(candidates, query, Fits(rows, "1", self._words.texts, holding))
 
     def _read(self, ids: Sequence[int]) -> list[CandidateDocument]:
         """Texts in the order of `ids`; those deleted or damaged are left out."""

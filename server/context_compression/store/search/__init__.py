@@ -5,12 +5,14 @@ ranking of hits. It reads the plain files and never writes them. The index is a 
 from them. A database gives candidates of its own, which are ranked here, too.
 
     run          runs a search: candidates from a source, ranked, as hits; the scan
-    lookup       finds candidates in the index; the order of candidates
+    lookup       finds candidates in the index
+    ranking      the order of candidates
     index        the file of the index, its update from the logs, and one in memory
     tables       the tables of the index: texts, their words, what stands beside them
     documents    the texts and messages of a session that a search can find
     excerpt      messages and lines as hits show them; how well documents fit a query
     query        words, names, limits, patterns; the words of a question that say little
+    letters      one form for letters that are written in several
 
 A module imports only modules below it. The first search imports them, and `sqlite3`.
 """

@@ -23,6 +23,7 @@ from context_compression.store.search.excerpt import (
     full_text,
     parse_message,
 )
+from context_compression.store.search.letters import folded
 from context_compression.store.session_files import messages_in
 
 Originals: TypeAlias = Callable[[str], Sequence[Any]]
@@ -75,8 +76,8 @@ class IndexedDocument:
 
     @property
     def searched(self) -> str:
-        """The text that words are searched in: its own and the call it answers, casefolded."""
-        return f"{self.text} {self.call}".casefold()
+        """The text that words are searched in: its own and the call it answers, folded."""
+        return folded(f"{self.text} {self.call}").casefold()
 
 
 def documents(

@@ -32,6 +32,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import ContextCompressionError
+from context_compression.store.search.letters import before_folding, folded
 from context_compression.store.search.query import (
     LONGEST_WORD,
     Pattern,
@@ -205,8 +206,13 @@ def best_lines(text: str, terms: Sequence[str], pattern: Pattern | None = None) 
         places = ((number, pattern.place_in(line)) for number, line in enumerate(lines))
         chosen = [*islice(((n, at) for n, at in places if at is not None), BEST_LINES)]
     else:
-        best, needles = _with_terms(text, lines, terms)
-        chosen = [(n, _rarest(lines[n], needles)) for n in sorted(islice(best, BEST_LINES))]
+        searched = folded(text)
+        compared = searched.split("\n")
+        best, needles = _with_terms(searched, compared, terms)
+        chosen = [
+            (n, before_folding(lines[n], _rarest(compared[n], needles)))
+            for n in sorted(islice(best, BEST_LINES))
+        ]
     if not chosen:
         not_blank = ((number, 0) for number, line in enumerate(lines) if line.strip())
         chosen = [*islice(not_blank, BEST_LINES)]
@@ -223,25 +229,22 @@ def _with_terms(
     itself. A term in many lines counts less in each.
     """
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    lowered = _lowered(text)
+    low = lowered(text)
     lines_with: defaultdict[tuple[str, bool], set[int]] = defaultdict(set)
     needles: list[str] = []
     for asked in terms:
         forms = (asked, shortened(asked))
-        term = next((form for form in forms if form and _places(lowered, form)), asked)
-        places = _places(lowered, term)
-        parts = [term] if places else re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+", term)
+        term = next((form for form in forms if form and places(low, form)), asked)
+        found = places(low, term)
+        parts = [term] if found else re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+", term)
         for part in parts:
-            if places or len(part) >= SHORTEST_PART:
+            if found or len(part) >= SHORTEST_PART:
                 needles.append(part)
-                for place in places or _places(lowered, part):
+                for place in found or places(low, part):
                     line = bisect_right(starts, place) - 1
                     lines_with[term, False].add(line)
-                    ends = (
-                        lowered[place - 1 : place],
-                        lowered[place + len(part) : place + len(part) + 1],
-                    )
-                    if not any(map(is_letter, ends)):
+                    end = place + len(part)
+                    if not any(map(is_letter, (low[place - 1 : place], low[end : end + 1]))):
                         lines_with[term, True].add(line)
     weights: defaultdict[int, float] = defaultdict(float)
     for numbers in lines_with.values():
@@ -255,28 +258,28 @@ def is_letter(sign: str) -> bool:
     return sign.isalnum() or sign == "_"
 
 
-def _places(lowered: str, term: str) -> list[int]:
-    """The offsets of a term in a text in lower case."""
-    places: list[int] = []
-    needle = _lowered(term)
-    at = lowered.find(needle)
-    while at >= 0 and len(places) < MOST_PLACES:
-        places.append(at)
-        at = lowered.find(needle, at + len(needle))
-    return places
+def places(text: str, term: str, most: int = MOST_PLACES) -> list[int]:
+    """The first offsets of a term in a text in lower case."""
+    found: list[int] = []
+    needle = lowered(term)
+    at = text.find(needle)
+    while at >= 0 and len(found) < most:
+        found.append(at)
+        at = text.find(needle, at + len(needle))
+    return found
 
 
-def _lowered(text: str) -> str:
+def lowered(text: str) -> str:
     """The text in lower case; unchanged if that would change its length, and so the offsets."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else text
+    low = text.lower()
+    return low if len(low) == len(text) else text
 
 
 def _rarest(line: str, needles: Sequence[str]) -> int:
     """The offset in a line of the needle that is rarest in it; 0 if it contains none."""
-    lowered = _lowered(line)
-    held = [needle for needle in map(_lowered, needles) if needle in lowered]
-    return lowered.find(min(held, key=lowered.count)) if held else 0
+    low = lowered(line)
+    held = [needle for needle in map(lowered, needles) if needle in low]
+    return low.find(min(held, key=low.count)) if held else 0
 
 
 def _around(line: str, at: int) -> str:
@@ -361,8 +364,8 @@ class Fits:
         ids = self._within_limits(query)
         if not terms:
             return ids
-        folded = ((id, text.casefold()) for id, text in texts(ids))
-        return [id for id, text in folded if any(term in text for term in terms)]
+        compared = ((id, folded(text).casefold()) for id, text in texts(ids))
+        return [id for id, text in compared if any(term in text for term in terms)]
 
     def _within_limits(self, query: Query) -> list[int]:
         limits, values = self._limits(query)

@@ -37,6 +37,7 @@ from context_compression.store.search.excerpt import (
     Event,
     Fits,
     RecordedMessage,
+    Rows,
 )
 from context_compression.store.search.query import Pattern, Query
 from context_compression.store.session_files import SessionFiles
@@ -343,22 +344,9 @@ def _is_gone(root: Path, name: str) -> bool:
         return True
 
 
-def fitting(
-    candidates: Sequence[CandidateDocument],
-    query: Query,
-    among: int,
-    holding: Callable[[str, str], int] | None,
-) -> list[CandidateDocument]:
-    """Those of some candidates that fit a query, the best first, by an index in memory.
-
-    If no candidate holds its words, those that hold some as parts of others, in their order.
-
-    Args:
-        candidates: with different keys.
-        query: of words and limits.
-        among: how many documents there are.
-        holding: as `Fits` takes it.
-    """
+@contextmanager
+def in_memory(candidates: Iterable[CandidateDocument]) -> Generator[Rows]:
+    """An index in memory of candidates with different keys; it runs queries."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         for statement in tables.TABLES:
             database.execute(statement)
@@ -371,16 +359,29 @@ def fitting(
         def rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
             return database.execute(statement, values).fetchall()
 
-        scores = Fits(rows, "1", among, holding)
-        fits = scores.of(query)
-        if not fits:
-            texts = {each.key: each.document.text for each in candidates}
-            parts = scores.with_parts(query, lambda ids: ((id, texts[id]) for id in ids))
-            return [each for each in candidates if each.key in parts]
-    found = (
-        replace(c, weight=fits[c.key][1], score=fits[c.key][2]) for c in candidates if c.key in fits
-    )
-    return sorted(found, key=lambda each: fits[each.key], reverse=True)
+        yield rows
+
+
+def fitting(
+    candidates: Sequence[CandidateDocument], query: Query, scores: Fits
+) -> list[CandidateDocument]:
+    """Those of some candidates that fit a query, the best first.
+
+    If no candidate holds its words, those that hold some as parts of others, the newest first.
+
+    Args:
+        candidates: of an index in memory.
+        query: of words and limits.
+        scores: of that index.
+    """
+    fits = scores.of(query)
+    by_key = {each.key: each for each in candidates}
+    if not fits:
+        texts = {each.key: each.document.text for each in candidates}
+        parts = scores.with_parts(query, lambda ids: ((id, texts[id]) for id in ids))
+        return [by_key[key] for key in parts]
+    ordered = sorted(fits, key=fits.__getitem__, reverse=True)
+    return [replace(by_key[k], weight=fits[k][1], score=fits[k][2]) for k in ordered]
 
 
 BUSY_SECONDS = 10.0

@@ -11,15 +11,16 @@ with a word does not tell that it says little. Hence the table. Words of time an
                                  path:src/*.py:12 the parts count: src and .py
     tool:bash                    only calls of a tool, and their results; tool:bash,read: of either
     error:                       only reports of a failure; error:timeout searches a word, too
+    rain barrel | water butt     other wordings of the same, each searched by itself
 
-Everything else is words: no query is invalid.
+Everything else is words: no query is invalid. A query is folded like the texts, see `letters`.
 """
 
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import monotonic
 from typing import TypeAlias
@@ -28,6 +29,7 @@ import regex
 
 from context_compression.errors import StoreError
 from context_compression.evidence.words import kind_of, trimmed
+from context_compression.store.search.letters import any_form_of, folded
 
 TABLE = {
     "English": """
@@ -79,12 +81,19 @@ TABLE = {
         """,
 }
 """The function words of each language, in lower case."""
+LITTLE = {
+    "Chinese": "[的了吗么什怎哪谁是我你您他她它们这那]|[呢吧]$|多少|几个|如何|为何|时候|没有|请问",
+    "Japanese": "[はがをの何誰]|^[ぁ-ゟ]{2}$",
+    "Korean": "무엇|무슨|어떤|어디|언제|누구|누가|얼마|어떻|떻게|인가|가요|나요|니까|까요|입니",
+}
+"""The same as patterns of pairs of letters, in which scripts without spaces are searched."""
 FEWEST = 2
 """A query with this many function words of one language is a question or a sentence in it; one of
 them is enough if a question mark ends the query. A single "in" or "die" may be meant.
 """
 
 _LANGUAGES = tuple(frozenset(words.split()) for words in TABLE.values())
+_PAIRS = tuple(map(re.compile, LITTLE.values()))
 
 
 def function_words(words: Iterable[str], *, asked: bool) -> frozenset[str]:
@@ -98,7 +107,10 @@ def function_words(words: Iterable[str], *, asked: bool) -> frozenset[str]:
         asked: whether a question mark ends the query.
     """
     given = frozenset(words)
-    found = max((given & language for language in _LANGUAGES), key=len)
+    spaced = (given & language for language in _LANGUAGES)
+    others = [word for word in given if len(word) <= 2 and not word.isascii()]
+    pairs = (frozenset(filter(pattern.search, others)) for pattern in _PAIRS if others)
+    found = max((*spaced, *pairs), key=len)
     return found if len(found) >= (1 if asked else FEWEST) else frozenset()
 
 
@@ -210,6 +222,8 @@ def _check(pattern: str) -> None:
 
 MOST_WORDS = 32
 """How many words of a query are searched."""
+MOST_WORDINGS = 8
+"""How many wordings of a query are searched each by itself."""
 MANY, COMMON = 120, 0.15
 """A word is too common if more texts contain it than both limits: a number, and a share of all
 texts.
@@ -228,7 +242,7 @@ _PATTERN_SIGNS = re.compile(r"[*?]+")
 _TOOL_NAMES = re.compile(r"[,，、;；|]")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CJK = re.compile(
-    "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003fffd]"
 )
 _RUN = re.compile(f"({_CJK.pattern}+)")
@@ -237,6 +251,7 @@ _HUMPED = re.compile(
 )
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BETWEEN = re.compile(r"[\s'\"`()\[\]{}<>,;=|，。、；：？！（）《》「」“”‘’…]+")
+_PIECE = re.compile(r'\btool:\s*+[^\s"]\S*+|"[^"]*"|\|++|[^|"t]++|.', re.DOTALL | re.IGNORECASE)
 _ENDING = re.compile(
     r"([a-z]{4,}?)(?:ations?|ates?|ated|ating|ings?|ers?|ed|ly|ies|ied|ily|es|e|s|y|ions?)", re.I
 )
@@ -260,6 +275,7 @@ class Query:
         failed: whether a document must report a failure.
         function_words: those of its words that say how a question is asked; if it has any, the
             query is a question or a sentence.
+        asked: as it was asked, folded.
     """
 
     names: tuple[str, ...] = ()
@@ -268,13 +284,15 @@ class Query:
     tools: tuple[str, ...] = ()
     failed: bool = False
     function_words: frozenset[str] = frozenset()
+    asked: str = field(default="", compare=False)
 
     @classmethod
     def read(cls, text: str) -> "Query":
         """`Query.read("timeout in src/app.py tool:bash")`: a name, two words, a tool."""
         parts: Parts = defaultdict(list)
         failed = False
-        for prefix, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
+        text = folded(_UNSENDABLE.sub(" ", text))
+        for prefix, quoted, plain in _PART.findall(text):
             limit = prefix.lower()
             value = quoted.strip() or plain.strip(_AROUND)
             failed = failed or limit == "error" or plain.lower() == "error:"
@@ -292,7 +310,34 @@ class Query:
             little = frozenset(word for word in words if word.lower() in known)
         else:
             little = frozenset[str]()
-        return cls(names, words, paths, tools, failed, little)
+        return cls(names, words, paths, tools, failed, little, text)
+
+    @classmethod
+    def wordings(cls, text: str) -> "tuple[Query, ...]":
+        """The wordings of a query, which `|` separates outside quotation marks; at least one.
+
+        `'rain barrel | "a|b" || water'` has three. If only one of them has limits, they hold for
+        all. What follows the seventh `|` is one wording.
+        """
+        parts = [""]
+        for piece in _PIECE.findall(folded(_UNSENDABLE.sub(" ", text))):
+            if piece[0] != "|":
+                parts[-1] += piece
+            elif not parts[-1].strip() or len(parts) == MOST_WORDINGS:
+                parts[-1] += " "
+            else:
+                parts.append("")
+        read = [query for query in dict.fromkeys(map(cls.read, parts)) if not query.empty]
+        limits = {one.limits for one in read} - {cls().limits}
+        if len(limits) == 1 and (worded := [one for one in read if one.terms]):
+            [(paths, tools, failed)] = limits
+            read = [replace(one, paths=paths, tools=tools, failed=failed) for one in worded]
+        return tuple(dict.fromkeys(read)) or (cls.read(text),)
+
+    @property
+    def limits(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+        """Its paths, its tools, and whether it is limited to failures."""
+        return self.paths, self.tools, self.failed
 
     @property
     def empty(self) -> bool:
@@ -307,7 +352,7 @@ class Query:
     @property
     def any_term(self) -> str | None:
         """A pattern for the lines that have any name or word; `None` if there is none."""
-        return f"(?i){'|'.join(map(re.escape, self.terms))}" if self.terms else None
+        return f"(?i){'|'.join(map(any_form_of, self.terms))}" if self.terms else None
 
     @property
     def exact_names(self) -> tuple[str, ...]:
@@ -417,11 +462,12 @@ def weight_of(holding: int, among: int) -> float:
 def indexable(text: str) -> str:
     """A text as it goes into the index: in scripts without spaces, each letter is a word.
 
-    So a sequence of such letters is found anywhere in a text, as consecutive words.
+    So a sequence of such letters is found anywhere in a text, as consecutive words. Letters are
+    folded.
     """
     if text.isascii():
         return text.replace("\0", " ")
-    return _CJK.sub(r" \g<0> ", _UNSENDABLE.sub(" ", text))
+    return _CJK.sub(r" \g<0> ", _UNSENDABLE.sub(" ", folded(text)))
 
 
 def shortened(word: str) -> str:

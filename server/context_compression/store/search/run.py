@@ -4,10 +4,12 @@ Words are looked up in an index (BM25). If there can be no index, the complete a
 the best candidates are ranked.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import zip_longest
 from pathlib import Path
 
 from context_compression.errors import ContextCompressionError, StoreUnwritable
@@ -22,6 +24,7 @@ from context_compression.store.search.documents import (
 from context_compression.store.search.excerpt import (
     BEST_LINES,
     ConversationReader,
+    Fits,
     RecordedMessage,
     best_lines,
 )
@@ -29,10 +32,12 @@ from context_compression.store.search.index import (
     CandidateDocument,
     CandidateSource,
     Stamps,
+    fitting,
     in_blocks,
 )
-from context_compression.store.search.lookup import ranked
+from context_compression.store.search.letters import folded
 from context_compression.store.search.query import Pattern, Query, shortened, weight_of
+from context_compression.store.search.ranking import Distinct, ranked
 from context_compression.store.session_files import SessionFiles
 
 
@@ -49,10 +54,25 @@ class Scan:
         self._recorded: dict[str, list[RecordedMessage]] = {}  # by session
         self._candidates: list[CandidateDocument] = []
         self._refs: dict[tuple[str, str], str] = {}  # by session and message, the best ref for it
+        self._scores: Fits | None = None
         for log in reversed(logs):
             if session in (None, log.id):
                 with suppress(ContextCompressionError):  # an unreadable log must not hide others
                     self._read(log)
+
+    def run(self, search: "Search") -> SearchResult:
+        """The result of a search, in the order of an index, which is made in memory.
+
+        Without SQLite or its FTS5, what holds the rarest words goes first.
+        """
+        with ExitStack() as stack:
+            with suppress(ImportError):
+                from context_compression.store.search import index as index_file
+
+                with suppress(*index_file.DAMAGED):
+                    rows = stack.enter_context(index_file.in_memory(self._candidates))
+                    self._scores = Fits(rows, "1", self.among)
+            return search.run(self)
 
     @property
     def among(self) -> int:
@@ -65,27 +85,35 @@ class Scan:
 
     def holding(self, term: str) -> int:
         """How many documents contain a term."""
-        return len(self._holding([term])[term])
+        return self._scores.number(term) if self._scores else len(self._holding([term])[term])
 
     def any_of(self, query: Query) -> bool:
         """Whether any document within the limits contains words of the query."""
-        return bool(self.with_words(query, 1)[1])
+        return self._scores.any_of(query) if self._scores else bool(self._by_rarity(query))
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
     ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
-        """All documents that contain words of the query, by weight; and how many."""
+        """All documents that contain words of the query, the best first; and how many."""
+        if self._scores:
+            matches = fitting(self._candidates, query, self._scores)
+        else:
+            matches = self._by_rarity(query)
+        if pattern:
+            return in_blocks((c for c in matches if pattern.is_in(c.document.text)), most), None
+        return in_blocks(matches, most), len(matches)
+
+    def _by_rarity(self, query: Query) -> list[CandidateDocument]:
+        """All documents that contain words of the query, those with the rarest first."""
         holding = self._holding(query.terms)
         weights = {t: weight_of(len(keys), len(self._candidates)) for t, keys in holding.items()}
         matches: list[CandidateDocument] = []
         for candidate in self._candidates:
             held = [term for term, keys in holding.items() if candidate.key in keys]
             if (held or not query.terms) and _within(query, candidate.document):
-                matches.append(replace(candidate, weight=sum(map(weights.__getitem__, held))))
-        matches.sort(key=lambda candidate: (candidate.weight, candidate.key), reverse=True)
-        if pattern:
-            return in_blocks((c for c in matches if pattern.is_in(c.document.text)), most), None
-        return in_blocks(matches, most), len(matches)
+                weight = sum(map(weights.__getitem__, held))
+                matches.append(replace(candidate, weight=weight, score=weight))
+        return sorted(matches, key=lambda each: (each.weight, each.key), reverse=True)
 
     def with_pattern(
         self, pattern: Pattern, least: int, most: int
@@ -152,7 +180,7 @@ class Scan:
 def _within(query: Query, document: IndexedDocument) -> bool:
     """Whether a document is within the limits of a query."""
     text = document.searched if query.paths else ""
-    tools = document.call.tool.casefold()
+    tools = folded(document.call.tool).casefold()
     return (
         (document.failed or not query.failed)
         and (not query.tools or any(tool.casefold() in tools for tool in query.tools))
@@ -162,6 +190,10 @@ def _within(query: Query, document: IndexedDocument) -> bool:
 
 MOST_RANKED = 60
 """How many candidates are ranked together."""
+MERGED = 40
+"""How many of the documents of each wording count in which order all are shown."""
+LEAST_LITERAL = 10
+"""If fewer documents hold a pattern's plain text as complete words, it is looked for everywhere."""
 MOST_COUNTED = 120
 """Up to this many candidates are all read, so that the total counts duplicates once."""
 
@@ -217,20 +249,20 @@ def search_by(
         skip: how many hits are left out.
     """
     compiled = None if pattern is None else Pattern(pattern)
-    search = Search(Query.read(query), compiled, limit, skip)
+    search = Search(Query.wordings(query), compiled, limit, skip)
     result = finding(search)
-    apart = None if compiled else search.query.apart
-    if result.total != 0 or not apart:
+    apart = tuple(each.apart or each for each in search.wordings)
+    if result.total != 0 or compiled or apart == search.wordings:
         return result
     note = "no text holds all words in the quotation marks together: they were searched apart"
-    result = finding(replace(search, query=apart))
+    result = finding(replace(search, wordings=apart))
     return replace(result, note="; ".join(filter(None, (note, result.note))))
 
 
 def _in_files(scope: SearchScope, search: "Search") -> SearchResult:
     """The result from the index, or from a scan if there can be no index."""
     if not scope.stamps:
-        return SearchResult((), 0, 0, search.query.terms)
+        return SearchResult((), 0, 0, search.terms)
     try:
         if not scope.may_index:
             raise StoreUnwritable("this user did not make the folder, and did not trust it")
@@ -244,7 +276,7 @@ def _in_files(scope: SearchScope, search: "Search") -> SearchResult:
 
         return index_file.using(scope.folder, scope.stamps, scope.log_of, look_up)
     except (StoreUnwritable, ImportError) as error:
-        result = search.run(Scan([*map(scope.log_of, scope.stamps)], scope.session))
+        result = Scan([*map(scope.log_of, scope.stamps)], scope.session).run(search)
         return replace(result, note=f"searched without an index, which is slower: {error}")
 
 
@@ -257,68 +289,99 @@ def _without_common_words(query: Query, source: CandidateSource) -> Query:
 
 
 @dataclass(frozen=True)
-class Search:
-    """A search for a query, a pattern, or both, over any source of candidates."""
+class Ranked:
+    """The best documents for one wording, as many as are needed.
+
+    Attributes:
+        query: the wording without words that are too common.
+        total: how many documents fit; `None` if they were not counted.
+        complete: whether all of them are among `documents`, duplicates counted once.
+    """
 
     query: Query
+    documents: Sequence[CandidateDocument]
+    total: int | None
+    complete: bool
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search for a query, a pattern, or both, over any source of candidates.
+
+    Attributes:
+        wordings: of the query; a hit fits any of them.
+    """
+
+    wordings: tuple[Query, ...]
     pattern: Pattern | None
     limit: int
     skip: int
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names that a hit should contain exactly as written."""
-        literal = self.pattern.literal if self.pattern else None
-        return (*self.query.exact_names, *((literal,) if literal else ()))
+    def terms(self) -> tuple[str, ...]:
+        """Names and words of all wordings."""
+        return tuple(dict.fromkeys(term for each in self.wordings for term in each.terms))
 
     def run(self, source: CandidateSource) -> SearchResult:
         """The result, from candidates of a source."""
-        return replace(self, query=_without_common_words(self.query, source))._run(source)
-
-    def _run(self, source: CandidateSource) -> SearchResult:
-        blocks, total = self._blocks(source)
+        found = [self._ranked(source, wording) for wording in self.wordings]
+        ordered = merged([each.documents for each in found])
         end = self.skip + self.limit
-        ordered: list[CandidateDocument] = []
-        seen = 0
-        for block in blocks:
-            seen += len(block)
-            ordered += ranked(block, ordered, self.names)
-            if len(ordered) > end and (total is None or total > MOST_COUNTED):
-                break
-        shown = ordered[self.skip : end]
-        hits = tuple(self._hit(source, candidate) for candidate in shown)
+        searched = replace(self, wordings=tuple(each.query for each in found))
+        hits = tuple(searched._hit(source, each) for each in ordered[self.skip : end])
+        totals = [each.total for each in found if each.total is not None]
+        total = sum(totals) if len(totals) == len(found) else None
+        complete = total is not None and all(each.complete for each in found)
+        if complete:
+            total = len(ordered)
         return SearchResult(
-            hits, total if total is None else total - seen + len(ordered), source.count(),
-            self.query.terms, exact=total in (None, seen), more=len(ordered) > end,
+            hits, total, source.count(), searched.terms,
+            exact=total is None or complete, more=len(ordered) > end,
         )  # fmt: skip
 
-    def _blocks(
-        self, source: CandidateSource
-    ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
-        """The candidates in blocks, and the total number of candidates if it is known.
+    def _ranked(self, source: CandidateSource, wording: Query) -> Ranked:
+        """The best documents for a wording.
 
-        Each block is ranked by itself, whichever page is shown, so no page repeats hits of another.
+        Each block is ranked by itself, whichever page is shown, so all pages show one order.
         """
-        least = 2 * self.limit  # some may be duplicates
-        most = max(least, MOST_RANKED)
-        if self.pattern and self.query.empty:
-            return source.with_pattern(self.pattern, least, most), None
-        return source.with_words(self.query, most, self.pattern)
+        query = _without_common_words(wording, source)
+        literal = self.pattern.literal if self.pattern else None
+        names = (*query.exact_names, *((folded(literal),) if literal else ()))
+        if self.pattern and query.empty:
+            blocks, total = source.with_pattern(self.pattern, LEAST_LITERAL, MOST_RANKED), None
+        else:
+            blocks, total = source.with_words(query, MOST_RANKED, self.pattern)
+        end = self.skip + self.limit
+        if len(self.wordings) > 1:
+            end = max(end, MERGED)
+        question = wording if wording.function_words else None
+        ordered: list[CandidateDocument] = []
+        distinct, seen = Distinct(), 0
+        for block in blocks:
+            seen += len(block)
+            ordered += ranked(block, distinct, names, question)
+            if len(ordered) > end and (total is None or total > MOST_COUNTED):
+                break
+        complete = total == seen
+        total = None if total is None else total - seen + len(ordered)
+        return Ranked(query, ordered, total, complete)
 
     def _held(self, candidate: CandidateDocument) -> int:
         """How many words of the query, in any form, are in its text or in the call it answers."""
-        text = candidate.document.text.casefold()
-        words = map(str.casefold, self.query.words)
-        terms = [name.casefold() for name in self.query.names]
-        terms += [word if word in text else shortened(word) or word for word in words]
+        text = folded(candidate.document.text).casefold()
+        names = {name for each in self.wordings for name in each.names}
+        terms = [
+            low if term in names or low in text else shortened(low) or low
+            for term, low in zip(self.terms, map(str.casefold, self.terms), strict=True)
+        ]
         elsewhere = [term for term in terms if term not in text]
-        call = str(candidate.document.call).casefold()
+        call = folded(str(candidate.document.call)).casefold()
         return len(terms) - sum(term not in call for term in elsewhere)
 
     def _hit(self, source: CandidateSource, candidate: CandidateDocument) -> Hit:
         document = candidate.document
-        terms: Sequence[str] = self.query.terms
-        if self.query.failed and not terms:
+        terms: Sequence[str] = self.terms
+        if not terms and any(each.failed for each in self.wordings):
             terms = reported_errors(document.text, failed=True)[-BEST_LINES:]
         lines = tuple(best_lines(document.text, terms, self.pattern))
         before, after = source.neighbours(candidate)
@@ -326,3 +389,25 @@ class Search:
             document.ref, document.what, candidate.session, self._held(candidate), lines,
             document.is_text, before, after,
         )  # fmt: skip
+
+
+def merged(lists: Sequence[Sequence[CandidateDocument]]) -> Sequence[CandidateDocument]:
+    """The documents of several wordings, the best first, without duplicates.
+
+    Each place counts 1 / (1 + place), so what is first for one wording is among the first, and so
+    is what is good for several. Behind the first `MERGED` only the best place of a document counts,
+    so that a longer list only adds to the end.
+    """
+    if len(lists) == 1:
+        return lists[0]
+    documents: dict[str, CandidateDocument] = {}
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(zip_longest(*lists), 1):
+        for candidate in filter(None, row):
+            documents.setdefault(candidate.document.ref, candidate)
+            places[candidate.document.ref].append(place)
+
+    def order(ref: str) -> tuple[float, int]:
+        return -sum(1 / (1 + place) for place in places[ref] if place <= MERGED), places[ref][0]
+
+    return Distinct().of(documents[ref] for ref in sorted(documents, key=order))
