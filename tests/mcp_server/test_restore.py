@@ -269,6 +269,18 @@ async def test_a_search_finds_texts_and_messages_of_all_sessions(
     assert "2: the FROBNICATOR manual" in answer.pages[0]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [["water butt", "rain barrel"], '["water butt", "rain barrel"]', "water butt | rain barrel"],
+)
+async def test_wordings_of_a_query_may_come_as_a_list(client: Client, query: Any) -> None:
+    await ask(client, "context_offload", content="A rain barrel of 300 litres stands there.")
+
+    answer = await ask(client, "context_restore", query=query)
+
+    assert "rain barrel of 300" in answer.pages[0]
+
+
 async def test_the_best_of_many_hits_come_first_and_are_short(client: Client) -> None:
     for n in range(8):
         filler = "zebra " * 3_000

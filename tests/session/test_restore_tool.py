@@ -153,6 +153,25 @@ def test_with_a_ref_the_words_of_a_query_select_its_lines(session: Session):
     assert tool.answer({"ref": ref, "query": f"ref {ref}"}) == tool.answer({"ref": ref})
 
 
+@pytest.mark.parametrize(
+    "query",
+    [["water butt", "rain barrel"], '["water butt", "rain barrel"]', "water butt | rain barrel"],
+)
+def test_wordings_of_a_query_may_come_as_a_list(session: Session, query: Any):
+    session.offload("A rain barrel of 300 litres stands there.")
+
+    assert "rain barrel of 300" in restore_tool(session).answer({"query": query})
+
+
+def test_with_a_ref_the_words_of_a_query_select_its_lines_in_any_form(session: Session):
+    ref = session.offload("一\n支付網關監聽 8443\n二")
+
+    answer = restore_tool(session).answer({"ref": ref, "query": "超时 | 网关"})
+
+    assert "2: 支付網關監聽 8443" in answer
+    assert "一" not in answer
+
+
 def test_a_pattern_without_a_ref_searches(session: Session):
     tool, ref = restore_tool(session), session.offload(LOG, what="log of the build")
 

@@ -172,8 +172,8 @@ def test_only_the_first_note_of_a_view_says_how_to_get_the_rest(tmp_path: Path) 
     contents = [str(message["content"]) for message in session.view()]
     notes = [content for content in contents if content.startswith("[Compressed History]")]
     assert len(notes) > 1
-    assert "context_restore(query=…)" in notes[0]
-    assert str(contents).count("context_restore(query=…)") == 1
+    assert "context_restore(query=… | …)" in notes[0]
+    assert str(contents).count("context_restore(query=… | …)") == 1
 
 
 def test_what_a_repair_wrote_comes_back_too_where_the_view_quotes_it(tmp_path: Path) -> None:

@@ -341,7 +341,7 @@ def test_with_a_store_the_digest_says_how_to_find_what_left(tmp_path: Path) -> N
 
     session.compress(target_tokens=700, strategy="window")
 
-    assert "context_restore(query=…) finds them" in note(session.view())
+    assert "context_restore(query=… | …) finds them" in note(session.view())
 
 
 def refused(messages: Messages) -> int:

@@ -50,7 +50,9 @@ NO_NUMBER = "…"
 )
 @click.argument("ref", required=False, shell_complete=completion.refs)
 @click.option(
-    "--query", metavar="WORDS", help="Search for words or names; limit by path:… tool:… error:"
+    "--query",
+    metavar="WORDS",
+    help="Search for words or names, other wordings after |; limit by path:… tool:… error:",
 )
 @click.option(
     "--lines",

@@ -496,7 +496,7 @@ def opening(missing: int, ref: str = "", *, restorable: bool) -> str:
         restorable: whether `context_restore` finds them.
     """
     are = "is" if missing == 1 else "are"
-    finds = "; context_restore(query=…) finds them" if restorable else ""
+    finds = "; context_restore(query=… | …) finds them" if restorable else ""
     named = f"; {'first ' * (missing > 1)}ref {ref}" if ref else ""
     return f"{COMPRESSED} {how_many(missing, 'earlier message')} {are} not shown{named}{finds}"
 

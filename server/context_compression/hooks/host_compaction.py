@@ -181,8 +181,8 @@ def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
         removed = f"What the transcript has of it is archived ({refs}). {' '.join(lacks)}"
     return "\n".join(
         [
-            f"{removed} context_restore(ref=…) brings an original back; context_restore(query=…) "
-            "searches.",
+            f"{removed} context_restore(ref=…) brings an original back; "
+            "context_restore(query=… | …) searches.",
             fenced("\n\n".join(filter(None, [*_milestones(state), ledger]))),
             *(["The newest texts:"] if newest else []),
             *(f"- ref {ref}: {one_line(state.refs[ref]['what'])}" for ref in newest),

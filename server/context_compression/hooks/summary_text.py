@@ -17,7 +17,7 @@ from context_compression.hooks.host_compaction import archive_messages
 from context_compression.session import Session
 
 HEAD = f"""{COMPRESSED} What was said before, shortened. context_restore(ref=…) brings back whole \
-what is marked with a ref; context_restore(query=…) searches all of it."""
+what is marked with a ref; context_restore(query=… | …) searches all of it."""
 
 
 def compressed_text(

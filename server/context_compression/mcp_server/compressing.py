@@ -47,7 +47,7 @@ from context_compression.workspace.opened import CHECKPOINT, KEPT_IN
 CANDIDATES = 5  # recorded sessions named in an error
 INSTEAD = (
     "Without a conversation, context_compress(summary=…) keeps a checkpoint, context_offload with "
-    "content archives a text, and context_restore(query=…) searches the archive."
+    "content archives a text, and context_restore(query=… | …) searches the archive."
 )
 NOT_SHARED = "this client does not share its conversation with this server"
 SWITCHED_OFF = "reading this host's conversation is switched off"
@@ -363,7 +363,7 @@ def _calls(ids: list[str], *, has_checkpoint: bool, reads_files: bool) -> list[s
         calls.insert(0, "context_summary() brings the newest checkpoints into this chat")
     if ids:
         calls += [
-            "context_restore(query=…) searches all that is archived",
+            "context_restore(query=… | …) searches all that is archived",
             'context_status(response_format="detailed") lists the newest refs',
         ]
     if recorded:

@@ -172,7 +172,7 @@ NOTHING_TO_RESUME = (
     "No checkpoint is kept here, so there is nothing to resume. Tell me so, and how to make one: "
     "in the chat whose work is to go on, I pick the prompt handoff, or you call "
     "context_compress(summary=<the text>). What was archived without a checkpoint can be found "
-    "with context_restore(query=…)."
+    "with context_restore(query=… | …)."
 )
 
 FOREIGN = (

@@ -2,12 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+from pydantic import field_validator
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Opaque, is_object, texts_of
@@ -127,13 +129,18 @@ class Asked(Value):
     pattern: str | None = None
     """regular expression for lines"""
     query: str = ""
-    """words, "a phrase", path:src, tool:bash, error:; with ref: its lines"""
+    """words | other wordings | "a phrase", path:src, tool:bash, error:; with ref: its lines"""
     conversation: str | None = None
     """a session to search"""
     cursor: str | None = None
     """from the page before"""
     start: int = 0
     """characters to skip"""
+
+    @field_validator("query", mode="before")
+    @classmethod
+    def _as_wordings(cls, query: Any) -> Any:
+        return as_wordings(query)
 
     def checked(self, how_to_list: str = "") -> Self:
         """The same, with the words of a query as the pattern of the lines of a ref.
@@ -317,6 +324,16 @@ def quoted(
     return f"{' · '.join(header)}\n{fenced(sendable)}", shown.text
 
 
+def as_wordings(query: Any) -> Any:
+    """A list of texts, or the JSON of one, as one query of several wordings."""
+    given: Any = query
+    if isinstance(query, str) and query.lstrip().startswith("["):
+        with suppress(ValueError):
+            given = json.loads(query)
+    texts = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else (None,)
+    return " | ".join(texts) if all(isinstance(text, str) for text in texts) else query
+
+
 def found(
     store: Store,
     asked: Asked,
@@ -426,7 +443,8 @@ def _shown(text: str) -> str:
 RESTORE = "context_restore"
 DESCRIPTION = (
     "Brings back what was moved out of this conversation. The notes that stand in its place name "
-    "the ref. Without a ref, query searches everything that was moved out."
+    "the ref. Without a ref, query searches everything that was moved out: pass the words as they "
+    "may have been said, and other wordings after |, such as: rain barrel | water butt."
 )
 OF_A_SESSION = ("ref", "lines", "pattern", "start", "query", "cursor")
 """The arguments of the tool: all but the conversation, which is that of the session."""
@@ -552,6 +570,8 @@ def _of_type(kind: str, value: Any, name: str) -> Any:
         value = value if (number := whole_number(value)) is None else number
     if kind == "string" and type(value) is int:
         value = str(value)
+    if name == "query":
+        value = as_wordings(value)
     if type(value) is not {"integer": int, "string": str}[kind]:
         raise StoreError(f"{name} must be of type {kind}, not {value!r:.40}.")
     return value

@@ -176,7 +176,9 @@ def noted(
     return sorted(chosen.union(run for *_, run in large[:most]), key=lambda run: run.start)
 
 
-RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
+RESTORE = (
+    "; context_restore(ref=…) brings one back whole, context_restore(query=… | …) finds others"
+)
 """How an agent restores messages that are left out."""
 
 

@@ -268,7 +268,7 @@ def test_without_function_hooks_the_hosts_summary_is_accompanied(older: ClaudeCo
     after = "\n".join(texts_in(api.requests[-1]))
     assert "They looked at it." in after
     assert "- Never touch src/db." in after
-    assert "context_restore(query=…)" in after
+    assert "context_restore(query=… | …)" in after
     session = Session(older.desk.store, SESSION)
     assert session.status().compressions == 0
     assert any("Step 1. word0 word1" in session.restore(ref) for ref in session.state().refs)

@@ -913,7 +913,7 @@ async def test_after_it_the_ledger_and_the_refs_are_told(
     text = after_its_own["additionalContext"]
     assert "Never touch the migrations." in text
     assert next(iter(reversed(Session(workspace.store, SESSION).state().refs))) in text
-    assert "context_restore(query=…)" in text
+    assert "context_restore(query=… | …)" in text
     assert len(text) < 8_000
     assert rows is not None
     assert after_ours == {}

@@ -26,6 +26,7 @@ FILLED_BY = (
 )
 
 HOW_TO_LIST = 'context_status(response_format="detailed") lists the newest refs.'
+SEARCHES = "context_restore(query=… | …) searches the archive."
 WIDER = "Without conversation, all sessions are searched."
 
 
@@ -89,6 +90,6 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
         if (full := ref_of(text)).startswith(ref.lower()):
             return full, f"summary of {entry.get('session')}", text
     newest = [ref for ref, _ in islice(newest_refs(store, store.sessions()), NEWEST)]
-    refs = f"The newest refs: {', '.join(newest)}. context_restore(query=…) searches the archive."
+    refs = f"The newest refs: {', '.join(newest)}. {SEARCHES}"
     hint = refs if newest else f"Nothing is archived yet. {FILLED_BY}"
     raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{too_short_note(ref)}. {hint}")

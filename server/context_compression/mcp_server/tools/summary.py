@@ -31,7 +31,7 @@ async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolRe
         return text_answer(
             f"No summaries{of} yet. context_compress makes them with strategy window or summarize "
             "(extract quotes instead); with summary it keeps a checkpoint that you wrote. "
-            "context_restore(query=…) searches what was compressed."
+            "context_restore(query=… | …) searches what was compressed."
         )
     return text_answer("\n\n".join(filter(None, [note, page(entries, arguments.limit)])))
 
