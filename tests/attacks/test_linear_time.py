@@ -18,6 +18,7 @@ from context_compression import Session, compress, count_tokens
 from context_compression.cli import main
 from context_compression.evidence import redact
 from context_compression.hosts.claude_code.hooks.outputs import output_of
+from context_compression.store.search.query import Query
 from context_compression.testing import Run, tool_step
 
 pytestmark = pytest.mark.slow
@@ -29,6 +30,11 @@ HOSTILE = [
     "Output has been saved to ", "Error: result (", "token: ", "“", "must never ", "[…", "${",
     "-----BEGIN PRIVATE KEY-----\n", "Abc: -----BEGIN PRIVATE KEY-----\n", "\x0b\u2063\x1b]",
 ]  # fmt: skip
+QUERIES = [
+    "| ", "|", "a|", '" "', "tool:  ", "tool:a,", "t\n", "path: ", "path:a* ", "error: ", "网。",
+    '"a | b" ',
+]  # fmt: skip
+"""Parts of a query that say more than words."""
 MOST = 2.3
 """What twice the size may cost, as a factor; a quadratic step costs four."""
 SMALL = 0.1
@@ -68,6 +74,10 @@ def by_fit_and_search(text: str, folder: Path) -> None:
     session.store.search(f"{text[:30]} go on")
 
 
+def by_query(text: str, folder: Path) -> None:
+    assert Query.wordings(text)
+
+
 def by_report(text: str, folder: Path) -> None:
     file = folder / "talk.json"
     file.write_text(json.dumps(talk(text)), encoding="utf-8")
@@ -102,6 +112,7 @@ CASES = [
     *((by_hook, piece) for piece in HOSTILE),
     *((by_fit_and_search, piece) for piece in HOSTILE[::5]),
     *((by_report, piece) for piece in HOSTILE[::5]),
+    *((by_query, piece) for piece in (*HOSTILE, *QUERIES)),
 ]
 
 

@@ -279,6 +279,14 @@ async def test_wordings_of_a_query_may_come_as_a_list(client: Client, query: Any
     answer = await ask(client, "context_restore", query=query)
 
     assert "rain barrel of 300" in answer.pages[0]
+    assert re.findall(r"\d of \d words", answer.text) == ["2 of 2 words"]
+
+
+@pytest.mark.parametrize("nested", ["[" * 2_000 + " frob", "[" * 20_000 + " frob"])
+async def test_a_query_of_brackets_is_a_query_like_any_other(client: Client, nested: str) -> None:
+    await ask(client, "context_offload", content="a frob b")
+
+    assert "a frob b" in (await ask(client, "context_restore", query=nested)).pages[0]
 
 
 async def test_the_best_of_many_hits_come_first_and_are_short(client: Client) -> None:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from context_compression import Session, restore_tool
 from context_compression.session import NO_LINE
+from context_compression.session.restoring import Asked
 
 LOG = "\n".join(f"{n} compiled unit_{n}.o" for n in range(1_000)) + "\nERROR: undefined flush_7"
 
@@ -161,6 +162,17 @@ def test_wordings_of_a_query_may_come_as_a_list(session: Session, query: Any):
     session.offload("A rain barrel of 300 litres stands there.")
 
     assert "rain barrel of 300" in restore_tool(session).answer({"query": query})
+
+
+@pytest.mark.parametrize("nested", ["[" * 2_000, "[" * 20_000 + " frob", '["a", ' * 9_000])
+def test_a_query_of_brackets_is_a_query_like_any_other(session: Session, nested: str):
+    session.offload("a frob b")
+
+    answer = restore_tool(session).answer({"query": nested})
+
+    assert Asked(query=nested).query == nested
+    assert "archived text" in answer or "has no words" in answer
+    assert "are not JSON" in restore_tool(session).answer(nested)
 
 
 def test_with_a_ref_the_words_of_a_query_select_its_lines_in_any_form(session: Session):

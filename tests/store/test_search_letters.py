@@ -30,7 +30,8 @@ def test_an_offset_in_the_folded_text_leads_to_what_stands_there(before: str, af
 
 
 @pytest.mark.parametrize(
-    ("one", "same"), [("網關", "网关"), ("体裏", "体里"), ("ＡＢＣ", "ABC"), ("x", "x")]
+    ("one", "same"),
+    [("網關", "网关"), ("体裏", "体里"), ("ＡＢＣ", "ABC"), ("x", "x"), ("ЁЛКА, ещё", "ЕЛКА, еще")],
 )
 def test_each_form_becomes_one(one: str, same: str) -> None:
     assert folded(one) == folded(same) == same
@@ -39,6 +40,15 @@ def test_each_form_becomes_one(one: str, same: str) -> None:
 @given(TEXTS)
 def test_a_pattern_for_any_form_matches_the_folded_text(text: str) -> None:
     assert regex.fullmatch(any_form_of(folded(text)), folded(text))
+
+
+def test_a_letter_of_its_own_is_not_folded() -> None:
+    assert folded("мой, мои\u0306") == "мой, мой" != folded("мои, мои")
+
+
+def test_a_pattern_for_any_form_matches_yo() -> None:
+    assert re.search(any_form_of("елка"), "ёлка")
+    assert re.search(any_form_of("мои"), "мой") is None
 
 
 def test_a_pattern_for_any_form_matches_traditional_characters() -> None:

@@ -179,6 +179,40 @@ def test_the_best_of_each_wording_is_among_the_first_hits_and_none_is_shown_twic
     assert (found.words, found.exact) == (("okapi", "zebra", "gate"), True)
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_total_of_several_wordings_is_at_most_what_is_searched(
+    store: Store, *, indexed: bool
+) -> None:
+    archived(store, *(f"okapi {n} and zebra {n * 7} at gate {n * 5}." for n in range(200)))
+    if not indexed:
+        (store.folder / INDEX).mkdir()
+
+    found = store.search("okapi | zebra | gate")
+
+    assert found.total is not None
+    assert 200 <= found.total <= found.searched
+
+
+@pytest.mark.parametrize(
+    ("query", "held"),
+    [
+        ("water butt", (2, 2)),
+        ("rain barrel | water butt", (2, 2)),
+        ("water | rain barrel stands", (1, 1)),
+        ("rain water | barrel butt downpipe", (2, 3)),
+        ("zebra | migrations water", (1, 2)),
+    ],
+)
+def test_words_count_within_the_wording_that_a_hit_fits_best(
+    store: Store, query: str, held: tuple[int, int]
+) -> None:
+    archived(store, "The water butt stands at the downpipe.", "Something else.")
+
+    [hit] = store.search(query).hits
+
+    assert (hit.held, hit.words) == held
+
+
 @pytest.mark.parametrize(
     ("written", "alike"),
     [
@@ -224,6 +258,8 @@ FORMS = {
     "accents apart": ("le re\u0301sume\u0301 du projet", "résumé"),
     "Korean letters apart": ("\u1112\u1161\u11ab\u1100\u1173\u11af 문서", "한글"),
     "half-width katakana": ("ｹﾞｰﾄｳｪｲの設定", "ゲートウェイ"),
+    "Russian ё": ("Ещё ёлка стоит", "еще елка"),
+    "Russian ё apart": ("е\u0308лка стоит", "ЕЛКА"),
     "Latin": ("the okapi", "okapi"),
 }
 

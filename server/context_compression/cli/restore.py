@@ -210,7 +210,7 @@ def _as_page(result: SearchResult) -> Page:
 
 
 def _of_hit(hit: Hit, result: SearchResult) -> Iterator[Block]:
-    words = f", {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
+    words = f", {hit.held} of {how_many(hit.words, 'word')}" if hit.held else ""
     yield ""
     yield StyledLine(f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}", "strong")
     rows = [(f"{number}" if hit.numbered else NO_NUMBER, line) for number, line in hit.lines]

@@ -328,7 +328,7 @@ def as_wordings(query: Any) -> Any:
     """A list of texts, or the JSON of one, as one query of several wordings."""
     given: Any = query
     if isinstance(query, str) and query.lstrip().startswith("["):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             given = json.loads(query)
     texts = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else (None,)
     return " | ".join(texts) if all(isinstance(text, str) for text in texts) else query
@@ -412,7 +412,7 @@ def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) 
 
 
 def _quoted(hit: Hit, result: SearchResult) -> str:
-    words = f" · {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
+    words = f" · {hit.held} of {how_many(hit.words, 'word')}" if hit.held else ""
     header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{words}"
     return f"{header}\n{fenced(with_halves_spelled(chr(10).join(_lines(hit))))}"
 
@@ -546,7 +546,7 @@ def _checked(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
     if isinstance(values, str):
         try:
             values = json.loads(values)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise StoreError(f"The arguments are not JSON: {one_line(arguments)!r:.80}.") from None
     if not is_object(values):
         raise StoreError(f"The arguments must be a JSON object, not {type(values).__name__}.")

@@ -25,7 +25,8 @@ class Hit:
     Attributes:
         what: a description in a few words.
         session: id of the session that archived it.
-        held: how many words of the query it contains.
+        held: how many words it contains of the wording of the query that it fits best.
+        words: how many words that wording has.
         lines: the lines that best show why it was found, each with its number from 1.
         numbered: whether its ref stands for a text, so that a restore can name these lines.
         before: the message right before it in the conversation.
@@ -36,6 +37,7 @@ class Hit:
     what: str
     session: str
     held: int
+    words: int
     lines: tuple[tuple[int, str], ...]
     numbered: bool
     before: Neighbour | None

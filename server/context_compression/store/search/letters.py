@@ -1,8 +1,9 @@
 """One form for letters that are written in several: how texts and queries are compared.
 
 Texts and queries are folded alike: full-width letters and digits, half-width katakana, letters with
-their accents apart and Korean letters apart become their usual forms (Unicode's NFKC), and
-traditional Chinese characters become simplified. What is shown is never folded.
+their accents apart and Korean letters apart become their usual forms (Unicode's NFKC),
+traditional Chinese characters become simplified, and the Russian ё becomes е, as most people write
+it; й is a letter of its own. What is shown is never folded.
 """
 
 import unicodedata
@@ -22,7 +23,7 @@ def folded(text: str) -> str:
     """
     if text.isascii():
         return text
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", text).replace("ё", "е").replace("Ё", "Е")
     return text.translate(_simplified()[0]) if _HAN.search(text) else text
 
 
@@ -37,11 +38,10 @@ def before_folding(text: str, at: int) -> int:
 
 
 def any_form_of(term: str) -> str:
-    """A pattern for a folded term as it is, or in traditional characters."""
-    traditional = _simplified()[1] if _HAN.search(term) else {}
+    """A pattern for a folded term as it is, in traditional characters, or with ё."""
+    others = _simplified()[1] if _HAN.search(term) else {"е": "ё", "Е": "Ё"}
     return "".join(
-        f"[{sign}{traditional[sign]}]" if sign in traditional else regex.escape(sign)
-        for sign in term
+        f"[{sign}{others[sign]}]" if sign in others else regex.escape(sign) for sign in term
     )
 
 

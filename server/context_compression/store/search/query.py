@@ -319,15 +319,18 @@ class Query:
         `'rain barrel | "a|b" || water'` has three. If only one of them has limits, they hold for
         all. What follows the seventh `|` is one wording.
         """
-        parts = [""]
+        parts, blank = [list[str]()], True
         for piece in _PIECE.findall(folded(_UNSENDABLE.sub(" ", text))):
             if piece[0] != "|":
-                parts[-1] += piece
-            elif not parts[-1].strip() or len(parts) == MOST_WORDINGS:
-                parts[-1] += " "
+                parts[-1].append(piece)
+                blank = blank and piece.isspace()
+            elif blank or len(parts) == MOST_WORDINGS:
+                parts[-1].append(" ")
             else:
-                parts.append("")
-        read = [query for query in dict.fromkeys(map(cls.read, parts)) if not query.empty]
+                parts.append([])
+                blank = True
+        given = dict.fromkeys(map(cls.read, map("".join, parts)))
+        read = [query for query in given if not query.empty]
         limits = {one.limits for one in read} - {cls().limits}
         if len(limits) == 1 and (worded := [one for one in read if one.terms]):
             [(paths, tools, failed)] = limits

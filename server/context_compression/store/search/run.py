@@ -330,12 +330,13 @@ class Search:
         searched = replace(self, wordings=tuple(each.query for each in found))
         hits = tuple(searched._hit(source, each) for each in ordered[self.skip : end])
         totals = [each.total for each in found if each.total is not None]
-        total = sum(totals) if len(totals) == len(found) else None
+        among = source.count()
+        total = min(sum(totals), among) if len(totals) == len(found) else None
         complete = total is not None and all(each.complete for each in found)
         if complete:
             total = len(ordered)
         return SearchResult(
-            hits, total, source.count(), searched.terms,
+            hits, total, among, searched.terms,
             exact=total is None or complete, more=len(ordered) > end,
         )  # fmt: skip
 
@@ -366,17 +367,25 @@ class Search:
         total = None if total is None else total - seen + len(ordered)
         return Ranked(query, ordered, total, complete)
 
-    def _held(self, candidate: CandidateDocument) -> int:
-        """How many words of the query, in any form, are in its text or in the call it answers."""
-        text = folded(candidate.document.text).casefold()
-        names = {name for each in self.wordings for name in each.names}
-        terms = [
-            low if term in names or low in text else shortened(low) or low
-            for term, low in zip(self.terms, map(str.casefold, self.terms), strict=True)
-        ]
-        elsewhere = [term for term in terms if term not in text]
-        call = folded(str(candidate.document.call)).casefold()
-        return len(terms) - sum(term not in call for term in elsewhere)
+    def _held(self, candidate: CandidateDocument) -> tuple[int, int]:
+        """How many words of a wording, in any form, are in its text or in the call it answers.
+
+        Also how many words the wording has; of several wordings, the one with the largest share.
+        """
+        document = candidate.document
+        text = folded(document.text).casefold()
+        call = folded(str(document.call)).casefold()
+
+        def is_held(term: str, *, exactly: bool) -> bool:
+            low = term.casefold()
+            form = low if exactly or low in text else shortened(low) or low
+            return form in text or form in call
+
+        counts = (
+            (sum(is_held(t, exactly=t in each.names) for t in each.terms), len(each.terms))
+            for each in self.wordings
+        )
+        return max(counts, key=lambda count: (count[0] / (count[1] or 1), count[0]))
 
     def _hit(self, source: CandidateSource, candidate: CandidateDocument) -> Hit:
         document = candidate.document
@@ -386,7 +395,7 @@ class Search:
         lines = tuple(best_lines(document.text, terms, self.pattern))
         before, after = source.neighbours(candidate)
         return Hit(
-            document.ref, document.what, candidate.session, self._held(candidate), lines,
+            document.ref, document.what, candidate.session, *self._held(candidate), lines,
             document.is_text, before, after,
         )  # fmt: skip
 

@@ -358,7 +358,7 @@ def _unpacked(tool: str, value: Any) -> Any:
         return value
     try:
         unpacked: Any = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
     if tool.startswith("mcp__"):
         return unpacked if is_content(unpacked) else value
