@@ -90,7 +90,7 @@ def test_plain_words_get_no_number() -> None:
 
 
 def test_what_tells_too_little_by_itself_is_no_evidence_in_a_text() -> None:
-    text = "  88→see 12-40 or /help\n  89→M65.69C36.18 h-3.5 18L18"
+    text = "  88→see 12-40 or /help, d.h. e.g. this\n  89→M65.69C36.18 h-3.5 18L18"
     numbering = Numbering()
 
     assert Lexicon().words(text) == set()
@@ -103,7 +103,7 @@ def test_what_tells_too_little_by_itself_is_no_evidence_in_a_text() -> None:
     [
         "8080", "12-4000", "#412", "100ms", "2.4.1", "3.12.0b1", "v1.2.3-b4", "0x7f3a", "E0308",
         "i18n", "h264", "u_12345", "p1-2034", "T::U", "2026-03-08T12:01:00+02", "/srv/app",
-        r"/srv\app", "/app.py",
+        r"/srv\app", "/app.py", "ab.c",
     ],
 )  # fmt: skip
 def test_numbers_codes_versions_and_files_are_evidence_in_a_text(word: str) -> None:

@@ -48,14 +48,15 @@ CASELESS_SYMBOL = re.compile(rf"{ONE}(?:_|::|->)\w|\w_{ONE}")
 AT_END = re.compile(rf"{EXTENSION}\Z")
 WEAK: Mapping[Kind | None, re.Pattern[str]] = {
     "number": re.compile(r"\d{1,3}(?:-\d{1,3})?"),
-    "path": re.compile(r"/[^/\\.]*"),
+    "path": re.compile(r"/[^/\\.]*|[A-Za-z]\.[A-Za-z]"),
     "symbol": re.compile(
         r"(?!v?\d+\.\d+\.\d|0x)(?=[\d.-]|[^.]*\.)(?=\D*\d)[A-Za-z]?+(?:[\d.-]++[A-Za-z]?+)++"
     ),
 }
 """Words that are too weak to be evidence in a text. A number of up to three digits or a range of
-such numbers is mostly a line number. A bare name at the root (`/help`) is mostly a host's command.
-Numbers with single letters between them that are no version (`12c0.87`) are mostly a drawing."""
+such numbers is mostly a line number. A bare name at the root (`/help`) is mostly a host's command,
+and a letter before an extension of one letter (`d.h`) an abbreviation. Numbers with single letters
+between them that are no version (`12c0.87`) are mostly a drawing."""
 ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?<!\\)(?<!\\[nrt])(?:\\+[nrt])+$")
 """Escaped line breaks and tabs around a word in a text that is quoted in JSON."""
 ISSUE = re.compile(r"#\d+")
