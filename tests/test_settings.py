@@ -547,6 +547,45 @@ def test_a_list_is_read_alike_from_every_layer(written: Any, parts: tuple[str, .
     assert {Settings.layered(**layer).important_keywords for layer in layers} == {parts}
 
 
+@pytest.mark.parametrize(
+    "half", ["[a, b]", '["a", "b"], c', "a, [b, c]", "{a, b", "[" * 5_000], ids=range(5)
+)
+def test_a_list_with_half_a_list_in_it_is_refused(half: str) -> None:
+    with pytest.raises(InvalidSettings, match=r"important_keywords.*has an open bracket"):
+        Settings.layered(config={"important_keywords": half})
+
+
+def test_a_word_may_have_brackets() -> None:
+    given = Settings.checked({"important_keywords": "[WIP], never {x}、[1] last"})
+
+    assert given.important_keywords == ("[WIP]", "never {x}", "[1] last")
+
+
+@pytest.mark.parametrize("name", ["important_keywords", "allowed_paths", "offload_at_source"])
+@pytest.mark.parametrize("null", ["null", " null "])
+def test_null_is_no_list(name: str, null: str) -> None:
+    with pytest.raises(InvalidSettings, match=name):
+        Settings.checked({name: null})
+
+
+@pytest.mark.parametrize(
+    ("written", "folders"),
+    [
+        ("/a,/b", ("/a", "/b")),
+        ("/a、/b；~/c;./d，../e", ("/a", "/b", "~/c", "./d", "../e")),
+        ("/a, ,/b，", ("/a", "/b")),
+        ("/data/Smith, John，/资料/合同、发票", ("/data/Smith, John", "/资料/合同、发票")),
+        (f"“/a，/b”{os.pathsep}/c,「/d，/e」", ("/a，/b", "/c", "/d，/e")),
+        ('"/a,/b"', ("/a,/b",)),
+        ('["/a,/b"]', ("/a,/b",)),
+    ],
+)
+def test_a_list_of_folders_is_divided_where_a_path_begins(
+    written: str, folders: tuple[str, ...]
+) -> None:
+    assert Settings.checked({"allowed_paths": written}).allowed_paths == folders
+
+
 def test_a_list_of_folders_is_divided_as_path_is() -> None:
     folders = os.pathsep.join(("/a,b", "/合同，发票"))
 

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field
@@ -82,12 +82,22 @@ NotNegative = Annotated[int, Field(ge=0, le=MOST), WHOLE]
 Seconds = Annotated[float, Field(gt=0, le=86_400), NO_BOOL]
 
 
+CLOSING = {"[": "]", "{": "}"}
 SIGNS = ",，、;；\n"
 _QUOTED = "|".join(rf"{a}[^{a}{b}\n]{{1,400}}{b}" for a, b in ('""', "“”", "「」"))
-QUOTED = rf"(?<![^\s{SIGNS}])(?:{_QUOTED})(?![^\s{SIGNS}])"
+_OF_PATHS = SIGNS + os.pathsep
+_DRIVE = r"|[A-Za-z]:[/\\]" if os.pathsep == ";" else ""
+QUOTED, QUOTED_PATH = (
+    rf"(?<![^\s{signs}])(?:{_QUOTED})(?![^\s{signs}])" for signs in (SIGNS, _OF_PATHS)
+)
 SEPARATOR = re.compile(rf"{QUOTED}|(?P<sign>[{SIGNS}])")
 BETWEEN_LIMITS = re.compile(rf"{QUOTED}|(?P<sign>(?<!\d),|,(?!\d{{3}}(?!\d))|[{SIGNS[1:]}])")
 """The comma in `make=20,000` belongs to the number."""
+BETWEEN_PATHS = re.compile(
+    rf"{QUOTED_PATH}|(?P<sign>{os.pathsep}"
+    rf"|[{SIGNS}](?=[\s{_OF_PATHS}]{{0,9}}(?:[/\\~\"“「]|\.\.?[/\\]{_DRIVE}|\Z)))"
+)
+"""The comma in `/data/Smith, John` belongs to the path: behind it no other path begins."""
 
 
 def divided(text: str, separator: re.Pattern[str] = SEPARATOR) -> tuple[str, ...]:
@@ -105,10 +115,17 @@ def divided(text: str, separator: re.Pattern[str] = SEPARATOR) -> tuple[str, ...
     return tuple(filter(None, plain))
 
 
+def with_half_a_list(parts: Iterable[str]) -> bool:
+    """Whether one of the parts opens a bracket that it does not close, as in `["a", "b"], c`."""
+    return any(part[0] in CLOSING and CLOSING[part[0]] not in part for part in parts)
+
+
 def _unpacked(value: Any) -> Any:
-    """The list or the mapping that a text writes as JSON; any other value is unchanged."""
+    """The list, the mapping or the null that a text writes as JSON; other values are unchanged."""
     try:
-        is_json = isinstance(value, str) and value.lstrip()[:1] in ("[", "{")
+        is_json = isinstance(value, str) and (
+            value.lstrip()[:1] in ("[", "{") or value.strip() == "null"
+        )
         return json.loads(value) if is_json else value
     except (ValueError, RecursionError):
         return value
@@ -116,12 +133,21 @@ def _unpacked(value: Any) -> Any:
 
 def _words(value: Any) -> Any:
     value = _unpacked(value)
-    return divided(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    parts = divided(value)
+    if with_half_a_list(parts):
+        raise PydanticCustomError(
+            "words",
+            '{words} has an open bracket and is not JSON: write a, b or ["a", "b"]',
+            {"words": repr(value)[:60]},
+        )
+    return parts
 
 
 def _paths(value: Any) -> Any:
     value = _unpacked(value)
-    return tuple(filter(None, value.split(os.pathsep))) if isinstance(value, str) else value
+    return divided(value, BETWEEN_PATHS) if isinstance(value, str) else value
 
 
 def _limits(value: Any) -> Any:
@@ -152,7 +178,7 @@ def _limit(value: Any) -> str:
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 """A list of words, also as one text."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
-"""A list of paths, also as one text like `PATH`, because a path may hold any other sign."""
+"""A list of paths, also as one text: like `PATH`, or with the signs of other lists."""
 Limits = Annotated[tuple[str, ...], BeforeValidator(_limits)]
 """Numbers of tokens by the name of a tool, also as one text or as a mapping; kept as `NAME=TOKENS`.
 """

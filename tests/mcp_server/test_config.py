@@ -103,6 +103,18 @@ async def test_a_list_in_one_text_is_divided_at_the_commas_of_any_script(
     assert workspace.store.read_config() == {}
 
 
+@pytest.mark.parametrize("way", ["name", "reset"])
+async def test_half_a_list_in_a_list_is_refused_and_null_is_not_given(
+    client: Client, workspace: Workspace, way: str
+) -> None:
+    argument = {"name": "importantKeywords", "reset": "reset"}[way]
+    said = await refusal(client, "context_config", **{argument: '["keep_recent", "b"], c'})
+    await ask(client, "context_config", **{argument: "null"}, keep_recent=5)
+
+    assert ["important_keywords", "reset"][way == "reset"] in said
+    assert workspace.store.read_config() == {"keep_recent": 5}
+
+
 async def test_reset_sets_back_some_or_all(client: Client, workspace: Workspace) -> None:
     await ask(client, "context_config", keep_recent=5, max_turns=7, max_tool_output=900)
 

@@ -23,7 +23,7 @@ from context_compression.conversation.formats.reading import refusal
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words
-from context_compression.plurals import NO_BOOL, WHOLE, divided
+from context_compression.plurals import NO_BOOL, WHOLE, divided, with_half_a_list
 from context_compression.session.restoring import Asked
 from context_compression.setting_names import with_own_names
 from context_compression.settings import (
@@ -121,7 +121,7 @@ def is_empty(value: Any, about: Mapping[str, Any]) -> bool:
     if type(value) in (int, float) and value == 0:
         return about.get("minimum", 0) > 0 or "exclusiveMinimum" in about
     if isinstance(value, str) and (about.get("type") != "string" or "enum" in about):
-        return not value.strip()
+        return value.strip() in ("", "null")
     return value is None or value in NOT_GIVEN
 
 
@@ -171,11 +171,12 @@ def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
             unpacked: Any = json.loads(value)
         except (ValueError, RecursionError):
             unpacked = value
-        if about["type"] == "object" or is_array(unpacked):
+        if about["type"] == "object" or is_array(unpacked) or unpacked is None:
             return unpacked
         if _is_of_objects(about):
             return unpacked if is_object(unpacked) else [value]
-        return list(divided(value))
+        parts = divided(value)
+        return value if with_half_a_list(parts) else list(parts)
     return value
 
 
