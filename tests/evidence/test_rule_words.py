@@ -48,6 +48,25 @@ def test_talk_with_the_words_of_rules_is_not_certain(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "I use a read-only replica of it.", "The members-only page is slow today.",
+        '<span class="sr-only">(current)</span>', "看来 Redis 不可靠。", "这个接口今天不可用。",
+        "這個檔案不可讀。", "这是不可逆的操作。",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_the_words_of_a_rule_is_not_certain(said: str) -> None:
+    assert not is_rule(said)
+
+
+@pytest.mark.parametrize(
+    "rule", ["- only use tabs", "Fix it - never push it.", "周五不上线，这是公司规定。"]
+)
+def test_a_rule_behind_a_dash_or_as_a_regulation_is_certain(rule: str) -> None:
+    assert is_rule(rule)
+
+
+@pytest.mark.parametrize(
     "asked",
     [
         "Muss das immer so sein?",

@@ -157,7 +157,7 @@ NO_RULE = (
 )
 """After `don't`: `I don't know` is no constraint, nor is `don't` at the end of a sentence."""
 RULE = re.compile(
-    r"(?:\A|[^\w\s'’]\s*|\b(?:and|but|also|please|then|just)\s+)"
+    r"(?:\A|(?:[^\w\s'’-]|(?<!\w)-)\s*|\b(?:and|but|also|please|then|just)\s+)"
     rf"(?:(?:do not|don't){NO_RULE}|never|always|only|make sure|ensure|avoid|prefer)\b"
     r"|(?<!\bI )\bmust(?:n't)?\b|\b(?:we|you|should|shall|may|will|can|to|be) (?:never|always)\b"
     r"|\byou should(?:n't)?\b|(?-i:\b(?:NOT|NEVER|ALWAYS|ONLY|DON'T|SHOULD)\b)",

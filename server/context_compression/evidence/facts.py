@@ -22,18 +22,20 @@ from context_compression.conversation.messages import (
 )
 from context_compression.evidence.constraints import LONGEST_LINE, constraints_in, sentence_spans
 from context_compression.evidence.outcome_words import (
-    DECISION_HINTS,
-    HINTS,
+    FAILING,
     OutcomeWords,
     begins_with_error,
     counted,
+    english_decisions,
     exit_status_named,
+    hints,
     lines_beyond_ascii,
+    may_tell,
     names_words,
     outcomes,
 )
 from context_compression.evidence.redaction import beginning
-from context_compression.evidence.rule_words import folded
+from context_compression.evidence.rule_words import folded, scripts_in
 from context_compression.evidence.words import Lexicon, is_prose
 
 Class: TypeAlias = Literal[
@@ -44,18 +46,19 @@ CLASSES: tuple[Class, ...] = get_args(Class)
 ERROR_WORDS = (
     "error", "exception", "traceback", "failed", "failure", "fatal", "panic", "denied", "not found",
     "cannot ", "no such", "undefined", "unexpected", "refused", "timed out", "out of memory",
-    "no space left", "segmentation fault",
+    "no space left", "segmentation fault", "could not ", "reset by peer", "not responding",
+    "does not respond", "has expired", "insufficient ", "is not defined",
 )  # fmt: skip
 """Parts of lower-case lines that tell errors in English; `outcome_words` has other languages."""
-ENDS_BADLY = ("exit code", "exit status", "exited with")
+ENDS_BADLY = ("exit code", "exit-code", "exit status", "exited with")
 """Words before an exit status, which is an error if it is not 0."""
 ONLY_STATUS = re.compile(
     r"\W*(?:(?:process|command) )?(?:exit(?:ed with)?|return)[ _-]?(?:code|status)\W*\d+\W*"
 )
 """A lower-case line with which hosts begin or end an output; `exit_status` reads it."""
 IN_CODE = re.compile(
-    r"\s*(?:\d+[ \t]*[→|:]?[ \t]*)?(?:except\b[^\n]*:|raise [\w.]|from [\w.]+ import |import "
-    r"|class \w|@\w|(?:\} ?)?catch ?\(|throw new )"
+    r"\s*+(?:\d++[ \t]*+(?:[→|:][ \t]*+)?)?(?:except\b[^\n]*:|raise [\w.]"
+    r"|from [\w.]+ import |import |class \w|@\w|(?:\} ?)?catch ?\(|throw new )"
 )
 """The beginning of a line of source code that handles errors, and tells none."""
 EXIT_STATUS = re.compile(
@@ -139,17 +142,22 @@ LONGEST_NONE_CHARS = 4_000
 """In a longer line nobody searches for `0 errors`, which would take time."""
 
 
-def tells_failure(line: str, words: Iterable[str] = ERROR_WORDS) -> bool:
+def tells_failure(line: str, words: Iterable[str] = ERROR_WORDS, *, told: bool = False) -> bool:
     """Whether a line with one of the words says more than that nothing went wrong.
 
     The same words of other languages count, too. `0 errors`, `No new exceptions` and `没有错误`
     tell no failure; `0 errors, 2 failures` does.
+
+    Args:
+        line: a line of any length.
+        words: the lower-case words.
+        told: whether words of other languages are known to tell a failure in it.
     """
     if IN_CODE.match(line):
         return False
     lowered = line.lower()
     rest = NONE.sub(" ", lowered) if len(line) <= LONGEST_NONE_CHARS else lowered
-    if any(word in rest for word in words) or _ends_badly(rest):
+    if (told and rest == lowered) or any(word in rest for word in words) or _ends_badly(rest):
         return True
     return fails_elsewhere(rest)
 
@@ -163,9 +171,7 @@ def _ends_badly(line: str) -> bool:
 
 def fails_elsewhere(line: str) -> bool:
     """Whether a line tells a failure in a language other than English."""
-    if not names_words(line) and not any(hint in line.lower() for hint in HINTS):
-        return False
-    return bool(OutcomeWords(line).failures(0, len(line)))
+    return may_tell(line, FAILING) and bool(OutcomeWords(line).failures(0, len(line)))
 
 
 def failures_in(text: str, words: Sequence[str] = ERROR_WORDS) -> Iterator[tuple[int, int]]:
@@ -175,16 +181,21 @@ def failures_in(text: str, words: Sequence[str] = ERROR_WORDS) -> Iterator[tuple
         text: a text, such as the output of a tool.
         words: the lower-case words of which such a line contains one, if it is in English.
     """
-    needles = (*words, *ENDS_BADLY, *HINTS)
     for start, stop in _parts(text):
+        part = text[start:stop]
+        needles = (*words, *ENDS_BADLY, *hints(FAILING).in_text(part))
         spans = _lines_with(text, needles, start, stop)
-        if names_words(part := text[start:stop]):
+        told: set[tuple[int, int]] = set()
+        if names_words(part):
             for at in OutcomeWords(part).failures(0, len(part)):
                 end = part.find("\n", at) % (len(part) + 1)
-                spans.add((start + part.rfind("\n", 0, at) + 1, start + end))
+                told.add((start + part.rfind("\n", 0, at) + 1, start + end))
         else:
             spans |= {(start + a, start + b) for a, b in lines_beyond_ascii(part)}
-        yield from (span for span in sorted(spans) if tells_failure(text[slice(*span)], words))
+        for span in sorted(spans | told):
+            line = text[slice(*span)]
+            if tells_failure(line, words, told=span in told):
+                yield span
 
 
 def count_of_tests(text: str) -> tuple[int, int] | None:
@@ -274,9 +285,11 @@ def is_talk(messages: Iterable[Message]) -> bool:
 
 def decision_words(text: str) -> Sequence[int]:
     """Where the words of a text begin that tell a decision or its reason, in order."""
-    parts = [(0, len(text))] if names_words(text) else lines_with(folded(text), DECISION_HINTS)
-    words = ((start, OutcomeWords(text[start:stop])) for start, stop in parts)
-    return sorted(start + at for start, part in words for at, _ in part.decided())
+    lowered = folded(text)
+    english = {found.start() for found in english_decisions().finditer(lowered)}
+    if not (scripts_in(text) or hints(("decided",)).in_text(text)):
+        return sorted(english)
+    return sorted(english | {start for start, _ in OutcomeWords(text).decided()})
 
 
 def decisions(text: str) -> list[str]:

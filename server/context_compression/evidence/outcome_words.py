@@ -1,8 +1,8 @@
 """The words with which errors, decisions and outcomes are told, by language: `outcome_words.txt`.
 
-A text in ASCII of more than `SHORT` characters is searched for other languages than English only in
-lines with one of the `HINTS`. Most texts of agents are such texts, and a search for the words of
-all languages would take as long as everything else that is done with them.
+Most texts of agents are English and in ASCII, and a search for the words of all languages takes as
+long as everything else that is done with them. So a text in ASCII is searched for other languages
+only where it has a word of one of their expressions (`Hints`).
 """
 
 import re
@@ -21,6 +21,7 @@ from context_compression.evidence.rule_words import (
     folded,
     scripts_in,
     sections,
+    split,
     written,
 )
 
@@ -33,19 +34,17 @@ WRONG: Sequence[Field] = ("error", "broke")
 COUNTED: Sequence[Field] = ("failed", "passed", "skipped")
 """The fields with words that stand beside a number of tests."""
 ENDED: Sequence[Field] = (*COUNTED, "verdict")
-SEARCHED: Sequence[Field] = (*WRONG, "exit", "decided", *ENDED)
+FAILING: Sequence[Field] = (*WRONG, "exit")
+"""The fields with words for which outputs are searched for errors."""
+SEARCHED: Sequence[Field] = (*FAILING, "decided", *ENDED)
 """The fields with words for which texts are searched."""
-HINTS = (
-    "fehl", "nicht", "abge", "verweig", "erreur", "introuvable", "fall", "rechaz", "negad",
-    "no se ", "falh", "erro ", "fout", "gagal",
-)  # fmt: skip
-"""Parts of words with which errors in ASCII are told in languages other than English."""
 LEAST_BEYOND = 100
 BEYOND = re.compile("[\u00c0-\u1fff\u2c00-\u2dff\u3005-\ud7ff\uf900-\ufdff]")
-SHORT = 200
-"""The most characters of a text in ASCII that is searched for the words of all languages."""
 BEFORE, BEHIND = 60, 40
 """How many characters before and behind a word are searched for words that take it back."""
+LONGEST_WORD = 60
+MOST_WORDS = 1_000
+"""How many words of one line are looked at, if all are taken back."""
 STOP = re.compile(r"[.,;:!?()\[\]{}|。，、；：！？（）「」]|\s[-–—]\s")
 """The end of what a negation may take back."""
 STATUS = re.compile(r"[\s:：=»\"'）)]{0,4}(-?\d{1,5})(?![\da-z]|\.\d)")
@@ -53,7 +52,7 @@ NAMED = re.compile(r"\s?[:：=]\s?")
 NOT_BLANK = re.compile(r"\S+")
 ZERO = re.compile(r"\s*0(?![\w:]|[.,]\d)")
 NO_NUMBER = re.compile(
-    r"\s*(?:[:：=]|is|ist|est)?\s*[(（]?0+(?![\w.,:]*\d|x)(?:\s|\W|\w{1,2}\b|\Z)"
+    r"\s*+(?:(?:[:：=]|is|ist|est)\s*+)?[(（]?0++(?![\w.,:]*\d|x)(?:\s|\W|\w{1,2}\b|\Z)"
 )
 
 
@@ -104,12 +103,150 @@ def _has_blanks(script: Script) -> bool:
     return script.value.blanks
 
 
+OPTIONAL_WORDS = re.compile(r"\(\?:(?: [^()]*|[^()]* )\)(?:\?|\{0,\d\})")
+CHOICE = re.compile(r"\(\?:([^()]*)\)(\??)")
+LOOKAROUND = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)")
+ANY_OF_LETTERS = re.compile(r"\[[^\[\]]*\]")
+BETWEEN = re.compile(r"[ ':-](?!\?)")
+ASCII_LETTERS = re.compile(r"[a-z]+")
+WORD_IN_ASCII = re.compile(r"(?<!\\)[a-z]{2}")
+MOST_SEEN = 20_000
+"""How many words are remembered, so that they are looked at once."""
+STEM = 4
+"""The letters by which words that begin alike are found."""
+LETTERS_ONLY = bytes(
+    ord(chr(i).lower()) if chr(i).isalpha() and i < 128 else 32 for i in range(256)
+)
+"""Makes ASCII letters lower-case, and everything else a blank."""
+
+
+Stem: TypeAlias = tuple[bytes, bool]
+"""The letters with which a word begins, and whether more may follow."""
+
+
+class Hints:
+    """The words that an ASCII text has if an expression of some fields stands in it.
+
+    They are the longest word of each expression that may be in ASCII, with its other words. No
+    pattern is compiled, and a text is only taken apart into its words: that is quick enough for
+    the many English texts, for which nothing else need be done.
+    """
+
+    def __init__(self, given: Iterable[str]) -> None:
+        """The words of some lists of expressions."""
+        self._whole: dict[bytes, set[frozenset[Stem]]] = {}
+        self._begin: dict[bytes, set[tuple[bytes, frozenset[Stem]]]] = {}
+        self._within: set[bytes] = set()
+        self._plain: set[bytes] = set()  # words that were looked at and are in no expression
+        self._known: dict[bytes, Sequence[frozenset[Stem]]] = {}  # words that are in some
+        for expression in {form for each in given for word in split(each) for form in _forms(word)}:
+            words = [*_stems(expression.removeprefix("*"))]
+            if not words:
+                continue
+            longest, is_open = max(words, key=_by_length)
+            others = frozenset(words) - {(longest, is_open)}
+            if expression.startswith("*"):
+                self._within.add(words[0][0])
+            elif is_open:
+                self._begin.setdefault(longest[:STEM], set()).add((longest, others))
+            else:
+                self._whole.setdefault(longest, set()).add(others)
+        self._within = {
+            word for word in self._within if not any(each in word for each in self._within - {word})
+        }
+
+    def in_text(self, text: str) -> set[str]:
+        """The words of a text, in lower case, that hint at an expression."""
+        letters = text.encode("ascii", "replace").translate(LETTERS_ONLY)
+        words = {*letters.split()}
+        if unseen := words - self._plain:
+            if fresh := unseen - self._known.keys():
+                self._look_at(fresh)
+            return {
+                word.decode()
+                for word in unseen & self._known.keys()
+                if any(_all_in(letters, words, others) for others in self._known[word])
+            }
+        return set()
+
+    def _look_at(self, fresh: set[bytes]) -> None:
+        if len(self._plain) + len(self._known) > MOST_SEEN:
+            self._plain, self._known = set(), {}
+        joined = b" ".join(fresh)
+        inside = [each for each in self._within if each in joined]
+        for word in fresh:
+            may_be = word in self._whole or word[:STEM] in self._begin or inside
+            if may_be and (others := [*self._others(word)]):
+                self._known[word] = others
+        self._plain |= fresh - self._known.keys()
+
+    def _others(self, word: bytes) -> Iterator[frozenset[Stem]]:
+        """The other words of each expression of which a word is the longest."""
+        yield from self._whole.get(word, ())
+        for stem, others in self._begin.get(word[:STEM], ()):
+            if word.startswith(stem):
+                yield others
+        if any(each in word for each in self._within):
+            yield frozenset()
+
+
+def _by_length(word: Stem) -> tuple[bool, int]:
+    stem, is_open = word
+    return not is_open or len(stem) >= STEM, len(stem)
+
+
+def _all_in(letters: bytes, words: set[bytes], stems: Iterable[Stem]) -> bool:
+    return all(stem in (letters if is_open else words) for stem, is_open in stems)
+
+
+def _forms(word: str) -> Iterator[str]:
+    """An expression in ASCII without its groups, once for each choice: `(?:a|b) c` -> `a c`, `b c`.
+
+    Words that may be there or not are left out.
+    """
+    found = [OPTIONAL_WORDS.sub("", ANY_OF_LETTERS.sub(r"\\w", LOOKAROUND.sub("", word)))]
+    while found:
+        form = OPTIONAL_WORDS.sub("", found.pop())
+        group = CHOICE.search(form)
+        if group:
+            some = [*group[1].split("|"), *([""] if group[2] else [])]
+            found += [f"{form[: group.start()]}{each}{form[group.end() :]}" for each in some]
+        elif form.isascii():
+            yield form
+
+
+def _stems(form: str) -> Iterator[Stem]:
+    """The letters with which the words of a form begin, and whether more may follow each."""
+    for word in BETWEEN.split(form):
+        if letters := ASCII_LETTERS.match(word):
+            rest = word[letters.end() :]
+            stem = letters[0][:-1] if rest[:1] in ("?", "{") else letters[0]
+            yield stem.encode(), bool(rest)
+
+
+@cache
+def hints(fields: Sequence[Field]) -> Hints:
+    """What hints at words of some fields in a language other than English."""
+    given = (
+        row
+        for name, rows in sections("outcome_words.txt")
+        if name != "English"
+        for field in fields
+        for row in rows.get(field, ())
+        if WORD_IN_ASCII.search(row)
+    )
+    return Hints(given)
+
+
 class OutcomeWords(PhrasesIn):
     """Searches parts of one text for words that tell errors and decisions, in any language."""
 
     def __init__(self, text: str) -> None:
-        """A search in a text, of which parts are named by `(start, stop)`."""
-        self._scripts = [Script.LATIN, *(scripts_in(text) - {Script.LATIN})]
+        """A search in a text, of which parts are named by `(start, stop)`.
+
+        Words in Latin letters are not searched in a text in another script: they are English.
+        """
+        self._scripts = sorted(scripts_in(text), key=lambda script: script.name) or [Script.LATIN]
         super().__init__(text, index_of, self._scripts)
 
     def decided(self) -> Iterator[Span]:
@@ -117,16 +254,33 @@ class OutcomeWords(PhrasesIn):
         return self.spans("decided", 0, len(self._text))
 
     def failures(self, start: int, stop: int) -> Sequence[int]:
-        """Where the words in a part stand that tell that something went wrong."""
+        """Where the words in a part stand that tell that something went wrong, at most one a line.
+
+        Of one line `MOST_WORDS` are looked at.
+        """
         found = [
             at
             for at, end in self.spans("exit", start, stop)
             if (status := STATUS.match(self._text, end, stop)) and int(status[1])
         ]
-        words = [(span, use) for use in WRONG for span in self.spans(use, start, stop)]
-        quiet = [*filter(None, (self._taken_back(*span, use) for span, use in words))]
-        inside = (any(a <= span[0] and span[1] <= b for a, b in quiet) for span, _ in words)
-        return [*found, *(span[0] for (span, _), out in zip(words, inside, strict=True) if not out)]
+        words = sorted((*span, use) for use in WRONG for span in self.spans(use, start, stop))
+        line_end, left = start - 1, 0
+
+        @cache
+        def quiet(at: int) -> Span | None:
+            return self._taken_back(*words[at])
+
+        for at, (begin, end, _) in enumerate(words):
+            if begin > line_end:
+                line_end, left = self._text.find("\n", begin) % (len(self._text) + 1), MOST_WORDS
+            left -= 1
+            if left >= 0 and not any(
+                span and span[0] <= begin and end <= span[1]
+                for span in map(quiet, _near(words, at))
+            ):
+                found.append(begin)
+                left = 0
+        return found
 
     def _taken_back(self, start: int, stop: int, use: Use) -> Span | None:
         """The span of a word with the words around it that say that it did not happen, or `None`.
@@ -134,7 +288,9 @@ class OutcomeWords(PhrasesIn):
         `keine neuen Fehler`, `ошибок не обнаружено`
         """
         text = self._text
-        head = text[max(0, start - BEFORE, text.rfind("\n", 0, start) + 1) : start]
+        head = text[
+            max(0, start - BEFORE, text.rfind("\n", start - min(start, BEFORE), start) + 1) : start
+        ]
         head = STOP.split(head)[-1]
         tail = text[stop : stop + BEHIND].partition("\n")[0]
         if NO_NUMBER.match(tail) or ZERO.match(head):
@@ -152,6 +308,20 @@ class OutcomeWords(PhrasesIn):
             if use == "error" and after and (found := after.search(later)):
                 return start, stop + lead + found.end()
         return None
+
+
+def _near(words: Sequence[tuple[int, int, Use]], at: int) -> Iterator[int]:
+    """The word at a place, and those of which the words around them may hold it."""
+    begin, end, _ = words[at]
+    yield at
+    for each in range(at + 1, len(words)):
+        if words[each][0] - BEFORE > begin:
+            break
+        yield each
+    for each in range(at - 1, -1, -1):
+        if words[each][0] + LONGEST_WORD + BEHIND < end:
+            break
+        yield each
 
 
 Reach: TypeAlias = tuple[int, int]
@@ -181,26 +351,26 @@ def _ends(pattern: re.Pattern[str], text: str) -> bool:
     return any(found.end() == len(text) for found in pattern.finditer(text))
 
 
-DECISION_HINTS = (
-    "decid", "decis", "because", "instead of", "rather than", "chose", "going ", "root cause",
-    "turns out", "the fix ", "the reason ", "the problem ", "the issue ", "agreed", "settled",
-    "opted", "from now on", "picked", "let's ", "won't", "will not", "we will ", "we'll ", "favo",
-    "weil", "statt", "entsch", "vereinbar", "geeinigt", "porque", "en lugar", "en vez", "acord",
-    "a partir d", "parce qu", "au lieu", "choisi", "omdat", "plaats", "besl", "perch", "invece",
-    "karena",
-)  # fmt: skip
-"""Parts of words with which decisions in ASCII are told."""
+@cache
+def english_decisions() -> re.Pattern[str]:
+    """The words of English that tell a decision or its reason, in lower-case text."""
+    [english] = (each for each in languages() if each.name == "English")
+    words = expressions(english.decided, Script.LATIN, folds=False)
+    return re.compile(rf"\b(?:{'|'.join(written(word, Script.LATIN) for word in words)})(?!\w)")
 
 
 def names_words(text: str) -> bool:
-    """Whether a text is searched for the words of all languages, and not only by `HINTS`.
+    """Whether a text is searched for the words of all languages as a whole, not line by line.
 
-    It is if it is short, or if every hundredth character is not in ASCII and some are letters.
+    It is if every hundredth character is not in ASCII and some are letters.
     """
-    if text.isascii():
-        return len(text) <= SHORT
-    beyond = len(text) - len(text.encode("ascii", "ignore"))
-    return beyond * LEAST_BEYOND >= len(text) and bool(scripts_in(text))
+    beyond = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
+    return beyond * LEAST_BEYOND >= max(1, len(text)) and bool(scripts_in(text))
+
+
+def may_tell(text: str, fields: Sequence[Field]) -> bool:
+    """Whether a text may have a word of some fields in a language other than English."""
+    return names_words(text) or bool(hints(fields).in_text(text))
 
 
 def exit_status_named(text: str) -> str | None:
@@ -263,7 +433,7 @@ LONGEST_COUNT = 200
 
 def counted(line: str) -> Mapping[str, int]:
     """The numbers of tests in a line: `{"failed": 3, "passed": 12}`; empty for other lines."""
-    if len(line) > LONGEST_COUNT or not any(map(str.isdigit, line)):
+    if len(line) > LONGEST_COUNT or not any(map(str.isdigit, line)) or not may_tell(line, COUNTED):
         return {}
     found: dict[str, int] = {}
     for script in {Script.LATIN, *scripts_in(line)}:
@@ -275,9 +445,7 @@ def counted(line: str) -> Mapping[str, int]:
 def outcomes(text: str, start: int) -> Iterator[Span]:
     """The lines of a text from a place on that tell how a run ended, not in English, in order."""
     ending = text[start:]
-    lowered = ending.lower()
-    hinted = any(hint in lowered for hint in HINTS)
-    if not hinted and (ending.isascii() or not names_words(ending)):
+    if not may_tell(ending, ENDED):
         return
     words = OutcomeWords(ending)
     for at in sorted(at for use in ENDED for at, _ in words.spans(use, 0, len(ending))):
@@ -289,7 +457,7 @@ def outcomes(text: str, start: int) -> Iterator[Span]:
 def begins_with_error(text: str) -> bool:
     """Whether a text begins with a word for an error and a colon: `Fehler: …`."""
     begin = text[:LONGEST_NAME].lstrip()
-    if not NAMED_FIRST.match(begin):
+    if not NAMED_FIRST.match(begin) or not may_tell(begin, ("error",)):
         return False
     named = OutcomeWords(begin).spans("error", 0, len(begin))
     return any(at == 0 and NAMED.match(begin, end) for at, end in named)
@@ -297,6 +465,8 @@ def begins_with_error(text: str) -> bool:
 
 def is_verdict(line: str) -> bool:
     """Whether a line says how a build or a run of tests ended: `构建失败`."""
+    if len(line) > LONGEST_COUNT or not may_tell(line, ("verdict",)):
+        return False
     text = folded(line.strip(" \t=*#-[]【】"))
     patterns = (any_word(script, "verdict") for script in {Script.LATIN, *scripts_in(line)})
-    return len(line) <= LONGEST_COUNT and any(each.match(text) for each in patterns if each)
+    return any(each.match(text) for each in patterns if each)

@@ -339,7 +339,9 @@ JOINING = (
 )
 """Words after which a clause begins."""
 BEGINNING = re.compile(OPENING)
-CLAUSE = re.compile(rf"(?:\A|[^\w\s']\s*|(?<![\w'])(?:{folded(JOINING)})\s+){OPENING}")
+CLAUSE = re.compile(
+    rf"(?:\A|(?:[^\w\s'-]|(?<!\w)-)\s*|(?<![\w'])(?:{folded(JOINING)})\s+){OPENING}"
+)
 """The beginning of a clause in a sentence."""
 LEAST_WORDS = 3
 """With fewer words a sentence says too little of its language."""

@@ -25,6 +25,7 @@ from context_compression.evidence.names import (
     candidates,
     skeleton,
 )
+from context_compression.strings import english_length
 
 Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -141,8 +142,8 @@ PLAIN_WORDS = 500
 """How many plain words are remembered, in addition to the number of evidence words. Remembering all
 plain words would fill the memory."""
 PROSE_WORDS = 6.0
-"""A text with fewer evidence words per 1,000 characters is prose. Measured: recordings of agents
-have 7 and more (9 in their beginnings), those of meetings and chats at most 4."""
+"""A text with fewer evidence words per 1,000 English characters is prose. Measured: recordings of
+agents have 7 and more (9 in their beginnings), those of meetings and chats at most 4."""
 SAMPLE_CHARS = 200
 """How many characters at the beginning of each text `is_prose` looks at."""
 
@@ -184,7 +185,7 @@ def is_prose(texts: Iterable[str]) -> bool:
     for text in texts:
         sample = text[:SAMPLE_CHARS]
         words += len(lexicon.words(sample))
-        chars += len(sample)
+        chars += english_length(sample)
     return 1_000 * words < PROSE_WORDS * chars
 
 
