@@ -28,6 +28,28 @@ def _cells_of(sign: str) -> int:
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
 
 
+IDEOGRAPHS = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+SYLLABLES = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uac00-\ud7af\uff66-\uff9f]")
+LETTERS_OF_IDEOGRAPH, LETTERS_OF_SYLLABLE = 4, 2
+
+
+def english_length(text: str) -> int:
+    """About how many characters the text has in English: `english_length("端口？")` -> `9`.
+
+    An ideograph says what four letters say, a kana or a Korean syllable what two say, measured on
+    translated questions. So a limit in English characters treats every language alike.
+    """
+    if text.isascii():
+        return len(text)
+    more = (LETTERS_OF_IDEOGRAPH - 1) * len(IDEOGRAPHS.findall(text))
+    return len(text) + more + (LETTERS_OF_SYLLABLE - 1) * len(SYLLABLES.findall(text))
+
+
+def is_shorter(text: str, chars: int) -> bool:
+    """Whether a text without the blanks around it is shorter than so many English characters."""
+    return english_length(text.strip()[:chars]) < chars
+
+
 def padded(text: str, width: int, *, right: bool = False) -> str:
     """A text with spaces to a width; with `right`, the spaces stand before it."""
     space = " " * (width - cells(text))

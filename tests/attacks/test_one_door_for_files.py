@@ -28,6 +28,7 @@ ALLOWED = {
     "evidence/redaction/looks.py": "forms of keys, from the package",
     "evidence/rule_words.py": "words, from the package",
     "evidence/facts.py": "statements, from the package",
+    "store/search/letters.py": "pairs of letters, from the package",
     "strategies/summarize.py": "prompts, from the package",
     "hosts/claude_code/install_plugin.py": "the plugin, from the package",
     "store/postgres/database.py": "migrations, from the package",

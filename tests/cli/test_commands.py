@@ -42,6 +42,16 @@ def test_compress_prints_a_shorter_conversation_and_its_account_beside_it(
     assert (desk.folder / "chat.json").read_bytes() == before
 
 
+def test_compress_alone_makes_room_in_a_chat_that_is_not_long(desk: Desk):
+    pairs = [("user", "Which step is next, if I may ask?"), ("assistant", "The next one. " * 20)]
+    chat = [{"role": role, "content": f"{n}: {text}"} for n in range(22) for role, text in pairs]
+    (desk.folder / "45.json").write_text(json.dumps([*chat, chat[0]]))
+
+    view = json.loads(desk.does("compress", "45.json").stdout)
+
+    assert count_tokens(view) <= 0.55 * count_tokens([*chat, chat[0]])
+
+
 @pytest.mark.slow
 def test_every_ref_restores_the_exact_bytes(used: Desk, refs: dict[str, int], messages: Messages):
     for ref, index in list(refs.items())[:3]:

@@ -147,6 +147,25 @@ def test_by_hand_the_tail_takes_half_of_the_room_at_most() -> None:
     assert all(a is b for a, b in zip(result.messages[-4:], messages[-4:], strict=True))
 
 
+@pytest.mark.parametrize(
+    ("strategy", "most"), [("auto", 0.55), ("extract", 0.55), ("window", 0.75)]
+)
+@pytest.mark.parametrize("words", [5, 300])
+def test_by_hand_a_chat_of_45_messages_becomes_shorter(
+    strategy: str, most: float, words: int
+) -> None:
+    messages = [
+        {"role": role, "content": f"{role} {n}: " + f"word{n} and another one " * words}
+        for n in range(22)
+        for role in ("user", "assistant")
+    ]
+
+    result = compress([*messages, messages[0]], force=True, strategy=strategy)
+
+    assert result.messages_in == 45
+    assert result.tokens_after <= most * result.tokens_before
+
+
 def test_by_hand_there_may_be_nothing_before_the_tail() -> None:
     result = compress(talk(5), force=True)
 

@@ -73,6 +73,22 @@ def test_in_a_large_room_a_note_has_a_ref_with_any_strategy(strategy: str, share
         assert refs_in([result.messages, result.system]) & result.originals.keys()
 
 
+def test_a_note_that_is_joined_to_a_message_of_the_user_names_a_ref() -> None:
+    picture = {"image": {"format": "gif", "source": {"bytes": "R0lGODlhAAUgAw=="}}}
+    lines = "\n".join(f"{number} worker done in 12 ms" for number in range(3))
+    call = {"toolUseId": "one", "name": "Bash", "input": {"path": "src/a.py"}}
+    told = {"toolUseId": "one", "content": [{"text": lines}, picture], "status": "success"}
+    messages: Messages = [
+        {"role": "user", "content": [{"text": "ok"}]},
+        {"role": "assistant", "content": [{"toolUse": call}]},
+        {"role": "user", "content": [{"toolResult": told}]},
+        {"role": "assistant", "content": [{"text": "ok"}]},
+    ]
+    result = run(messages, "auto", count_tokens(messages) // 3)
+
+    assert refs_in(result.messages) & result.originals.keys()
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_note_that_names_a_ref_leaves_only_for_another_one(strategy: str) -> None:
     """It is small, but stands for more."""

@@ -51,6 +51,16 @@ async def test_the_first_line_says_what_changed(client: Client) -> None:
     assert agrees(answer)
 
 
+async def test_a_bare_call_makes_room_in_a_chat_that_is_not_long(client: Client) -> None:
+    pairs = [("user", "Which step is next, if I may ask?"), ("assistant", "The next one. " * 20)]
+    chat = [{"role": role, "content": f"{n}: {text}"} for n in range(22) for role, text in pairs]
+
+    answer = await ask(client, "context_compress", messages=[*chat, chat[0]])
+
+    assert answer.facts["messages_before"] == 45
+    assert answer.facts["tokens_after"] <= 0.55 * answer.facts["tokens_before"]
+
+
 async def test_messages_come_back_as_structured_content_only(client: Client) -> None:
     messages = conversation(8)
 

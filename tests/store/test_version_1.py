@@ -61,9 +61,9 @@ def test_a_store_is_written_as_it_was(tmp_path: Path) -> None:
     assert written == snapshot(
         {
             "sessions/compressed/compact-2026-02-03T04-05-06Z-1.json": "342f00057751",
-            "sessions/compressed/compact-2026-02-03T04-05-06Z-2.json": "44c1239e9e0e",
-            "sessions/compressed/events.jsonl": "da1d1325a3cc",
-            "sessions/compressed/ledger.jsonl": "56274d0374b4",
+            "sessions/compressed/compact-2026-02-03T04-05-06Z-2.json": "43c4561cd9c5",
+            "sessions/compressed/events.jsonl": "4371baf2744f",
+            "sessions/compressed/ledger.jsonl": "7c9402975aa5",
             "sessions/compressed/offloaded/5d380be1ccfe.txt": "5d380be1ccfe",
             "sessions/compressed/offloaded/b9f5021b355a.txt": "b9f5021b355a",
             "sessions/compressed/offloaded/ba219ae91ed3.txt": "ba219ae91ed3",
@@ -76,7 +76,7 @@ def test_a_store_is_written_as_it_was(tmp_path: Path) -> None:
             "sessions/messages-9d2c0d44bd8b/offloaded/fe4dfec48be5.txt": "fe4dfec48be5",
             "sessions/recorded/events.jsonl": "557e6c46f04c",
             "sessions/recorded/offloaded/3b4945ade0ab.txt": "3b4945ade0ab",
-            "summaries.json": "c037aeed91a2",
+            "summaries.json": "64000685a112",
         }
     )
 

@@ -19,7 +19,7 @@ from context_compression.conversation.formats.parts import ProviderRules
 from context_compression.conversation.messages import Message, Text, ToolResult, is_array
 from context_compression.conversation.system_prompt import ROOM, carried
 from context_compression.conversation.validity import Repaired
-from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, largest_parts
+from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget
 from context_compression.evidence.facts import is_talk
 from context_compression.evidence.ledger.entries import names_in_calls
 from context_compression.listening import LOOKING, counted
@@ -257,9 +257,9 @@ class PreparedConversation:
     @cached_property
     def cutter(self) -> Cutter:
         """A kept cutter that knows at least half of the texts, else a new one."""
-        blocks = chain.from_iterable(message.blocks for message in self.planned.messages)
-        texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
         messages = self.planned.messages
+        blocks = chain.from_iterable(message.blocks for message in messages)
+        texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
         return cutter_for(texts, prose=is_talk(messages), known=names_in_calls(messages))
 
     def release(self) -> None:
@@ -366,7 +366,6 @@ USEFUL, LEAST_USEFUL = 0.2, 0.05
 ANSWERED = 0.6
 """The share of the room in the window that they take then; the answer needs the rest."""
 ALL_RECENT = "nothing to compress before the recent messages"
-GO_ON = "a call with target_tokens can shorten recent messages, too"
 READING = ("auto", "extract", "summarize", "window")
 """The strategies of which a context is made larger for what the model has not read. Others leave
 that as it is, or decide for themselves."""
@@ -407,8 +406,7 @@ class Target:
     def _aimed(self) -> int:
         """The target of the request, else that of the settings.
 
-        For a conversation that is already below the target of the settings, the target is the same
-        share (`target_usage`) of its own size.
+        For a conversation below the target of the settings, it is the same share of its own size.
         """
         if self.prepared.request.target_tokens is not None:
             return self.prepared.request.target_tokens
@@ -428,25 +426,35 @@ class Target:
         """The plan of the conversation; its `room` is the tokens that the messages may take.
 
         Below the target of the settings, the plan for offload, truncate and window has no room, so
-        that they free all they can. For other strategies, only messages before the tail are
-        compressed then. The tail takes at most half of the room. If all messages are recent, there
-        are none before it.
+        that they free all they can; other strategies have `plan_before_tail` then.
         """
-        prepared, unlimited = self.prepared, self.prepared.plan
-        below = not self.is_named and prepared.tokens_before <= self._of_settings
-        if below and prepared.strategy in ("offload", "truncate", "window"):
-            return unlimited
-        room = self._aimed - prepared.fixed_tokens
+        below = not self.is_named and self.prepared.tokens_before <= self._of_settings
+        if below and self.prepared.strategy in ("offload", "truncate", "window"):
+            return self.prepared.plan
+        return self.plan_before_tail if below else self._with_unread_whole(self._plan_with_room)
+
+    @cached_property
+    def plan_before_tail(self) -> Plan:
+        """The plan in which messages before the tail make room; the tail counts as recent.
+
+        It takes at most half of the room. If all messages are recent, and not more than twice
+        `preserve_messages`, none are before it.
+        """
+        plan, settings = self._plan_with_room, self.prepared.settings
+        few = len(plan.messages) <= 2 * settings.preserve_messages
+        start = plan.head if few and self.prepared.plan.tail == plan.head else plan.tail
+        turns = max(1, sum(turn.start >= start for turn in plan.turns))
+        new = settings.model_copy(update={"keep_recent": turns})
+        return replace(plan, pins=plan.pins.union(range(start, len(plan.messages))), settings=new)
+
+    @property
+    def _plan_with_room(self) -> Plan:
+        prepared, room = self.prepared, self._aimed - self.prepared.fixed_tokens
         if prepared.summary_in_system or prepared.prompt.at is not None:
             room -= prepared.counter.message(ROOM)
-        plan = replace(unlimited, room=room)
-        if not below:
-            return self._with_unread_whole(plan, room)
-        all_recent = unlimited.tail == unlimited.head
-        tail = range(unlimited.tail if all_recent else plan.tail, len(plan.messages))
-        return replace(plan, pins=plan.pins.union(tail))
+        return replace(prepared.plan, room=room)
 
-    def _with_unread_whole(self, plan: Plan, room: int) -> Plan:
+    def _with_unread_whole(self, plan: Plan) -> Plan:
         """The plan in which the newest results are whole, if the request is below the threshold so.
 
         The context may be larger than its target, so that they take their share of it. If even that
@@ -464,7 +472,7 @@ class Target:
             return plan
         wanted = int(sum(plan.tokens[index] for index in unread) / measured.UNREAD_SHARE)
         most = int(BELOW_THRESHOLD * self.room_below_threshold)
-        return replace(whole, room=max(room, least, min(most, wanted)))
+        return replace(whole, room=max(plan.room or 0, least, min(most, wanted)))
 
     @property
     def is_over_threshold(self) -> bool:
@@ -590,11 +598,3 @@ def _yielding(plan: Plan, room: int) -> Plan:
     chars = max(1, int(CHARS_PER_TOKEN * CLIPPED_SHARE * room))
     plan = replace(plan, clip_chars=chars)
     return replace(plan, pins=frozenset()) if floor(plan).tokens > room else plan
-
-
-def why_missed(prepared: PreparedConversation, target: Target, missed: Floor, after: int) -> str:
-    """A note on a target below the minimum size: what was asked, what was reached, and why."""
-    parts = largest_parts(prepared.with_overhead(missed.parts))
-    smallest = prepared.fixed_tokens + missed.tokens
-    asked = f"the target of {target.tokens:,} tokens is below the minimum size of {smallest:,}"
-    return f"{asked}, so the context has {after:,}; what must stay: {parts}"

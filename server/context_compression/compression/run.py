@@ -18,11 +18,9 @@ from typing import Any, TypeAlias, cast
 from context_compression.compression.outcome import Outcome, applied, changed, unchanged
 from context_compression.compression.prepared import (
     ALL_RECENT,
-    GO_ON,
     CompressionRequest,
     PreparedConversation,
     Target,
-    why_missed,
     within_reach,
 )
 from context_compression.compression.result import NO_SUMMARY, Result, StrategyStep
@@ -32,6 +30,7 @@ from context_compression.errors import (
     IllegalEdit,
     InvalidSettings,
     SummaryError,
+    largest_parts,
 )
 from context_compression.listening import COMPRESSING, SUMMARIZING, ModelCall, advance, heard
 from context_compression.planning.edits import Edit, View, recorded
@@ -71,6 +70,9 @@ STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "extract": extract.propose,
     "summarize": summarize.propose,
 }
+GO_ON = "a call with target_tokens can shorten recent messages, too"
+BY_HAND = 0.75
+"""The share of a conversation that `window` leaves at most where it is asked for by hand."""
 SETTLED = 0.25
 """The share of the room in which the beginning of the view stays unchanged; measured by replays."""
 PARTS = 3  # for the progress: counted, the smallest view known, results shortened
@@ -201,6 +203,14 @@ def _name_of(request: CompressionRequest) -> str:
     return name
 
 
+def why_missed(prepared: PreparedConversation, target: Target, missed: Floor, after: int) -> str:
+    """A note on a target below the minimum size: what was asked, what was reached, and why."""
+    parts = largest_parts(prepared.with_overhead(missed.parts))
+    smallest = prepared.fixed_tokens + missed.tokens
+    asked = f"the target of {target.tokens:,} tokens is below the minimum size of {smallest:,}"
+    return f"{asked}, so the context has {after:,}; what must stay: {parts}"
+
+
 class Compression:
     """One compression of a prepared conversation.
 
@@ -241,9 +251,21 @@ class Compression:
         return unchanged(prepared, *prepared.warnings, floor=missed, repair=not self.skipped)
 
     def _proposed(self) -> Proposal:
-        """The edits of the named strategy, or of the caller's own."""
+        """The edits of the named strategy, or of the caller's own.
+
+        If most turns are recent or important, `window` by hand makes room before the tail.
+        """
         if ours := STRATEGIES.get(self.prepared.strategy):
-            return (yield from ours(self.plan))
+            self.plan = replace(self.plan, lasts=not self.target.is_set)
+            edits = yield from ours(self.plan)
+            if self.prepared.strategy != "window" or not self.request.force or self.target.is_named:
+                return edits
+            total = self._tokens_after(edits)
+            chosen = "keep_recent" in self.settings.model_fields_set
+            if total > BY_HAND * self.prepared.tokens_before and not chosen:
+                more = yield from ours(self.target.plan_before_tail)
+                edits = more if self._tokens_after(more) < total else edits
+            return edits
         own = cast("Strategy", self.request.strategy)
         return (yield from proposed_by(own, self.plan, self.prepared.view))
 

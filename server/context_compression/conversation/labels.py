@@ -475,7 +475,7 @@ def marked_as(message: Any, original: Any) -> Any:
     return message if without_marks(original) is not original else without_marks(message)
 
 
-TITLES = ("User asked", "Constraints", "Decisions", "Files", "Commands", "Errors")
+TITLES = ("User asked", "Decisions", "Constraints", "Files", "Commands", "Errors")
 """The titles of the sections, in their order."""
 BETWEEN = "; "
 """Stands between the items of a section."""
@@ -515,6 +515,13 @@ def missing_in(text: str) -> int:
 def items_of(title: str, text: str) -> list[str]:
     """The items of a section of a digest, in their order; empty if it has no such section."""
     return [text[start:stop] for start, stop in _spans_of(title, text)]
+
+
+def points_of(text: str) -> list[str]:
+    """What a digest tells: each request with its answer, each rule and decision, other lines."""
+    each = [item for title in TITLES[:3] for item in items_of(title, text)]
+    sections = tuple(f"{title}: " for title in TITLES[:3])
+    return [*each, *(line for line in text.split("\n")[1:] if not line.startswith(sections))]
 
 
 def rule_spans(text: str) -> Iterator[tuple[int, int]]:

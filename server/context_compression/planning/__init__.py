@@ -8,10 +8,12 @@ The strategies in `strategies` read a plan and propose edits.
                    within which edits say what competed for their room
     pieces.py      texts cut into pieces, each with its evidence, and the choice among pieces that
                    `extract` makes by evidence
-    selection.py   clips, digests and receipts that strategies share
+    selection.py   clips and receipts that strategies share
+    digests.py     what was asked, answered and agreed, in a few lines
     measured.py    all numbers that were chosen or measured
 """
 
+from context_compression.planning.digests import digest
 from context_compression.planning.edits import Edit, View, apply, recorded
 from context_compression.planning.pieces import Cutter, Pool, Source
 from context_compression.planning.plan import Archive, Plan, is_talk_of_two
@@ -19,7 +21,6 @@ from context_compression.planning.selection import (
     RECEIPT,
     clip,
     clip_redacted,
-    digest,
     ending,
     receipt,
     receipt_of,

@@ -37,7 +37,7 @@ KIND_WEIGHT: dict[Kind, float] = {
 }  # fmt: skip
 """The worth of a word by its kind. Each is a sum of few powers of two, so that the worth of a piece
 does not depend on the order of its words."""
-PROSE_WEIGHT: dict[ProseKind, float] = {"name": 16.0, "term": 4.0, "pair": 0.5}
+PROSE_WEIGHT: dict[ProseKind, float] = {"name": 16.0, "term": 4.0, "pair": 2.0}
 """The same in prose, where the author of a word and the number of its messages do not count,
 because all speakers use the same words."""
 MANY = 3
@@ -83,7 +83,25 @@ PREVIEW_MARK_CHARS = 8
 CHARS_PER_TOKEN = 3.3
 """Used only to choose; chosen texts are counted exactly afterwards."""
 DIGEST_ITEMS = 8
-"""The most items in a section of a digest."""
-REQUEST_CHARS, ANSWER_CHARS, COMMAND_CHARS, ERROR_CHARS = 160, 80, 100, 120
-"""The most characters of a user's request, the answer to it, a command and an error line in a
-digest."""
+"""The most items in a section of a digest, other than requests."""
+DECISION_CHARS, COMMAND_CHARS, ERROR_CHARS = 120, 100, 120
+"""The most characters of a decision, a command and an error line in a digest."""
+EXCHANGE_CHARS = (320, 240, 160, 130)
+"""The most characters of a request with its answer in a digest; the first with which all have room,
+else the last."""
+LEAST_PART_CHARS = 10
+"""The fewest characters of a request or answer that can tell something."""
+OTHERS_SHARE = 0.3
+"""The share of a digest's room for its sections other than requests."""
+LATER_WEIGHT, LATER_REQUEST_WEIGHT = 0.5, 0.7
+"""The factors for the worth of a part of an answer, and of a request, that does not begin where
+the text does: it may lean on what is before it."""
+DECIDED_WEIGHTS = 3.0, 1.5
+"""The factors for the worth of a request in which the user decides something, and of an answer that
+does."""
+CHAR_COST = 0.1
+"""What a character of a part costs, so that no sentence is added that others say as well."""
+ITEM_CHARS = 20
+"""What an item of a digest costs in addition to its characters when items are compared."""
+DIGESTED_CHARS = 8_000
+"""How many characters of a request or answer are read for a digest."""

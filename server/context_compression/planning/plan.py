@@ -36,6 +36,7 @@ from context_compression.evidence.open_tasks import OpenTasks, last_outcome, las
 from context_compression.planning import measured
 from context_compression.planning.pieces import Cutter
 from context_compression.settings import Settings
+from context_compression.strings import english_length
 
 RESTORE = "context_restore"
 
@@ -232,7 +233,7 @@ def is_talk_of_two(messages: Sequence[Message]) -> bool:
     if seen > PICTURES * len(messages):
         return False
     user, assistant = (
-        [len(message.text) for message in messages if message.role == role]
+        [english_length(message.text) for message in messages if message.role == role]
         for role in ("user", "assistant")
     )
     if not user or not assistant:

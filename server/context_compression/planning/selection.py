@@ -1,22 +1,19 @@
-"""Clips, landmarks, digests and receipts: the few lines that replace a long text.
+"""Clips, landmarks and receipts: the few lines that replace a long text.
 
 The lines are chosen because later work is likely to refer to them.
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-from context_compression.conversation import authors
 from context_compression.conversation.arguments import texts_in
-from context_compression.conversation.labels import ANSWERED, BETWEEN, Span
+from context_compression.conversation.labels import Span
 from context_compression.conversation.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.conversation.refs import REF, digest_of
 from context_compression.evidence import facts as evidence
 from context_compression.evidence.files import cut_by_host
-from context_compression.evidence.ledger.entries import names_in_calls
-from context_compression.evidence.redaction import MARK, beginning, redact
-from context_compression.evidence.words import Lexicon
+from context_compression.evidence.redaction import MARK, redact
 from context_compression.planning import measured
 from context_compression.planning.plan import Archive, Plan, TokenCounter
 from context_compression.plurals import how_many
@@ -187,99 +184,3 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
             chosen.add(line)
             max_chars -= cost
     return sorted(chosen)
-
-
-def digest(
-    messages: Sequence[Message],
-    max_chars: int,
-    earlier: Mapping[str, Sequence[str]] | None = None,
-    besides: Container[str] = (),
-) -> str:
-    """A digest of some messages, made by code, of at most `max_chars` characters.
-
-    The user's requests come first, each with its answer, because it would seem open without one.
-    Constraints, decisions, files, commands and errors follow. Earlier sections take their room
-    before later ones.
-
-    Args:
-        messages: the messages.
-        max_chars: the most characters.
-        earlier: the items of an earlier digest by the title of their section, which come after
-            those of the messages. The first request stays the first.
-        besides: items that are left out, because they are quoted beside the digest.
-    """
-    lexicon = Lexicon(known=names_in_calls(messages))
-    requests = [item for text, item in _asked(messages) if text not in besides]
-    earlier = dict(earlier or {})
-    if first := earlier.get("User asked", ())[:1]:
-        requests = [*first, *requests]
-    facts = [evidence.facts(message, lexicon) for message in messages]
-    paths = _by_frequency([each["paths"] for each in facts])
-    sections = (
-        ("User asked", [*requests[:1], *requests[:0:-1]]),
-        ("Constraints", _newest([each["constraints"] for each in facts])),
-        ("Decisions", _newest([each["decisions"] for each in facts])),
-        ("Files", paths),
-        (
-            "Commands",
-            [
-                beginning(" ".join(c.split()), measured.COMMAND_CHARS)
-                for c in _newest([f["commands"] for f in facts])
-            ],
-        ),
-        (
-            "Errors",
-            [
-                beginning(line, measured.ERROR_CHARS)
-                for line in _newest([each["errors"] for each in facts])
-            ],
-        ),
-    )
-    merged = {title: [*items, *earlier.get(title, ())] for title, items in sections}
-    for items in merged.values():
-        items[:] = [item for item in dict.fromkeys(items) if item not in besides]
-    return "\n".join(_lines(merged, max_chars))
-
-
-def _asked(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    """The user's requests, each as its text and as an item of a digest (`Mend it. → Done.`)."""
-    asked: list[tuple[str, str]] = []
-    answer, following = "", ""
-    for message in reversed(messages):
-        if message.role == "assistant" and not message.calls:
-            answer = answer or " ".join(message.text.split())
-        elif text := shortened(
-            " ".join(authors.words_of_user(message).split()), measured.REQUEST_CHARS
-        ):
-            following, answer = answer or following, ""
-            done = shortened(following, measured.ANSWER_CHARS).replace(BETWEEN, ", ")
-            asked.append((text, f"{text}{ANSWERED}{done}" if done else text))
-    return asked[::-1]
-
-
-def _lines(sections: Mapping[str, Sequence[str]], max_chars: int) -> Iterator[str]:
-    """A line for each section, with as many of its items as there is room for."""
-    room = max_chars
-    for title, items in sections.items():
-        line, taken = f"{title}: ", 0
-        for item in items:
-            joined = item if not taken else BETWEEN + item
-            if len(line) + len(joined) + 1 > room or taken == measured.DIGEST_ITEMS:
-                break
-            line += joined
-            taken += 1
-        if taken:
-            yield line
-            room -= len(line) + 1
-
-
-def _by_frequency(groups: Sequence[set[str]]) -> list[str]:
-    counts: dict[str, int] = {}
-    for group in groups:
-        for word in sorted(group):
-            counts[word] = counts.get(word, 0) + 1
-    return sorted(counts, key=lambda word: -counts[word])
-
-
-def _newest(groups: Sequence[set[str]]) -> list[str]:
-    return [item for group in reversed(groups) for item in sorted(group)]

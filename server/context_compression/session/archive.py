@@ -10,6 +10,7 @@ from typing import Any
 
 from context_compression.compression.result import Kept, Result
 from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import is_digest, points_of
 from context_compression.conversation.messages import COMPRESSED, Text, named_strings
 from context_compression.conversation.refs import REF, Refs, canonical
 from context_compression.conversation.system_prompt import summary_in
@@ -223,7 +224,7 @@ class Archiver:
             points = [entry.text for entry in ledger if entry.kind in ("constraint", "decision")]
         else:
             ledger, text = entries(parse(compressed).messages), _digest_of(result)
-            points = text.split("\n")[1:]
+            points = points_of(text)
         self.log.append_ledger({**to_json(entry), "n": n, "created_at": now} for entry in ledger)
         if not text:
             return
@@ -252,7 +253,7 @@ def _digest_of(result: Result) -> str:
     new_messages = parse([part for part in result.layout if isinstance(part, dict)]).messages
     blocks = (block for message in new_messages for block in message.blocks)
     texts = (block.text for block in blocks if isinstance(block, Text))
-    return next((text for text in texts if text.startswith(COMPRESSED)), "")
+    return next(filter(is_digest, texts), "")
 
 
 def summary_facts(result: Result, state: State) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from context_compression.strategies.forms import Form, Forms, is_instruction
 from context_compression.strategies.last_lines import NAMES_LABEL
 from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.quoting import QuotedText, Quoting, weight_of
-from context_compression.strategies.repeated import repeated_texts, with_repeated
+from context_compression.strategies.repeated import fullness, repeated_texts, with_repeated
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,9 @@ TIME = re.compile(
     re.IGNORECASE,
 )
 """Words that tell when something happens."""
-NUMBER_OR_NAME = re.compile(r"(?<!^)\b\d|\"[^\"\n]{2,}\"|[“«「《][^“«「《”»」》\n]{2,}[”»」》]")
+NUMBER_OR_NAME = re.compile(
+    r"(?<!^)(?<![\da-zA-Z_])\d|\"[^\"\n]{2,}\"|[“«「《][^“«「《”»」》\n]{2,}[”»」》]"
+)
 """A number, or a name between quotation marks."""
 SELF = re.compile(
     r"\b(?:I|we|my|our|ich|wir|je|nous|yo|mi)\b|我|わたし|私|僕|\bя\b|\bмы\b|나는|저는"
@@ -273,17 +275,15 @@ def value_of(
 
 def value_of_models(text: str, tokens: int, worth: float) -> TextValue:
     """The value of a text of the model, of which a long one is worth no more in total."""
-    length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
-    return TextValue(worth=worth * min(length, measured.REPORT_TOKENS / max(1, tokens)))
+    return TextValue(worth=worth * min(fullness(text), measured.REPORT_TOKENS / max(1, tokens)))
 
 
 def value_of_users(text: str, tokens: int, *, prose: bool) -> TextValue:
     """The value of a text of the user, or of a skill; in prose, facts add to it as in a talk."""
-    length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
     worth = measured.SKILL_WORTH if is_skill(text) else measured.USER_WORTH
     typed = tokens <= measured.TYPED_TOKENS
     weight = measured.USER_WEIGHT if typed else 1.0
-    worth *= min(length, measured.TYPED_TOKENS / max(1, tokens))
+    worth *= min(fullness(text), measured.TYPED_TOKENS / max(1, tokens))
     if prose:
         weight *= measured.PROSE_QUESTION_WEIGHT if QUESTION.search(text) else 1.0
         worth += _worth_of_facts(text)

@@ -35,7 +35,7 @@ from context_compression.strategies.forms import Form, Forms, is_users, unread_i
 from context_compression.strategies.keep import cost, keep_only, with_declarations
 from context_compression.strategies.notes import notes_of, with_labels_of_notes
 from context_compression.strategies.pictures import images_in, is_mark
-from context_compression.strategies.repeated import repeated_texts
+from context_compression.strategies.repeated import fullness, repeated_texts
 from context_compression.strategies.rules import standing_rules, with_rules_shown
 
 
@@ -303,7 +303,7 @@ class MustKeep:
         turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
         self._grow(self._anchored, Form.PREVIEW, measured.ANCHORED_SHARE)
         said = "" if plan.last_user is None else user_words(plan.messages[plan.last_user])
-        if len(said) < measured.SHORT_TEXT_CHARS:  # it says little without what it replies to
+        if fullness(said) < 1:  # it says little without what it replies to
             replied_to = () if plan.replied_to is None else (plan.replied_to,)
             self._grow(replied_to, Form.FULL, measured.MUST_KEEP_SHARE)
         self._grow(self._newest(measured.FEWEST_RECENT), Form.CLIPPED, measured.FEWEST_SHARE)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from math import inf
 
 from context_compression.conversation.messages import Message, user
 from context_compression.planning.edits import Edit, Weighed, is_recorded
@@ -28,7 +29,7 @@ from context_compression.strategies.competing import (
     with_dates,
 )
 from context_compression.strategies.forms import Form, Forms
-from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.keep import cost, keep_only, saved_by
 from context_compression.strategies.last_lines import Files
 from context_compression.strategies.notes import (
     assembled,
@@ -451,3 +452,35 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
         replace(edit, reason="truncate", why={}) if edit.start in truncated else edit
         for edit in filling.edits("offload")
     ]
+
+
+def filled_beside(
+    plan: Plan,
+    edits: Sequence[Edit],
+    kept: Mapping[int, Message],
+    beside: Beside,
+    reason: str,
+    most: float = inf,
+) -> Sequence[Edit] | None:
+    """Edits for kept messages and one note beside them, whose room is filled with pieces.
+
+    `None` if there is too little room, or the note is the last message.
+
+    Args:
+        plan: the plan of the conversation.
+        edits: the edits without pieces.
+        kept: the messages that stay, as they are shown, by index.
+        beside: the note.
+        reason: of the edits.
+        most: the most tokens of the pieces, if there is room for them.
+    """
+    all_room = plan.total if plan.room is None else plan.room
+    [(at, note)] = beside.notes.items()
+    used = plan.total - saved_by(plan, edits)
+    left = min(most, all_room - used - measured.MOVED_TOKENS)
+    if left < measured.LEAST_FILLED_TOKENS or at + 1 in kept or at + 1 == len(plan.messages):
+        return None
+    full, room = dict.fromkeys(kept, Form.FULL), int(used - plan.counter.message(note) + left)
+    filling = Filling(Forms(plan), full, room, len(plan.messages), kept, beside)
+    filled = filling.edits(reason)
+    return filled if plan.total - saved_by(plan, filled) <= all_room else None

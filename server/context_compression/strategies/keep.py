@@ -365,6 +365,8 @@ def keep_only(
     notes: Mapping[int, Message],
     reason: str,
     why: Mapping[int, str] | None = None,
+    *,
+    always: bool = False,
 ) -> Sequence[Edit]:
     """Edits that leave the kept messages, and notes in place of the runs between them.
 
@@ -375,6 +377,7 @@ def keep_only(
         notes: the notes in place of dropped runs, by the first index of the run.
         reason: the reason of every edit.
         why: details for single messages, by index.
+        always: whether a note stands even where it is longer than its run.
     """
     why = why or {}
     edits: list[Edit] = []
@@ -397,7 +400,8 @@ def keep_only(
             spoken = given[-1] if given else spoken
             reasons = {i: why[i] for i in range(start, index) if i in why}
             nobody = (None,) * len(given)
-            needed = _parts_a_step(plan, start, index)
+            noted = always and bool(given) and given != [NOTE]
+            needed = noted or _parts_a_step(plan, start, index)
             edits.append(
                 Edit(start, index, tuple(given), reason, reasons, origins=nobody, needed=needed)
             )
@@ -429,9 +433,11 @@ def _parts_a_step(plan: Plan, start: int, stop: int) -> bool:
     return any(step and (step.start < start or stop < step.stop) for step in ends)
 
 
-def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) -> int:
+def cost(
+    plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message], *, always: bool = False
+) -> int:
     """Tokens of the view that the edits of `keep_only` would make."""
-    return plan.total - saved_by(plan, keep_only(plan, kept, notes, ""))
+    return plan.total - saved_by(plan, keep_only(plan, kept, notes, "", always=always))
 
 
 def saved_by(plan: Plan, edits: Sequence[Edit]) -> int:

@@ -160,7 +160,7 @@ PRINTED_WEIGHT = 0.25
 """The factor for the evidence in the output of the host's own commands."""
 SHORT_TEXT_CHARS = 60
 """A text of fewer characters is worth less, in proportion, because a text such as `Yes.` says
-little."""
+little. Characters here and below are English ones (`english_length`)."""
 TYPED_TOKENS = 1_500
 """The most tokens of a user's text that counts as typed. A longer text is probably pasted: its
 evidence counts like that of a tool's output, and in total it is worth no more than a typed text."""
@@ -266,6 +266,11 @@ LANDMARKS_SHARE = 0.6
 """The share of a preview that its first and last line and lines of errors may take."""
 PROTECTED_SHARE = 0.5
 """The share of the room that earlier summaries and messages with rules may take in `window`."""
+LEAST_FREED_SHARE = 0.05
+"""The least share of the tokens that a digest of `window` frees where no size is to be met."""
+DIGEST_SHARE = 0.3
+"""The share of the room, which protected messages and the newest ones leave, that a digest may
+take in `window`."""
 IMPORTANCE_BASE = 0.1
 """The importance of a message to which no rule applies, for `window`. At the default threshold the
 user's messages stay, and others only if two rules or an important keyword speak for them. Measured

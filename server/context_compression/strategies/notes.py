@@ -414,7 +414,8 @@ def _place_of(plan: Plan, edit: Edit) -> int:
 def _note_in(edit: Edit) -> int | None:
     """Which message of an edit is a note of ours that ends with a text."""
     for at, message in enumerate(edit.becomes):
-        if message.blocks and isinstance(message.blocks[-1], Text) and is_our_note(message.text):
+        last = message.blocks[-1] if message.blocks else None  # roles that alternate join messages
+        if isinstance(last, Text) and is_our_note(last.text):
             return at
     return None
 

@@ -11,7 +11,7 @@ from context_compression.conversation.labels import NEWLINE, Span
 from context_compression.conversation.messages import Message, Text
 from context_compression.planning.pieces import Source
 from context_compression.strategies import measured
-from context_compression.strings import cells
+from context_compression.strings import cells, english_length
 
 
 def repeated_texts(
@@ -174,7 +174,13 @@ def _marked(source: Source, repeated: Mapping[str, tuple[Span, ...]]) -> Source:
     if not (spans := repeated.get(source.text, ())):
         return source
     end = len(source.text) if source.end is None else source.end
-    inside = (stop - start for start, stop in spans if source.start <= start < end)
-    length, short = end - source.start, measured.SHORT_TEXT_CHARS
-    share = min(1.0, (length - sum(inside)) / short) / min(1.0, max(1, length) / short)
+    ends = [source.start, *chain.from_iterable(s for s in spans if source.start <= s[0] < end), end]
+    rest = "".join(source.text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True))
+    share = fullness(rest) / (fullness(source.text[source.start : end]) or 1)
     return source._replace(repeated=spans, worth=source.worth * share)
+
+
+def fullness(text: str) -> float:
+    """How full a text is, in proportion if it is short: 1 from `SHORT_TEXT_CHARS` on."""
+    short = measured.SHORT_TEXT_CHARS
+    return min(1.0, english_length(text[:short]) / short)

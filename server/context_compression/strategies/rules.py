@@ -354,7 +354,12 @@ def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
     half = room / 2
     quoted: list[Rule] = []
     lacks_sure = False
-    others = (_beside(rule, standing) for rule in rules_in(base.plan, texts, left))
+    told = _told(base)
+    others = (
+        _beside(rule, standing)
+        for rule in rules_in(base.plan, texts, left)
+        if _words_of(rule, pool) not in told
+    )
     for rule in sorted(filter(None, others), key=lambda rule: rule.tokens > half):
         if rule.tokens <= room:
             room -= rule.tokens
@@ -364,9 +369,20 @@ def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
     return Rules(standing, quoted, lacks_sure)
 
 
+def _words_of(rule: Rule, pool: Pool) -> str:
+    number, start, stop = rule.place
+    return pool.sources[number].text[start:stop]
+
+
+def _told(base: KeptMessages) -> str:
+    """The text of a digest beside the kept messages, which quotes rules; "" if there is none."""
+    return "\n".join(note.text for note in base.beside.notes.values() if is_digest(note.text))
+
+
 def _standing(base: KeptMessages, pool: Pool) -> list[Rule]:
     """The rules that stand in each view, and that the kept messages do not show."""
-    missing = lacking(standing_rules(base.plan), base.shown)
+    told = _told(base)
+    missing = [r for r in lacking(standing_rules(base.plan), base.shown) if r.words not in told]
     if not missing:
         return []
     numbers = {(s.message, s.slot): n for n, s in enumerate(pool.sources) if not s.key}

@@ -34,9 +34,8 @@ from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.competing import Beside
 from context_compression.strategies.extract import anchored
-from context_compression.strategies.filling import Filling
-from context_compression.strategies.forms import Form, Forms
-from context_compression.strategies.keep import cost, keep_only, saved_by
+from context_compression.strategies.filling import filled_beside
+from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.notes import gap_of_messages, ref_of_first
 from context_compression.strategies.rules import rules_note, standing_rules
 from context_compression.strategies.window import units
@@ -554,14 +553,6 @@ class Summary:
         """
         plan = self.plan
         summarized = keep_only(plan, kept, {at: note}, "summarize")
-        used = plan.total - saved_by(plan, summarized)
-        left = min(most, self.room - used - measured.MOVED_TOKENS)
-        if left < measured.LEAST_FILLED_TOKENS or at + 1 in kept or at + 1 == len(plan.messages):
-            return summarized
-        beside = Beside(
-            {at: note}, frozenset(i for i in self.middle if previous_summary(plan.messages[i]))
-        )
-        full, room = dict.fromkeys(kept, Form.FULL), used - plan.counter.message(note) + left
-        filling = Filling(Forms(plan), full, room, len(plan.messages), kept, beside)
-        filled = filling.edits("summarize")
-        return filled if plan.total - saved_by(plan, filled) <= self.room else summarized
+        earlier = (i for i in self.middle if previous_summary(plan.messages[i]))
+        beside = Beside({at: note}, frozenset(earlier))
+        return filled_beside(plan, summarized, kept, beside, "summarize", most) or summarized

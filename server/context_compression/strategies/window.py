@@ -27,21 +27,26 @@ from context_compression.conversation.messages import (
     Image,
     Message,
     Text,
+    texts_of,
     user,
 )
 from context_compression.conversation.validity import NO_START
+from context_compression.planning.digests import digest
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Archive, Plan, end_of_ignored
-from context_compression.planning.selection import SUMMARY_MARKS, digest, own_ref
+from context_compression.planning.selection import SUMMARY_MARKS, own_ref
 from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
+from context_compression.strategies.competing import Beside
 from context_compression.strategies.extract import anchored
+from context_compression.strategies.filling import filled_beside
 from context_compression.strategies.forms import Form, Forms, outer_parts, unread_in
 from context_compression.strategies.keep import NOTE, cost, keep_only
 from context_compression.strategies.notes import ref_of_first
 from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.rules import rules_in, words_in
+from context_compression.strings import is_shorter
 from context_compression.tokens import Counter
 
 EMPTY_NOTES = (NO_START, NOTE.text, f"{COMPRESSED} Not shown here")
@@ -106,9 +111,9 @@ def digest_note(
 ) -> dict[int, Message]:
     """A note with a digest of the dropped messages, by the first index of the run it replaces.
 
-    It replaces the first dropped run that is longer than the note, if possible one that the
-    provider does not ignore; empty if there is none. It always says how many messages are missing,
-    and quotes the rules of dropped messages.
+    It replaces the first dropped run that is longer than the note, else the longest one, and if
+    possible one that the provider does not ignore; empty if none was dropped. It always says how
+    many messages are missing, and quotes the rules of dropped messages.
 
     Args:
         plan: the plan of the conversation.
@@ -121,7 +126,8 @@ def digest_note(
     gone = [plan.messages[index] for index in dropped if index not in digests]
     merged = [plan.messages[index].text for index in digests]
     missing = _missing(plan, gone, merged)
-    quoted = [rule.words for rule in rules if rule.message not in kept]
+    in_order = sorted(rules, key=lambda rule: rule.message)
+    quoted = [rule.words for rule in in_order if rule.message not in kept]
     ref = ref_of_first(plan, [index for index in dropped if index not in digests])
     what = opening(missing, ref, restorable=plan.archive.restorable)
     earlier = {title: _merged(title, merged) for title in TITLES}
@@ -130,15 +136,16 @@ def digest_note(
     first = f"{what}:\n{text}" if text else f"{what}{':' if quoted else '.'}"
     note = user(with_rules(first, quoted))
     tokens = plan.counter.message(note)
-    places = [start for start, size in _runs(plan, kept).items() if size > tokens]
-    seen = [start for start in places if start >= end_of_ignored(plan.messages)]
-    place = next(iter(seen or places), None)
+    runs = _runs(plan, kept)
+    seen = {start: runs[start] for start in runs if start >= end_of_ignored(plan.messages)} or runs
+    longest = max(seen, key=lambda start: seen[start], default=None)
+    place = next((start for start, size in seen.items() if size > tokens), longest)
     return {} if place is None else {place: note}
 
 
 def _merged(title: str, digests: Sequence[str]) -> list[str]:
-    """The items of a section of all digests, the newest digest first."""
-    return [item for text in reversed(digests) for item in items_of(title, text)]
+    """The items of a section of all digests, in their order."""
+    return [item for text in digests for item in items_of(title, text)]
 
 
 def _missing(plan: Plan, gone: Sequence[Message], digests: Sequence[str]) -> int:
@@ -190,7 +197,7 @@ def importance(message: Message, keywords: Iterable[str]) -> Importance:
             -0.2,
             "tool result",
         ),
-        (len(text.strip()) < measured.VERY_SHORT_CHARS and not message.calls, -0.1, "very short"),
+        (not message.calls and is_shorter(text, measured.VERY_SHORT_CHARS), -0.1, "very short"),
     )
     score = measured.IMPORTANCE_BASE + sum(weight for applies, weight, _ in rules if applies)
     reasons = tuple(f"{name} {weight:+.1f}" for applies, weight, name in rules if applies)
@@ -203,7 +210,7 @@ def _is_rich(message: Message) -> bool:
     return (
         any(isinstance(block, Image | Document) for block in message.blocks)
         or sum(isinstance(block, Text) for block in message.blocks) > 1
-        or (is_answer and len(message.text) >= measured.LONG_ANSWER_CHARS)
+        or (is_answer and not is_shorter(message.text, measured.LONG_ANSWER_CHARS))
     )
 
 
@@ -246,7 +253,11 @@ def _edits(plan: Plan) -> Sequence[Edit]:
     notes = choice.note_that_fits([*protected, *scored])
     why = {index: f"importance {score}" for index, score in scores.items()}
     why |= dict.fromkeys(choice.digests, "its items are in the new digest")
-    return keep_only(plan, choice.kept, notes, "window", why)
+    edits = keep_only(plan, choice.kept, notes, "window", why, always=True)
+    if plan.room is None or plan.lasts or not notes:
+        return edits
+    beside = Beside(notes, frozenset(choice.digests))
+    return filled_beside(plan, edits, choice.kept, beside, "window") or edits
 
 
 class _Choice:
@@ -266,8 +277,9 @@ class _Choice:
         self.digests: list[int] = [i for i in digests_in(plan) if i not in self.kept]
         self._left: int = room - cost(plan, self.kept, {})
         if plan.room is not None:
-            chars = plan.settings.summary_max_chars
-            self._left -= plan.counter.message(user("x" * chars + COMPRESSED * 4))
+            chars = plan.settings.summary_max_chars + len(COMPRESSED) * 4
+            most = int(measured.DIGEST_SHARE * self._left)
+            self._left -= min(most, int(chars * tokens_per_char(plan)))
         self._rules: list[RuleOf] = rules_of_user(plan, self._left)
         self._exchanges = exchanges(plan)
         self._reserved: dict[int, int] = {}
@@ -394,22 +406,25 @@ class _Choice:
         """The digest of what is dropped, by the first index of the run that it replaces.
 
         While it does not fit, messages are given back from the end of `taken`, then the digest
-        becomes shorter, and in the end quotes of rules are left out. Where no run of dropped
-        messages is longer than the shortest digest, earlier digests stay if they fit.
+        becomes shorter, and in the end quotes of rules are left out. Where no view with a digest is
+        smaller than the messages, earlier digests stay if they fit.
         """
         plan, most = self.plan, self.plan.settings.summary_max_chars
         rules: list[RuleOf] = self._rules
+        if plan.room is None:
+            return self._note_that_tells()
+        taken = [unit for unit in taken if plan.anchored.isdisjoint(unit)]
         while len(self.kept) + len(self.digests) < len(plan.messages) or taken:
             notes = digest_note(plan, self.kept, self.digests, most, rules)
-            over = cost(plan, self.kept, notes) - self.room
+            over = cost(plan, self.kept, notes, always=True) - self.room
             if over > 0 and taken:  # notes between scattered units cost tokens
-                for index in {*taken.pop()} - plan.anchored:
+                for index in taken.pop():
                     self.kept.pop(index, None)
-            elif notes and over <= 0:
+            elif over <= 0:
                 return notes
             elif most:
-                most //= 2
-            elif over > 0 and rules:
+                most = self._shorter(most, notes, over)
+            elif rules:
                 rules = [rule for rule in rules if rule.message not in self.kept]
                 while rules and over > 0:
                     over -= rules.pop().tokens
@@ -420,6 +435,39 @@ class _Choice:
             self.kept = with_digests
             self.digests.clear()
         return {}
+
+    def _shorter(self, chars: int, notes: Mapping[int, Message], over: int) -> int:
+        """The characters of a digest that takes fewer tokens than one of `chars` in the notes."""
+        tokens = sum(map(self.plan.counter.message, notes.values()))
+        return int(chars * max(0, tokens - over) / tokens) if tokens else 0
+
+    def _note_that_tells(self) -> dict[int, Message]:
+        """The digest where no size is to be met; all stays if none that tells anything frees much.
+
+        A prompt cache would be lost for nothing.
+        """
+        plan, most = self.plan, self.plan.settings.summary_max_chars
+        longest = notes = digest_note(plan, self.kept, self.digests, most, self._rules)
+        if len(self.kept) + len(self.digests) >= len(plan.messages):  # nothing else goes
+            self.kept |= {index: plan.messages[index] for index in self.digests}
+            self.digests.clear()
+            return {}
+        room = int((1 - measured.LEAST_FREED_SHARE) * plan.total)
+        while (over := cost(plan, self.kept, notes, always=True) - room) > 0 and most:
+            most = self._shorter(most, notes, over)
+            notes = digest_note(plan, self.kept, self.digests, most, self._rules)
+        tells = any(":\n" in note.text for note in notes.values())
+        if over <= 0 and (tells or notes is longest):
+            return notes
+        self.kept = dict(enumerate(plan.messages))
+        self.digests.clear()
+        return {}
+
+
+def tokens_per_char(plan: Plan) -> float:
+    """The tokens of a character of the conversation, which depend on its language; at most 1."""
+    chars = sum(len(text) for m in plan.messages for block in m.blocks for text in texts_of(block))
+    return min(1.0, plan.total / max(1, chars))
 
 
 def exchanges(plan: Plan) -> dict[int, tuple[int, ...]]:

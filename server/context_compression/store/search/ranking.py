@@ -143,7 +143,7 @@ ASKED_CHARS = 2_000
 """How much of a text is looked at for questions in it."""
 _LABEL = re.compile(r"(?:\[[^\]\n]{1,60}\]\s*+)?([^\W\d_][\w '’·-]{0,30}):(?=\s|[^\0-\x7f])")
 """A speaker's name before what it says, perhaps behind a time in brackets."""
-_SENTENCE = re.compile(r"[^.!?。\n]++[.!?。]?")
+_SENTENCE = re.compile(r"[^.!?。！？؟\n]++[.!?。！？؟]?")
 _ROLE = re.compile(r"(?:^text of the |\()(user|assistant)\b")
 _I = re.compile(
     r"\b(?:i|me|my|mine|we|our|ich|mich|mir|mein\w*|wir|unser\w*|je|j|moi|mon|mes|nous|notre|yo|mi"
@@ -190,7 +190,8 @@ def answering(
 
 def _asking(text: str) -> float:
     """The share of a text that is questions."""
-    return sum(len(s[0]) for s in _SENTENCE.finditer(text) if s[0][-1] == "?") / max(1, len(text))
+    asking = (s[0] for s in _SENTENCE.finditer(text) if s[0].endswith(("?", "？", "؟")))
+    return sum(map(len, asking)) / max(1, len(text))
 
 
 def _together(words: Iterable[str], texts: Mapping[int, str]) -> dict[int, float]:
