@@ -120,7 +120,7 @@ def with_half_a_list(parts: Iterable[str]) -> bool:
     return any(part[0] in CLOSING and CLOSING[part[0]] not in part for part in parts)
 
 
-def _unpacked(value: Any) -> Any:
+def unpacked(value: Any) -> Any:
     """The list, the mapping or the null that a text writes as JSON; other values are unchanged."""
     try:
         is_json = isinstance(value, str) and (
@@ -132,7 +132,7 @@ def _unpacked(value: Any) -> Any:
 
 
 def _words(value: Any) -> Any:
-    value = _unpacked(value)
+    value = unpacked(value)
     if not isinstance(value, str):
         return value
     parts = divided(value)
@@ -146,12 +146,12 @@ def _words(value: Any) -> Any:
 
 
 def _paths(value: Any) -> Any:
-    value = _unpacked(value)
+    value = unpacked(value)
     return divided(value, BETWEEN_PATHS) if isinstance(value, str) else value
 
 
 def _limits(value: Any) -> Any:
-    value = _unpacked(value)
+    value = unpacked(value)
     if isinstance(value, str):
         value = divided(value, BETWEEN_LIMITS)
     elif isinstance(value, Mapping):

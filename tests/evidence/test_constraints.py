@@ -2,7 +2,8 @@
 
 import pytest
 
-from context_compression.evidence.constraints import constraints, is_rule, sentences
+from context_compression.evidence.constraints import constraints, is_rule
+from context_compression.evidence.sentences import sentences
 
 
 def test_a_text_is_cut_into_sentences_in_both_languages() -> None:

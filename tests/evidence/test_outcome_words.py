@@ -687,8 +687,7 @@ def test_every_expression_of_the_table_can_be_searched(script: Script) -> None:
     index = index_of(script)
 
     found = [index.anywhere(use) for use in SEARCHED]
-    keys = [*index._phrases]  # pyright: ignore[reportPrivateUsage]  # nobody else asks for all
-    found += [index.expression(key, use) for key in keys for use in SEARCHED]
+    found += [index.expression(key, use) for key in index.phrases for use in SEARCHED]
     found += [any_word(script, field) for field in ("none", "after", "not", "verdict", "exit")]
 
     assert any(found)

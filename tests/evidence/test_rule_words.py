@@ -111,8 +111,7 @@ def test_every_expression_of_the_table_can_be_searched(script: Script) -> None:
     index = index_of(script)
 
     found = [index.anywhere(use) for use in USES]
-    keys = [*index._phrases]  # pyright: ignore[reportPrivateUsage]  # nobody else asks for all
-    found += [index.expression(key, use) for key in keys for use in USES]
+    found += [index.expression(key, use) for key in index.phrases for use in USES]
 
     assert any(found)
     assert not any(each.fullmatch("") for each in found if each and each is not NOTHING_MORE)

@@ -289,7 +289,10 @@ async def test_a_dry_run_says_it_also_of_what_was_compressed_before(client: Clie
     assert dry.facts["headline"].endswith(real.facts["headline"])
 
 
-async def test_pins_and_settings_hold_for_the_call(client: Client, workspace: Workspace) -> None:
+@pytest.mark.parametrize("sign", [None, ", ", "，", "、", "；", ";"])
+async def test_pins_also_in_one_text_and_settings_hold_for_the_call(
+    client: Client, workspace: Workspace, sign: str | None
+) -> None:
     messages = conversation(10)
     pinned = next(i for i, m in enumerate(messages) if i > 4 and m["role"] == "assistant")
 
@@ -298,30 +301,13 @@ async def test_pins_and_settings_hold_for_the_call(client: Client, workspace: Wo
         "context_compress",
         messages=messages,
         target_tokens=9_000,
-        pins=[pinned, str(pinned + 1)],
+        pins=f"{pinned}{sign}{pinned + 1}" if sign else [pinned, str(pinned + 1)],
         settings={"keepRecentTokens": 500},
     )
 
     assert messages[pinned] in answer.facts["messages"]
     assert messages[pinned + 1] in answer.facts["messages"]
     assert workspace.store.read_config() == {}
-
-
-@pytest.mark.parametrize("sign", [", ", "，", "、", "；", ";"])
-async def test_pins_in_one_text_are_several(client: Client, sign: str) -> None:
-    messages = conversation(10)
-    pinned = next(i for i, m in enumerate(messages) if i > 4 and m["role"] == "assistant")
-
-    answer = await ask(
-        client,
-        "context_compress",
-        messages=messages,
-        target_tokens=9_000,
-        pins=f"{pinned}{sign}{pinned + 1}",
-        settings={"keepRecentTokens": 500},
-    )
-
-    assert all(messages[at] in answer.facts["messages"] for at in (pinned, pinned + 1))
 
 
 async def test_settings_are_checked(client: Client) -> None:

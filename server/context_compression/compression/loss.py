@@ -7,10 +7,11 @@ from functools import cached_property
 
 from context_compression.conversation.authors import words_of_user
 from context_compression.conversation.messages import Message, texts_of
-from context_compression.evidence.constraints import is_rule, sentences
+from context_compression.evidence.constraints import is_rule
 from context_compression.evidence.facts import CLASSES, Class, Facts, constraints_said, facts
 from context_compression.evidence.ledger.entries import names_in_calls
 from context_compression.evidence.rule_words import is_known_language
+from context_compression.evidence.sentences import sentences
 from context_compression.evidence.words import Lexicon
 from context_compression.listening import COMPARING, counted
 from context_compression.planning.edits import View

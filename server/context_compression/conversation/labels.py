@@ -477,6 +477,8 @@ def marked_as(message: Any, original: Any) -> Any:
 
 TITLES = ("User asked", "Decisions", "Constraints", "Files", "Commands", "Errors")
 """The titles of the sections, in their order."""
+SEARCH = "context_restore(query=… | …)"
+"""How a search of the archive is told to a model: with several wordings."""
 BETWEEN = "; "
 """Stands between the items of a section."""
 ANSWERED = " → "
@@ -496,7 +498,7 @@ def opening(missing: int, ref: str = "", *, restorable: bool) -> str:
         restorable: whether `context_restore` finds them.
     """
     are = "is" if missing == 1 else "are"
-    finds = "; context_restore(query=… | …) finds them" if restorable else ""
+    finds = f"; {SEARCH} finds them" if restorable else ""
     named = f"; {'first ' * (missing > 1)}ref {ref}" if ref else ""
     return f"{COMPRESSED} {how_many(missing, 'earlier message')} {are} not shown{named}{finds}"
 

@@ -16,6 +16,7 @@ This package only finds evidence. `planning` and `strategies` choose which evide
                              languages, which are in rule_words.txt
     outcome_words.py         the words with which errors, decisions and outcomes are told, by
                              language, which are in outcome_words.txt
+    sentences.py             where sentences end, and the words that point to other sentences
     open_tasks.py            what is open: tasks, questions of tool calls, and what was last
     files.py                 the changes of files by the calls of a conversation, and what they made
                              outdated

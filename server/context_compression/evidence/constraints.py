@@ -9,12 +9,12 @@ sentences, or it is the only prose among lines of code, data or a log.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from context_compression.conversation.authors import holds_excerpts, user_spans
 from context_compression.conversation.labels import Span, is_digest, quotes_of, rule_spans
 from context_compression.evidence.rule_words import RuleWords, Script, folded, script_of
+from context_compression.evidence.sentences import LONGEST_LINE, sentence_spans
 
 LEAST_CHARS, LEAST_SENTENCES = 6_000, 12
 """The fewest characters, and sentences and lines, of a text in which one can stand apart."""
@@ -165,29 +165,6 @@ RULE = re.compile(
 )
 """A certain constraint in English: in the imperative, or addressed to the agent. Other sentences
 may be talk (`it should be fun`, `I always get lost`)."""
-SENTENCE = re.compile(r"(?<=[.!?。！？।۔؟።။])\s+|(?<=[。！？])|\n+")
-LONGEST_LINE = 400
-"""The most characters of a sentence or line that counts as one statement."""
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, stripped, without empty lines."""
-    return [text[start:stop] for start, stop in sentence_spans(text)]
-
-
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of the sentences and lines of a text, as in `sentences`."""
-    return _sentences(text, 0, len(text))
-
-
-def _sentences(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    ends = (end.span() for end in SENTENCE.finditer(text, start, stop))
-    for end, after in chain(ends, [(stop, stop)]):
-        part = text[start:end]
-        if sentence := part.strip():
-            begin = start + part.index(sentence)
-            yield begin, begin + len(sentence)
-        start = after
 
 
 def constraints(text: str) -> list[str]:
@@ -235,7 +212,7 @@ def constraints_of_user(text: str) -> list[Constraint]:
         return found
     words = RuleWords(text)
     for start, stop in parts:
-        spans = [*_sentences(text, start, stop)]
+        spans = [*sentence_spans(text, start, stop)]
         apart = set[tuple[int, int]]() if quotes else asides(text, spans)
         for begin, end in spans:
             stands_apart = (begin, end) in apart
@@ -259,7 +236,7 @@ def _spans_of_user(text: str) -> Iterator[tuple[int, int]]:
 
 def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     words = RuleWords(text)
-    for begin, end in _sentences(text, start, stop):
+    for begin, end in sentence_spans(text, start, stop):
         if _is_constraint(text, begin, end, words):
             yield begin, end
 

@@ -20,7 +20,7 @@ from context_compression.conversation.messages import (
     strings_in,
     texts_of,
 )
-from context_compression.evidence.constraints import LONGEST_LINE, constraints_in, sentence_spans
+from context_compression.evidence.constraints import constraints_in
 from context_compression.evidence.outcome_words import (
     FAILING,
     OutcomeWords,
@@ -36,6 +36,7 @@ from context_compression.evidence.outcome_words import (
 )
 from context_compression.evidence.redaction import beginning
 from context_compression.evidence.rule_words import folded, scripts_in
+from context_compression.evidence.sentences import LONGEST_LINE, sentence_spans
 from context_compression.evidence.words import Lexicon, is_prose
 
 Class: TypeAlias = Literal[

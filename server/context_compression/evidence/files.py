@@ -38,7 +38,6 @@ from context_compression.conversation.messages import (
     ToolResult,
     strings_in,
 )
-from context_compression.evidence.constraints import LONGEST_LINE
 from context_compression.evidence.facts import (
     ERROR_WORDS,
     commands_of,
@@ -58,6 +57,7 @@ from context_compression.evidence.ledger.changes import Change, Undoing, changes
 from context_compression.evidence.ledger.entries import actions_of
 from context_compression.evidence.ledger.tasks import Tasks, tasks_of
 from context_compression.evidence.names import COMMON_MARKS
+from context_compression.evidence.sentences import LONGEST_LINE
 from context_compression.strings import one_line
 
 NEAR = 400  # characters from an end of a result in which a host's words stand

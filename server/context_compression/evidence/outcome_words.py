@@ -39,10 +39,12 @@ FAILING: Sequence[Field] = (*WRONG, "exit")
 SEARCHED: Sequence[Field] = (*FAILING, "decided", *ENDED)
 """The fields with words for which texts are searched."""
 LEAST_BEYOND = 100
+"""Of so many characters one must be beyond ASCII in a text that is searched as a whole."""
 BEYOND = re.compile("[\u00c0-\u1fff\u2c00-\u2dff\u3005-\ud7ff\uf900-\ufdff]")
 BEFORE, BEHIND = 60, 40
 """How many characters before and behind a word are searched for words that take it back."""
 LONGEST_WORD = 60
+"""The most characters of a word for an error, with what belongs to it."""
 MOST_WORDS = 1_000
 """How many words of one line are looked at, if all are taken back."""
 STOP = re.compile(r"[.,;:!?()\[\]{}|。，、；：！？（）「」]|\s[-–—]\s")
@@ -75,18 +77,17 @@ def index_of(script: Script) -> PhraseIndex:
 
 
 @cache
-def any_word(script: Script, *fields: Field) -> re.Pattern[str] | None:
-    """A pattern of all words of some fields in a script; `None` if there are none."""
-    found = _any_of(script, fields)
+def any_word(script: Script, field: Field) -> re.Pattern[str] | None:
+    """A pattern of all words of a field in a script; `None` if there are none."""
+    found = _any_of(script, field)
     return re.compile(found) if found else None
 
 
-def _any_of(script: Script, fields: Iterable[Field]) -> str:
-    letter = r"\w" if _has_blanks(script) else ""
+def _any_of(script: Script, field: Field) -> str:
+    letter = r"\w" if script.value.blanks else ""
     words = [
         _bounded(word, script, letter)
         for language in languages()
-        for field in fields
         for word in expressions(getattr(language, field), script, folds=False)
     ]
     return "|".join(dict.fromkeys(sorted(words, key=len, reverse=True)))
@@ -97,10 +98,6 @@ def _bounded(word: str, script: Script, letter: str) -> str:
     end = rf"{letter}{{0,20}}" if word.endswith("*") else rf"(?!{letter})"
     end = end if letter else ""
     return f"{begin}{written(word.removeprefix('*'), script)}{end}"
-
-
-def _has_blanks(script: Script) -> bool:
-    return script.value.blanks
 
 
 OPTIONAL_WORDS = re.compile(r"\(\?:(?: [^()]*|[^()]* )\)(?:\?|\{0,\d\})")
@@ -405,7 +402,7 @@ class CountForms:
 
     def __init__(self, script: Script) -> None:
         """The forms in one script."""
-        kinds = "|".join(f"(?P<{each}>{_any_of(script, [each]) or '(?!)'})" for each in COUNTED)
+        kinds = "|".join(f"(?P<{each}>{_any_of(script, each) or '(?!)'})" for each in COUNTED)
         self._before = re.compile(
             rf"(?<![\w.,:-])(?P<number>\d{{1,7}}){UNIT}\s?(?:{kinds})(?=\W*$|\s*[,;|)(，；、。/）])"
         )

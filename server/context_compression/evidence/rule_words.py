@@ -178,7 +178,11 @@ class Phrase(NamedTuple):
 
 
 class PhraseIndex:
-    """The words of one script in some languages."""
+    """The words of one script in some languages.
+
+    Attributes:
+        phrases: those that begin a word, by their keys.
+    """
 
     def __init__(
         self, languages: Iterable[Any], script: Script, uses: Sequence[Use] = USES
@@ -191,14 +195,14 @@ class PhraseIndex:
             uses: the names of the lists.
         """
         self._script = script
-        self._phrases: dict[Key, list[Phrase]] = {}
+        self.phrases: dict[Key, list[Phrase]] = {}
         self._anywhere: list[Phrase] = []  # phrases that need not begin a word
         for language in languages:
             for use in uses:
                 for word in expressions(getattr(language, use), script, folds=language.folds):
                     self._add(use, word, script)
-        self._whole = {first for first, is_whole in self._phrases if is_whole}
-        self._begin = {first for first, is_whole in self._phrases if not is_whole}
+        self._whole = {first for first, is_whole in self.phrases if is_whole}
+        self._begin = {first for first, is_whole in self.phrases if not is_whole}
         self._sizes = sorted({len(first) for first in self._begin})
         self.expression = cache(self._expression)
         self.anywhere = cache(self._any_anywhere)
@@ -212,7 +216,7 @@ class PhraseIndex:
             self._anywhere.append(Phrase(use, word[1:], end))
         else:
             for opened in openings(word):
-                self._phrases.setdefault(key_of(opened), []).append(Phrase(use, opened, end))
+                self.phrases.setdefault(key_of(opened), []).append(Phrase(use, opened, end))
 
     def keys(self, words: Iterable[str]) -> Iterator[tuple[str, Key]]:
         """The words of a text with which phrases may begin, each with their keys."""
@@ -225,7 +229,7 @@ class PhraseIndex:
 
     def _expression(self, key: Key, use: Use) -> re.Pattern[str] | None:
         """The phrases of a key with one use, to be matched at a word; `None` if there are none."""
-        phrases = [phrase for phrase in self._phrases[key] if phrase.use == use]
+        phrases = [phrase for phrase in self.phrases[key] if phrase.use == use]
         first, is_whole = key
         if is_whole and any(phrase.word == first for phrase in phrases):
             return NOTHING_MORE

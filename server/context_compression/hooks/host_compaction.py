@@ -16,6 +16,7 @@ from typing import Any
 from context_compression.compression.run import with_all_dropped
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import SEARCH
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import render
@@ -181,8 +182,7 @@ def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
         removed = f"What the transcript has of it is archived ({refs}). {' '.join(lacks)}"
     return "\n".join(
         [
-            f"{removed} context_restore(ref=…) brings an original back; "
-            "context_restore(query=… | …) searches.",
+            f"{removed} context_restore(ref=…) brings an original back; {SEARCH} searches.",
             fenced("\n\n".join(filter(None, [*_milestones(state), ledger]))),
             *(["The newest texts:"] if newest else []),
             *(f"- ref {ref}: {one_line(state.refs[ref]['what'])}" for ref in newest),

@@ -5,7 +5,7 @@ from typing import Any
 
 from context_compression.conversation.authors import holds_user_words
 from context_compression.conversation.formats import parse
-from context_compression.conversation.labels import without_labels
+from context_compression.conversation.labels import SEARCH, without_labels
 from context_compression.conversation.messages import (
     COMPRESSED,
     Message,
@@ -17,7 +17,7 @@ from context_compression.hooks.host_compaction import archive_messages
 from context_compression.session import Session
 
 HEAD = f"""{COMPRESSED} What was said before, shortened. context_restore(ref=…) brings back whole \
-what is marked with a ref; context_restore(query=… | …) searches all of it."""
+what is marked with a ref; {SEARCH} searches all of it."""
 
 
 def compressed_text(

@@ -21,6 +21,7 @@ from mcp.types import CallToolResult
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import SEARCH
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import (
     ConversationNotFound,
@@ -47,7 +48,7 @@ from context_compression.workspace.opened import CHECKPOINT, KEPT_IN
 CANDIDATES = 5  # recorded sessions named in an error
 INSTEAD = (
     "Without a conversation, context_compress(summary=…) keeps a checkpoint, context_offload with "
-    "content archives a text, and context_restore(query=… | …) searches the archive."
+    f"content archives a text, and {SEARCH} searches the archive."
 )
 NOT_SHARED = "this client does not share its conversation with this server"
 SWITCHED_OFF = "reading this host's conversation is switched off"
@@ -363,7 +364,7 @@ def _calls(ids: list[str], *, has_checkpoint: bool, reads_files: bool) -> list[s
         calls.insert(0, "context_summary() brings the newest checkpoints into this chat")
     if ids:
         calls += [
-            "context_restore(query=… | …) searches all that is archived",
+            f"{SEARCH} searches all that is archived",
             'context_status(response_format="detailed") lists the newest refs',
         ]
     if recorded:

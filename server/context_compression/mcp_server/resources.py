@@ -42,6 +42,7 @@ from mcp.types import (
 )
 from pydantic import Field
 
+from context_compression.conversation.labels import SEARCH
 from context_compression.conversation.messages import as_object
 from context_compression.conversation.refs import SHORTEST, ref_of
 from context_compression.errors import ContextCompressionError, StoreError, UnknownRef
@@ -172,7 +173,7 @@ NOTHING_TO_RESUME = (
     "No checkpoint is kept here, so there is nothing to resume. Tell me so, and how to make one: "
     "in the chat whose work is to go on, I pick the prompt handoff, or you call "
     "context_compress(summary=<the text>). What was archived without a checkpoint can be found "
-    "with context_restore(query=… | …)."
+    f"with {SEARCH}."
 )
 
 FOREIGN = (

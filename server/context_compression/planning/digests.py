@@ -18,9 +18,9 @@ from context_compression.conversation import authors
 from context_compression.conversation.labels import ANSWERED, BETWEEN, TITLES
 from context_compression.conversation.messages import Message
 from context_compression.evidence import facts as evidence
-from context_compression.evidence.constraints import sentences
 from context_compression.evidence.ledger.entries import names_in_calls
 from context_compression.evidence.redaction import beginning, redact
+from context_compression.evidence.sentences import POINTING, POINTING_SIGNS, sentences
 from context_compression.evidence.words import KINDS, PROSE_KINDS, Lexicon, Numbering
 from context_compression.planning import measured
 from context_compression.strings import english_length
@@ -44,10 +44,9 @@ SPEAKER = re.compile(
 JOINER = "\u200d"
 FULL_STOPS = ("。", "！", "？")
 LEANS = re.compile(
-    r"(?:for example|for instance|then|they|this|these|those|it|its|that|he|she|but|so|also|however"
-    r"|otherwise|instead|dann|das|dies\w*|es|sie|er|aber|also|sonst|puis|cela|ce|il|elle|mais|eso|esto"
-    r"|pero|luego|это|он[аои]?|но|потом)\b|[它他她其这這该該那此但]|所以|因此|否则|否則|不过|不過|然后|然後"
-    r"|それ|これ|その|この|しかし|また|그|이것|하지만",
+    rf"{POINTING}|(?:for example|for instance|then|its|he|she|but|so|also|however|otherwise|instead"
+    r"|dann|sie|er|aber|sonst|puis|mais|pero|luego|но|потом)\b"
+    rf"|{POINTING_SIGNS}|[他她該那但그]|所以|因此|否则|否則|不过|不過|然后|然後|しかし|また|하지만",
     re.IGNORECASE,
 )
 """The beginning of a sentence that leans on what is before it."""
@@ -145,7 +144,7 @@ def _decisions(message: Message) -> list[str]:
 
 
 class _Answered(NamedTuple):
-    """A request, or some that follow each other, and the text of the answer; "" for none."""
+    """A request and the text of the answer to it; "" for none."""
 
     request: str
     answer: str
@@ -301,9 +300,7 @@ def _cut(sentence: str, chars: int) -> str:
     at = ends[-1] if ends else sentence.rfind(" ", most // 2, most)
     if at <= 0:
         at = most - 1
-        while at > 0 and (
-            category(sentence[at])[0] == "M" or "\u200d" in sentence[at - 1 : at + 1]
-        ):
+        while at > 0 and (category(sentence[at])[0] == "M" or JOINER in sentence[at - 1 : at + 1]):
             at -= 1  # within a letter or an emoji
     return f"{sentence[:at].rstrip()}…"
 

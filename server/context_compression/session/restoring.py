@@ -15,7 +15,14 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Opaque, is_object, texts_of
 from context_compression.conversation.refs import canonical
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
-from context_compression.plurals import how_many, in_range, out_of, texts_and_messages, whole_number
+from context_compression.plurals import (
+    how_many,
+    in_range,
+    out_of,
+    texts_and_messages,
+    unpacked,
+    whole_number,
+)
 from context_compression.session.events import timestamp
 from context_compression.settings import Value
 from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store
@@ -326,10 +333,7 @@ def quoted(
 
 def as_wordings(query: Any) -> Any:
     """A list of texts, or the JSON of one, as one query of several wordings."""
-    given: Any = query
-    if isinstance(query, str) and query.lstrip().startswith("["):
-        with suppress(ValueError, RecursionError):
-            given = json.loads(query)
+    given = unpacked(query)
     texts = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else (None,)
     return " | ".join(texts) if all(isinstance(text, str) for text in texts) else query
 

@@ -19,6 +19,7 @@ from secrets import token_bytes
 
 from context_compression.errors import InvalidSettings, StoreDamaged, StoreTooNew
 from context_compression.extras import extra
+from context_compression.plurals import SIGNS
 
 VARIABLE = "CONTEXT_COMPRESSION_KEY"
 KEY_BYTES, ID_BYTES, NONCE_BYTES, TAG_BYTES = 32, 4, 12, 16
@@ -143,7 +144,7 @@ def seal_from(environ: Mapping[str, str]) -> Seal | None:
         InvalidSettings: a key is not 32 bytes in base64url. The message does not show it.
         MissingExtra: the extra `encryption` is not installed.
     """
-    written = [each for each in re.split(r"[\s,，、;；]+", environ.get(VARIABLE, "")) if each]
+    written = [each for each in re.split(rf"[\s{SIGNS}]+", environ.get(VARIABLE, "")) if each]
     if not written:
         return None
     return Seal([_key(each, position, len(written)) for position, each in enumerate(written, 1)])

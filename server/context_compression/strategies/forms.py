@@ -27,8 +27,8 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.evidence.constraints import SENTENCE
 from context_compression.evidence.facts import exit_status, failures_in, has_failed, outcome_lines
+from context_compression.evidence.sentences import SENTENCE
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import (

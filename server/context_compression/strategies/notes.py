@@ -26,6 +26,7 @@ from context_compression.conversation.authors import (
 from context_compression.conversation.labels import (
     LEAST_ALIKE,
     NEWLINE,
+    SEARCH,
     Span,
     gap,
     label_quotes,
@@ -176,9 +177,7 @@ def noted(
     return sorted(chosen.union(run for *_, run in large[:most]), key=lambda run: run.start)
 
 
-RESTORE = (
-    "; context_restore(ref=…) brings one back whole, context_restore(query=… | …) finds others"
-)
+RESTORE = f"; context_restore(ref=…) brings one back whole, {SEARCH} finds others"
 """How an agent restores messages that are left out."""
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from context_compression.conversation.authors import skill_of
 from context_compression.conversation.labels import NEWLINE, Span
 from context_compression.conversation.messages import Message, Text
+from context_compression.evidence.sentences import POINTING, POINTING_SIGNS
 from context_compression.planning.pieces import Source
 from context_compression.strategies import measured
 from context_compression.strings import cells, english_length
@@ -66,8 +67,7 @@ BINDS = re.compile(
 
 
 TAKES_BACK = re.compile(
-    r"\W*(?:\w+\W+){0,4}?(?:it|this|that|these|those|they|none|das|dies\w*|es|cel[ac]i?|ce|il|elle"
-    r"|est[aeo]s?|eso|это|он[аои]?)\b|.{0,6}(?:[这這此该它其]|これ|それ|この|その|이것|그것)"
+    rf"\W*(?:\w+\W+){{0,4}}?{POINTING}|.{{0,6}}(?:{POINTING_SIGNS})"
     r"|.*?(?:\b(?:wrong|false|mistaken|outdated|withdrawn|no longer|any ?more|nicht mehr|plus|ya no"
     r"|больше не)\b|作废|作廢|过时|過時|不再|取消)",
     re.IGNORECASE,

@@ -20,13 +20,13 @@ from context_compression.conversation.refs import REF
 from context_compression.errors import StoreDamaged
 from context_compression.evidence import constraints
 from context_compression.evidence import facts as evidence
-from context_compression.evidence.constraints import LONGEST_LINE
 from context_compression.evidence.ledger import actions as file_actions
 from context_compression.evidence.ledger.actions import FileAction
 from context_compression.evidence.ledger.changes import Undoing
 from context_compression.evidence.ledger.tasks import reported_errors, test_counts
 from context_compression.evidence.names import EXTENSION, Names, candidates, caseless
 from context_compression.evidence.redaction import beginning
+from context_compression.evidence.sentences import LONGEST_LINE
 from context_compression.evidence.words import kind_of, trimmed
 from context_compression.plurals import how_many
 from context_compression.strings import in_words, one_line

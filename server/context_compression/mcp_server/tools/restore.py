@@ -6,6 +6,7 @@ from itertools import islice
 
 from mcp.types import CallToolResult
 
+from context_compression.conversation.labels import SEARCH
 from context_compression.conversation.refs import REF, SHORTEST, ref_of
 from context_compression.errors import ConversationNotFound, UnknownRef
 from context_compression.mcp_server.arguments import RestoreArguments
@@ -26,7 +27,6 @@ FILLED_BY = (
 )
 
 HOW_TO_LIST = 'context_status(response_format="detailed") lists the newest refs.'
-SEARCHES = "context_restore(query=… | …) searches the archive."
 WIDER = "Without conversation, all sessions are searched."
 
 
@@ -90,6 +90,6 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
         if (full := ref_of(text)).startswith(ref.lower()):
             return full, f"summary of {entry.get('session')}", text
     newest = [ref for ref, _ in islice(newest_refs(store, store.sessions()), NEWEST)]
-    refs = f"The newest refs: {', '.join(newest)}. {SEARCHES}"
+    refs = f"The newest refs: {', '.join(newest)}. {SEARCH} searches the archive."
     hint = refs if newest else f"Nothing is archived yet. {FILLED_BY}"
     raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{too_short_note(ref)}. {hint}")

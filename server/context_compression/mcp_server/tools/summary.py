@@ -4,6 +4,7 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
+from context_compression.conversation.labels import SEARCH
 from context_compression.conversation.messages import is_array
 from context_compression.conversation.refs import ref_of
 from context_compression.mcp_server.arguments import SummaryArguments
@@ -31,7 +32,7 @@ async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolRe
         return text_answer(
             f"No summaries{of} yet. context_compress makes them with strategy window or summarize "
             "(extract quotes instead); with summary it keeps a checkpoint that you wrote. "
-            "context_restore(query=… | …) searches what was compressed."
+            f"{SEARCH} searches what was compressed."
         )
     return text_answer("\n\n".join(filter(None, [note, page(entries, arguments.limit)])))
 

@@ -29,6 +29,7 @@ import regex
 
 from context_compression.errors import StoreError
 from context_compression.evidence.words import kind_of, trimmed
+from context_compression.plurals import SIGNS
 from context_compression.store.search.letters import any_form_of, folded
 
 TABLE = {
@@ -239,7 +240,7 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _PATTERN_SIGNS = re.compile(r"[*?]+")
-_TOOL_NAMES = re.compile(r"[,，、;；|]")
+_TOOL_NAMES = re.compile(f"[{SIGNS}|]")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CJK = re.compile(
     "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
