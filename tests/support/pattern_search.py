@@ -48,7 +48,6 @@ BOUNDED = {
     ("hooks/host_compaction.py", "WHOLE"): 300,
     ("hooks/named_size.py", "CLAUSE"): 300,
     ("store/search/query.py", "FUZZY"): 1_000,
-    ("store/search/query.py", "LITERALLY"): 1_000,
 }
 """Patterns that meet only a text that was cut before, and its characters."""
 ONCE = {
@@ -477,7 +476,7 @@ def hard_text(pattern: re.Pattern[Any], methods: set[str], most: int = 0) -> str
         if most:
             for shape in seeds.shapes:
                 text = seeds.text(shape, most)
-                if cost(pattern, text, method, least=0.0) > SHORT:
+                if all(cost(pattern, text, method, least=0.0) > SHORT for _ in range(3)):
                     return f"{method} of {text[:60]!r}"
             continue
         try:

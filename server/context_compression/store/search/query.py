@@ -122,15 +122,15 @@ SECONDS = 2.0
 REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
 RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
 """A group that repeats a part of the pattern; its use of memory has no limit."""
-FUZZY = re.compile(r"\{(?:[\d<=\s]|#[^\n]*\n)*[deis]")
+FUZZY = re.compile(r"\{(?:[\d<=\s]|#[^\n]*+\n)*+[deis]")
 """The beginning of `{e}` or `{1<=e<=3}`, which allows errors in a match. Such a search tries so
 many ways that it does not stop at its time limit, and a search in an archive does not need it.
 """
 LITERALLY = re.compile(
-    r"\(\?#[^)]*\)|\\[pP]\{\^?\w+\}|\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL
+    r"\(\?#[^)]*+\)?|\\[pP]\{\^?\w+\}|\\.|\[\^?\]?(?:[^\]\\]|\\.)*+\]?", re.DOTALL
 )
-"""Parts whose characters have no special meaning: comments, properties, escapes, character classes.
-"""
+"""Comments, properties, escapes and character classes, whose characters have no special meaning; of
+a part without an end all that follows, and the pattern is refused for it."""
 VERBOSE = re.compile(r"\(\?[a-zA-Z0-9]*x")
 """The flag that allows comments of another kind."""
 LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
