@@ -181,12 +181,15 @@ def _asked(
     """
     exchanges = _exchanges(messages, besides)
     parts = _Parts([*earlier, *(text for each in exchanges for text in each)])
-    items: list[str] = []
-    for chars in (*measured.EXCHANGE_CHARS, min(measured.EXCHANGE_CHARS[-1], room)):
-        new = [parts.item(exchange, chars) for exchange in exchanges]
-        items = [*dict.fromkeys((*earlier, *filter(None, new)))]
-        if sum(len(item) + len(BETWEEN) for item in items) <= room + len(BETWEEN):
-            return items
+
+    def of_size(chars: int) -> Iterator[str]:
+        new = (item for each in exchanges if (item := parts.item(each, chars)))
+        return chain(earlier, new)
+
+    for chars in measured.EXCHANGE_CHARS:
+        if (fitting := _all_within(room, of_size(chars))) is not None:
+            return fitting
+    items = [*dict.fromkeys(of_size(min(measured.EXCHANGE_CHARS[-1], room)))]
     places = {item: place for place, item in enumerate(items)}
     best_first = sorted(items[1:], key=lambda item: (-parts.density(item), -places[item]))
     chosen: list[str] = []
@@ -195,6 +198,17 @@ def _asked(
             chosen.append(item)
             room -= len(item) + len(BETWEEN)
     return sorted(chosen, key=lambda item: places[item])
+
+
+def _all_within(room: int, items: Iterable[str]) -> list[str] | None:
+    """The items, each once; `None` as soon as they have no room."""
+    found: dict[str, None] = {}
+    for item in items:
+        room -= 0 if item in found else len(item) + len(BETWEEN)
+        found[item] = None
+        if room < -len(BETWEEN):
+            return None
+    return [*found]
 
 
 class _Told(NamedTuple):
@@ -210,6 +224,7 @@ class _Parts:
     def __init__(self, texts: Iterable[str]) -> None:
         self._numbering = Numbering(prose=True)
         self._often = Counter[int]()
+        self._sentences: dict[str, list[str]] = {}
         for text in texts:
             self._often.update(self._numbering.numbers(text))
 
@@ -246,7 +261,9 @@ class _Parts:
             cost: what each character of a part costs; 0 for a request.
         """
         best, most = "", (False, -inf)
-        for part in _parts_of(text, chars):
+        if text not in self._sentences:
+            self._sentences[text] = [" ".join(each.split()) for each in sentences(prose_of(text))]
+        for part in _parts_of(self._sentences[text], chars):
             if part.is_later and LEANS.match(part.text):
                 continue
             worth = self._worth(part.text) * (later if part.is_later else 1)
@@ -261,11 +278,10 @@ class _Parts:
         return sum(WEIGHTS[kinds[n]] / max(1, often[n]) for n in self._numbering.numbers(text))
 
 
-def _parts_of(text: str, chars: int) -> Iterator[_Told]:
-    """The parts of a text of at most so many characters: neighbouring sentences, or a beginning."""
+def _parts_of(texts: Sequence[str], chars: int) -> Iterator[_Told]:
+    """The parts of at most so many characters of sentences: neighbouring ones, or a beginning."""
     if chars < measured.LEAST_PART_CHARS:
         return
-    texts = [" ".join(sentence.split()) for sentence in sentences(prose_of(text))]
     for first, part in enumerate(texts):
         yield _Told(part if english_length(part) <= chars else _cut(part, chars), first > 0)
         for sentence in texts[first + 1 :]:
