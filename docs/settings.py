@@ -1,8 +1,8 @@
-"""Writes the table of settings in `docs/reference/settings.md` from the settings themselves.
+"""Writes the tables of settings and of other tools' names into the pages, from the code itself.
 
     python docs/settings.py
 
-A test holds the page to it.
+A test holds the pages to it.
 """
 
 import json
@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array
-from context_compression.setting_names import ALIASES, KEYS
+from context_compression.setting_names import ALIASES, FOREIGN, NOT_TAKEN, camel_case, variable_of
 from context_compression.settings import GUARDED, Settings
 
-PAGE = Path(__file__).parent / "reference" / "settings.md"
-BEGIN, END = "<!-- table: settings -->\n", "<!-- end of table: settings -->\n"
+DOCS = Path(__file__).parent
 LISTED = 3
 """How many values of a list are shown."""
 
@@ -28,7 +27,7 @@ def table() -> str:
     ]
     for name, field in Settings.model_fields.items():
         variable = f"`CONTEXT_COMPRESSION_{name.upper()}`"
-        others = [_as_written(other) for other, own in (ALIASES | KEYS).items() if own == name]
+        others = [other for other in _as_variables() if FOREIGN[other].setting == name]
         choices = ", ".join(f"`{value}`" for value in _choices(name))
         kept_out = "; not in `config.json`" * (name in GUARDED)
         cells = [
@@ -36,25 +35,61 @@ def table() -> str:
             f"{field.description}{f': {choices}' * bool(choices)}{kept_out}",
             _shown(field.default),
             variable,
-            ", ".join(f"`{alias}`" for alias in others),
+            ", ".join(map(_written, others)),
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
 
 
-def page() -> str:
-    """The page with the table of today."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+def names() -> str:
+    """The table: each name of another tool, its default there, and what it sets here."""
+    rows = ["| name there | default there | sets here | default here |", "|---|---|---|---|"]
+    names = _as_variables()
+    for name in (each for each in names if each.removeprefix("synapse_") not in {*names} - {each}):
+        setting, default, _ = FOREIGN[name]
+        ours = _shown(Settings.model_fields[setting].default)
+        rows.append(f"| {_written(name)} | {default} | `{setting}` | {ours} |")
+    return "\n".join(rows) + "\n"
+
+
+def not_taken() -> str:
+    """The table: each variable that sets nothing here, and what does."""
+    rows = ["| variable there | here |", "|---|---|"]
+    for name, instead in NOT_TAKEN.items():
+        marked = re.sub(r"\w+_\w+", r"`\g<0>`", instead)
+        rows.append(f"| `{variable_of(name)}` | {marked} |")
+    return "\n".join(rows) + "\n"
+
+
+TABLES = {
+    "reference/settings.md": {"settings": table},
+    "coming-from.md": {"names": names, "not taken": not_taken},
+}
+"""By page, the tables in it."""
+
+
+def page(name: str) -> str:
+    """The page with the tables of today."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    for title, made in TABLES[name].items():
+        begin, end = f"<!-- table: {title} -->\n", f"<!-- end of table: {title} -->\n"
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n{made()}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def _as_variables() -> list[str]:
+    """The names of other tools that are understood as variables, too."""
+    return [name for name in FOREIGN if name in ALIASES.values()]
+
+
+def _written(name: str) -> str:
+    """A name in the spelling of the tool that has it: `compaction.reserveTokens`."""
+    return f"`{camel_case(name) if '.' in name else variable_of(name)}`"
 
 
 def _choices(name: str) -> list[str]:
     return Settings.model_json_schema()["properties"][name].get("enum", [])
-
-
-def _as_written(alias: str) -> str:
-    """A key in the spelling of the tool that has it: `compaction.reserveTokens`."""
-    return re.sub(r"_([a-z])", lambda found: found[1].upper(), alias)
 
 
 def _shown(value: Any) -> str:
@@ -70,4 +105,5 @@ def _shown(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for each in TABLES:
+        (DOCS / each).write_text(page(each), encoding="utf-8")

@@ -13,8 +13,9 @@ from pytest_examples import EvalExample, find_examples
 
 import context_compression
 from context_compression import Session, Store, errors
-from context_compression.hosts import EXPORTERS, INSTALLABLE, LIVE, OTHERS
+from context_compression.hosts import EXPORTERS, INSTALLABLE, LIVE
 from context_compression.testing import ScriptedSummarizer, conversation
+from context_compression.workspace import OTHERS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -179,12 +180,14 @@ def test_the_table_of_layers_is_that_of_the_contract() -> None:
     assert shown == layers
 
 
-def test_the_table_of_settings_is_that_of_the_settings() -> None:
-    """`python docs/settings.py` writes it."""
-    made = runpy.run_path(str(DOCS / "settings.py"))["page"]()
+@pytest.mark.parametrize("name", ["reference/settings.md", "coming-from.md"])
+def test_the_tables_of_settings_and_names_are_those_of_the_code(name: str) -> None:
+    """`python docs/settings.py` writes them."""
+    made = runpy.run_path(str(DOCS / "settings.py"))["page"](name)
 
-    assert page("reference/settings.md") == made
-    assert all(f"`CONTEXT_COMPRESSION_{name}`" in made for name in OTHERS)
+    assert page(name) == made
+    if name == "reference/settings.md":
+        assert all(f"`CONTEXT_COMPRESSION_{other}`" in made for other in OTHERS)
 
 
 @pytest.mark.slow

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from context_compression import Settings, Store, usage
+from context_compression import Settings, Store, compress, usage
 from context_compression.cli import main
 from context_compression.errors import InvalidSettings
 from context_compression.settings import ALIASES, GUARDED, NAMES, changed_config, setting_name
-from context_compression.workspace import Workspace
+from context_compression.workspace import Workspace, unknown_variables
 
 DEFAULTS: dict[str, Any] = {
     "token_budget": 200_000,
@@ -265,6 +265,109 @@ def test_an_unknown_name_among_them_is_refused_with_the_nearest_one() -> None:
         Settings.checked({"compaction": {"keepRecent": 3}})
     with pytest.raises(InvalidSettings, match=r"Unknown setting 'compaction'"):
         Settings.checked({"compaction": True})
+
+
+SAME: list[tuple[str, str, Any, str, Any]] = [
+    ("CONTEXT_TOKEN_LIMIT", "contextTokenLimit", "90k", "token_budget", 90_000),
+    ("SYNAPSE_MAX_CONTEXT_WINDOW", "synapseMaxContextWindow", 90, "token_budget", 90),
+    ("COMPACT_THRESHOLD_RATIO", "compactThresholdRatio", "92 %", "trigger_threshold", 0.92),
+    ("SYNAPSE_COMPACT_THRESHOLD_RATIO", "thresholdRatio", 0.7, "trigger_threshold", 0.7),
+    ("TAIL_RETENTION_RATIO", "tailRetentionRatio", 0.15, "tail_retention_ratio", 0.15),
+    ("COMPACT_MAX_RETRIES", "compactMaxRetries", "2", "summary_attempts", 3),
+    ("SYNAPSE_COMPACT_MAX_RETRIES", "maxRetries", 0, "summary_attempts", 1),
+    ("COMPACT_RETRY_COUNT", "compactRetryCount", 2, "summary_attempts", 2),
+    ("COMPACTION_MAX_SUMMARY_TOKENS", "maxSummaryTokens", "4,000", "max_summary_tokens", 4_000),
+    ("COMPACTION_RESERVE_TOKENS", "reserveTokens", 7, "reserve_tokens", 7),
+    ("COMPACTION_ENABLED", "enabled", "false", "auto_compress", False),
+]
+"""A variable of another tool, the same as a key in `compaction`, a value, and what it means."""
+
+
+@pytest.mark.parametrize(("variable", "key", "given", "name", "meant"), SAME)
+def test_a_name_of_another_tool_is_understood_wherever_a_setting_can_be_given(
+    variable: str, key: str, given: Any, name: str, meant: Any, tmp_path: Path
+) -> None:
+    dotted, nested = {f"compaction.{key}": given}, {"compaction": {key: given}}
+    (tmp_path / "config.json").write_text(json.dumps(nested), encoding="utf-8")
+    typed = tmp_path / "typed"
+    command = ["--store", str(typed), "config", f"compaction.{key}={given}"]
+    CliRunner().invoke(main, command, env={"HOME": str(tmp_path)})
+
+    for settings in (
+        Settings.layered(environ={variable: str(given)}),
+        Settings.load(tmp_path, {}),
+        Settings.checked(dotted),
+        Settings.checked(nested),
+        Settings.load(typed, {}),
+        Settings.checked(changed_config({}, nested)),
+    ):
+        assert getattr(settings, name) == meant
+
+
+@pytest.mark.parametrize("name", ["COMPACT_MAX_RETRIES", "compactMaxRetries", "maxRetries"])
+def test_such_a_name_may_stand_alone_as_a_key_too(name: str) -> None:
+    assert Settings.checked({name: 4}).summary_attempts == 5
+    assert compress([], settings={name: 4}).changed is False
+
+
+@pytest.mark.parametrize(
+    ("environ", "near"),
+    [
+        ({"COMPACT_THRESHOLD_RATIOS": "0.9"}, "COMPACT_THRESHOLD_RATIO"),
+        ({"COMPACT_FOO": "1"}, "COMPACT_MODEL"),
+        ({"SYNAPSE_COMPACT_TARGET": "1"}, "SYNAPSE_COMPACT_TARGET_TOKENS"),
+        ({"TAIL_RETENTION": "0.1"}, "TAIL_RETENTION_RATIO"),
+        ({"CONTEXT_TOKEN_LIMITS": "1"}, "CONTEXT_TOKEN_LIMIT"),
+        ({"COMPACTION_RESERVE_TOKEN": "1"}, "COMPACTION_RESERVE_TOKENS"),
+        ({"COMPACT_OUTPUT_DIR": "x"}, "CONTEXT_COMPRESSION_DIR"),
+        ({"SYNAPSE_OFFLOAD_THRESHOLD": "150000"}, "trigger_threshold"),
+        ({"CONTEXT_COMPRESSION_KEEP_RECNT": "1"}, "CONTEXT_COMPRESSION_KEEP_RECENT"),
+    ],
+)
+def test_a_variable_that_seems_meant_and_sets_nothing_is_told_with_the_nearest_name(
+    environ: dict[str, str], near: str, tmp_path: Path
+) -> None:
+    there = {"HOME": str(tmp_path), "CONTEXT_COMPRESSION_DIR": str(tmp_path / "store"), **environ}
+
+    told = CliRunner().invoke(main, ["config"], env=there)
+
+    [line] = [line for line in told.output.splitlines() if line.startswith("warning: ")]
+    assert next(iter(environ)) in line and near in line
+    assert told.exit_code == 0
+    assert near in unknown_variables(environ)[next(iter(environ))]
+
+
+def test_a_variable_of_another_program_is_nobodys_fault() -> None:
+    others = (
+        "SYNAPSE_SERVER_NAME", "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "DISABLE_COMPACT",
+        "CONTEXT_TOKEN", "COMPACTION_THREADS", "MAX_RETRIES", "SUMMARY_MODEL",
+        "GOOSE_CONTEXT_LIMIT", "COMPACT", "ETCD_AUTO_COMPACTION_RETENTION", "TAIL",
+    )  # fmt: skip
+    environ: dict[str, str] = dict.fromkeys(others, "1")
+
+    assert unknown_variables({**environ, "COMPACT_EMPTY": ""}) == {}
+    assert Settings.layered(environ=environ) == Settings()
+
+
+def test_a_value_that_cannot_be_is_told_with_the_variable_as_it_is_set() -> None:
+    with pytest.raises(InvalidSettings, match=r"COMPACT_MAX_RETRIES = 20\): .* valid: 10"):
+        Settings.layered(environ={"COMPACT_MAX_RETRIES": "20"})
+    with pytest.raises(InvalidSettings, match=r"COMPACT_THRESHOLD_RATIO\): .*write 0\.8"):
+        Settings.layered(environ={"COMPACT_THRESHOLD_RATIO": "80"})
+
+
+@pytest.mark.parametrize(
+    ("there", "due"),
+    [
+        ({"trigger_threshold": 0.92, "reserve_tokens": 16_000}, 184_000),
+        ({"trigger_threshold": 1, "reserve_tokens": 16_384}, 183_617),
+        ({"trigger_threshold": 1, "reserve_tokens": 20_001}, 180_000),
+        ({"COMPACT_THRESHOLD_RATIO": 0.92}, 183_617),
+    ],
+)
+def test_another_tools_point_is_had_as_the_page_says(there: dict[str, Any], due: int) -> None:
+    """`docs/coming-from.md`"""
+    assert Settings.checked(there).threshold_tokens == due
 
 
 def test_a_file_with_such_names_is_changed_and_reset_by_our_own(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from context_compression.plurals import (
     Share,
     Words,
 )
-from context_compression.setting_names import ALIASES, own_name, snake_case, with_own_names
+from context_compression.setting_names import ALIASES, FOREIGN, own_name, snake_case, with_own_names
 from context_compression.strings import one_line
 
 if TYPE_CHECKING:
@@ -232,8 +232,12 @@ class Settings(Value):
         values, given = _for_config(config or {}), _named(arguments or {})
         origins = dict.fromkeys(values, origin)
         for name, variable in variables(environ or {}).items():
-            values[name] = (environ or {})[variable]
-            origins[name] = f"the environment variable {variable}"
+            written = (environ or {})[variable]
+            values[name] = (
+                FOREIGN[ALIASES[variable]].value(written) if variable in ALIASES else written
+            )
+            as_written = f" = {written}" * (values[name] != written)
+            origins[name] = f"the environment variable {variable}{as_written}"
         return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
 
     @classmethod
@@ -275,7 +279,9 @@ def setting_name(name: str) -> str:
     """
     if (own := own_name(name)) in NAMES:
         return own
-    near = difflib.get_close_matches(own, NAMES, 2, 0.5)
+    theirs = [each for each in FOREIGN if "." not in each]
+    near = difflib.get_close_matches(own, theirs, 1, 0.8)
+    near = near or difflib.get_close_matches(own, NAMES, 2, 0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else f". Settings: {', '.join(NAMES)}."
     raise InvalidSettings(f"Unknown setting {name[:SHOWN]!r}{hint}")
 
@@ -324,7 +330,8 @@ def changed_config(
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
     """For each setting that the environment sets, the variable; a blank variable sets nothing."""
-    by_variable = ALIASES | {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
+    by_variable = {variable: FOREIGN[name].setting for variable, name in ALIASES.items()}
+    by_variable |= {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
     return {name: v for v, name in by_variable.items() if environ.get(v, "").strip()}
 
 

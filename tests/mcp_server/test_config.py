@@ -444,3 +444,39 @@ async def test_nested_names_of_another_tool_are_understood_as_in_the_file(
 
     assert workspace.store.read_config() == {"auto_compress": False, "keep_recent_tokens": 9_000}
     assert "compaction.strategy" in refused
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"settings": {"compaction": {"maxRetries": 4, "maxSummaryTokens": "4k"}}},
+        {"compaction": {"compactMaxRetries": 4, "maxSummaryTokens": 4_000}},
+        {"COMPACT_MAX_RETRIES": 4, "compaction.maxSummaryTokens": 4_000},
+    ],
+)
+async def test_names_of_other_tools_are_taken_however_they_are_passed(
+    client: Client, workspace: Workspace, arguments: dict[str, Any]
+) -> None:
+    await ask(client, "context_config", **arguments)
+
+    assert workspace.store.read_config() == {"summary_attempts": 5, "max_summary_tokens": 4_000}
+
+
+async def test_such_a_name_may_be_the_key_of_one_value(
+    client: Client, workspace: Workspace
+) -> None:
+    await ask(client, "context_config", key="compactMaxRetries", value=2)
+    await ask(client, "context_config", key="COMPACT_THRESHOLD_RATIO", value="92 %")
+
+    assert workspace.store.read_config() == {"trigger_threshold": 0.92}  # 3 attempts are default
+
+
+async def test_a_variable_that_sets_nothing_is_told(tmp_path: Path) -> None:
+    async with connected(workspace_in(tmp_path, {"COMPACT_FOO": "1"})) as client:
+        shown = await ask(client, "context_config")
+
+    [told] = shown.facts["warnings"]
+    assert (
+        told
+        == "COMPACT_FOO sets nothing here. The nearest name that is understood is COMPACT_MODEL."
+    )

@@ -9,21 +9,23 @@ import click
 
 from context_compression.errors import StoreError
 from context_compression.plurals import WRITTEN, whole_number
+from context_compression.setting_names import own_value
 from context_compression.settings import Settings, setting_name
 
 
 def change_in(text: str) -> tuple[str, Any]:
     """`"keepRecent=5"` -> `("keep_recent", 5)`; a list is JSON or a divided text."""
-    name, equals, value = text.partition("=")
-    name = setting_name(name.strip())
+    given, equals, value = text.partition("=")
+    given = given.strip()
+    name = setting_name(given)
     if not equals:
         raise click.UsageError(f"{text!r} sets nothing. Write {name}=VALUE.")
     if Settings.model_fields[name].annotation == tuple[str, ...]:
         return name, value
     try:
-        return name, json.loads(value)
+        return name, own_value(given, json.loads(value))
     except (ValueError, RecursionError):
-        return name, value
+        return name, own_value(given, value)
 
 
 class Tokens(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # click 8.1 has none

@@ -61,7 +61,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         shown |= changed
     settings = workspace.settings()  # an invalid variable ends the command here
     for finding in check_variables(workspace.environ):
-        if finding.ok is False:
+        if finding.mend:
             say(f"warning: {finding.says}. {finding.mend}")
     for doubt in workspace.doubts():
         say(doubt)

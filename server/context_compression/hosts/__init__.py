@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from context_compression.hosts.claude_code.status_line import status_line
     from context_compression.hosts.conversations import LIVE, Conversations
     from context_compression.hosts.doctor import examine
-    from context_compression.hosts.doctor.checks import OTHERS, check_database
+    from context_compression.hosts.doctor.checks import check_database
     from context_compression.hosts.events import NOTHING, answer, never_failing
     from context_compression.hosts.exporting import EXPORTERS
     from context_compression.hosts.host import Host
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BY_NAME", "EXPORTERS", "FORMATS", "INSTALLABLE", "LIVE", "LONGEST_READ", "MAX_BYTES",
-    "NOTHING", "OTHERS", "Access", "Conversations", "Host", "Machine", "Readings", "Server",
+    "NOTHING", "Access", "Conversations", "Host", "Machine", "Readings", "Server",
     "Transcript", "answer", "check_database", "examine", "glance", "history", "list_sessions",
     "never_failing", "read", "status_line",
 ]  # fmt: skip
@@ -65,7 +65,7 @@ __getattr__ = on_demand(  # a hook needs `events` and its own host alone
     {
         "hosts.claude_code.status_line": ("status_line",),
         "hosts.events": ("NOTHING", "answer", "never_failing"),
-        "hosts.doctor.checks": ("OTHERS", "check_database"),
+        "hosts.doctor.checks": ("check_database",),
         "hosts.doctor": ("examine",),
         "hosts.setup.machine": ("Machine", "Server"),
         "hosts.host": ("Host",),

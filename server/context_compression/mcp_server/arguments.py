@@ -25,7 +25,7 @@ from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words
 from context_compression.plurals import NO_BOOL, WHOLE, divided, with_half_a_list
 from context_compression.session.restoring import Asked
-from context_compression.setting_names import with_own_names
+from context_compression.setting_names import own_value, with_own_names
 from context_compression.settings import (
     GUARDED,
     NAMES,
@@ -68,6 +68,11 @@ class Arguments(Value):
         """The schema of every recognized argument, by name, without its union with null."""
         return {n: merged(about) for n, about in cls.model_json_schema()["properties"].items()}
 
+    @classmethod
+    def in_our_words(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments of a call by the names that they have here."""
+        return given
+
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
@@ -87,7 +92,7 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
     """
     known = model.known()
     named: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in model.in_our_words(given).items():
         snake = snake_case(name)
         if snake in named:
             raise ToolError(f"{snake} is given twice, in two spellings. Pass it once.")
@@ -349,6 +354,11 @@ class ConfigArguments(Arguments):
         settings = Settings.model_json_schema()["properties"]
         return super().known() | {name: merged(about) for name, about in settings.items()}
 
+    @classmethod
+    def in_our_words(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Names of other tools become our own, as in `config.json`."""
+        return with_own_names(given)
+
     @property
     def named(self) -> str | None:
         """The setting that the call names with a word of its own; `None` if there is none.
@@ -370,7 +380,8 @@ class ConfigArguments(Arguments):
         """
         pairs = [*(self.model_extra or {}).items(), *without_empty(self.settings).items()]
         if self.value is not None and self.named:
-            pairs.append((self.named, self.value))
+            given = self.key or self.name or self.setting or ""
+            pairs.append((self.named, own_value(given, self.value)))
         values: dict[str, Any] = {}
         for name, value in pairs:
             if values.setdefault(setting_name(name), value) != value:

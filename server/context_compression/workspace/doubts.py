@@ -5,10 +5,11 @@ than the user did. The user names a model in the environment or on the command l
 of the APIs come from the environment alone.
 """
 
+import difflib
 from collections.abc import Iterator, Mapping
 
-from context_compression.setting_names import Provider
-from context_compression.settings import Settings
+from context_compression.setting_names import ALIASES, Provider, not_understood
+from context_compression.settings import NAMES, Settings
 from context_compression.strings import one_line
 
 CREDENTIALS: Mapping[Provider, tuple[str, str]] = {
@@ -16,6 +17,26 @@ CREDENTIALS: Mapping[Provider, tuple[str, str]] = {
     "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
 }
 """For each API, the variables with its key and its address; one of them is needed."""
+PREFIX = "CONTEXT_COMPRESSION_"
+OTHERS = (
+    "DIR", "STORE", "TENANT", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND",
+    "OPENTELEMETRY",
+)  # fmt: skip
+"""Our variables that are not settings, without the prefix."""
+OWN = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
+VARIABLES = OWN.union(ALIASES)
+"""All variables that mean something here."""
+
+
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that seem to be meant for us and set nothing, each with what may be meant."""
+    found: dict[str, str] = {}
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in OWN:
+            known = [variable.removeprefix(PREFIX) for variable in OWN]
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), known, 1)
+            found[name] = f"Did you mean {PREFIX}{near[0]}?" if near else "Remove it."
+    return found | not_understood(environ)
 
 
 def no_credentials(provider: Provider, environ: Mapping[str, str]) -> str | None:

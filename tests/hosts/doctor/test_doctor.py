@@ -139,6 +139,26 @@ def test_a_variable_that_is_misspelt_or_impossible_is_said(
 
 
 @pytest.mark.parametrize(
+    ("variable", "mend"),
+    [("COMPACT_THRESHOLD", "COMPACT_THRESHOLD_RATIO"), ("COMPACT_OUTPUT_DIR", "_DIR names")],
+)
+@pytest.mark.parametrize("reaches_the_server", [True, False])
+def test_a_variable_of_another_tool_that_sets_nothing_is_said_and_is_no_fault(
+    machine_with: Machines, variable: str, mend: str, reaches_the_server: bool
+) -> None:
+    machine = machine_with(**{variable: "1"})
+    none: dict[str, str] = {}
+
+    found = check_server(["/gone"], machine.environ if reaches_the_server else none, machine)
+
+    finding = of(found, "environment")
+
+    assert finding.ok is None
+    assert finding.says == f"{variable} is not understood"
+    assert mend in finding.mend
+
+
+@pytest.mark.parametrize(
     ("variable", "value"),
     [("CONTEXT_COMPRESSION_KEY", "A" * 43), ("CONTEXT_COMPRESSION_OBJECTS", "/a/folder")],
 )

@@ -212,7 +212,7 @@ def check_server(
     They cover our variables, the start, the store, the search, the key, and the transcripts.
     """
     once = once or Once()
-    findings = [*check_variables(environ), *_not_passed(environ, machine, host)]
+    findings = [*check_variables(environ, machine.environ), *_not_passed(environ, machine, host)]
     cwd = Path(machine.home.anchor) if host and host.has_no_folder else machine.cwd
     if shutil.which(command[0], path=environ.get("PATH", os.defpath)) is None:
         mend = f"Run {PROGRAM} install again, with the installation that is in use now."

@@ -1,6 +1,5 @@
 """Checks that do not depend on the host: variables, the store, the search; and its version."""
 
-import difflib
 import os
 import re
 import signal
@@ -20,7 +19,7 @@ from context_compression.hosts.host import Finding, Host
 from context_compression.hosts.setup.files import json_in
 from context_compression.hosts.setup.machine import Machine, place_of
 from context_compression.plurals import how_many
-from context_compression.settings import ALIASES, NAMES, Settings
+from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.location import is_database
@@ -28,7 +27,13 @@ from context_compression.store.sealing import seal_from
 from context_compression.store.store import UNSET, not_of_folders
 from context_compression.strings import in_words, one_line
 from context_compression.transcripts.lines import string
-from context_compression.workspace.doubts import CREDENTIALS, no_credentials
+from context_compression.workspace.doubts import (
+    CREDENTIALS,
+    PREFIX,
+    VARIABLES,
+    no_credentials,
+    unknown_variables,
+)
 
 PATIENCE = 4  # seconds; programs that are no npm packages take less than one
 LONGEST = 10_000  # bytes that a program may print
@@ -131,26 +136,24 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-PREFIX = "CONTEXT_COMPRESSION_"
-OTHERS = (
-    "DIR", "STORE", "TENANT", "KEY", "OBJECTS", "TOKEN", "TOKENS", "COMMAND",
-    "OPENTELEMETRY",
-)  # fmt: skip
-"""Our variables that are not settings, without the prefix."""
 VERIFIED = 20
 """How many conversations of a database are verified, the newest."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
-VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
 
 
-def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Findings on our environment variables: misspelt names, invalid values, and those in use."""
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in VARIABLES:
-            known = [variable.removeprefix(PREFIX) for variable in VARIABLES]
-            near = difflib.get_close_matches(name.removeprefix(PREFIX), known, 1)
-            mend = f"Did you mean {PREFIX}{near[0]}?" if near else "Remove it."
-            yield Finding("environment", False, f"{name} is no setting of ours", mend)
+def check_variables(
+    environ: Mapping[str, str], shell: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """Findings on our environment variables: unknown names, invalid values, and those in use.
+
+    Args:
+        environ: what the server gets.
+        shell: where the user may have set one that the server does not get.
+    """
+    for name, meant in unknown_variables({**(shell or {}), **environ}).items():
+        ours = name.startswith(PREFIX)
+        state = f"{name} is {'no setting of ours' if ours else 'not understood'}"
+        yield Finding("environment", False if ours else None, state, meant)
     try:
         Settings.layered(environ=environ)
         seal_from(environ)
@@ -158,7 +161,7 @@ def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
         state = str(error).removesuffix(".")
         yield Finding("environment", False, state, "Correct or remove the variable.")
         return
-    given = sorted(name for name in environ if name in VARIABLES or name in ALIASES)
+    given = sorted(name for name in environ if name in VARIABLES)
     if given:
         yield Finding("environment", True, ", ".join(given))
 

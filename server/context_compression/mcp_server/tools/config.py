@@ -19,6 +19,7 @@ from context_compression.setting_names import own_name
 from context_compression.settings import NAMES, Settings, changed_config, setting_name, variables
 from context_compression.threads import about_to_write
 from context_compression.workspace import Workspace
+from context_compression.workspace.doubts import unknown_variables
 
 Config = dict[str, Any]
 DECIDE_WHEN = {"token_budget", "trigger_threshold", "target_usage", "reserve_tokens"}
@@ -58,7 +59,9 @@ def _shown(workspace: Workspace, names: Collection[str]) -> CallToolResult:
         for name, value in values.items()
     }
     file = workspace.store.place_of_settings
-    facts = {**_due(settings), "config_file": file, "warnings": [*workspace.doubts()]}
+    unknown = unknown_variables(workspace.environ).items()
+    told = [*workspace.doubts(), *(f"{name} sets nothing here. {meant}" for name, meant in unknown)]
+    facts = {**_due(settings), "config_file": file, "warnings": told}
     return answer("\n".join(lines), {"settings": shown}, facts)
 
 
