@@ -1,9 +1,6 @@
 """Each link of the README, the pages and the other documents leads somewhere."""
 
 import re
-import shutil
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -86,23 +83,3 @@ def test_a_picture_says_in_words_what_it_shows() -> None:
         for token in tokens(path):
             if token.type == "image":
                 assert len(token.content.split()) > 5, path
-
-
-def test_a_release_has_addresses_instead_of_relative_links(tmp_path: Path) -> None:
-    """An index shows the README outside the repository."""
-    for document in ("README.md", "pyproject.toml"):
-        shutil.copy(ROOT / document, tmp_path)
-    repository = "https://git.example/someone/context-compression"
-
-    script = ROOT / ".ci" / "packages" / "addresses.py"
-    command = [sys.executable, script, f"{repository}/", "v1", "--folder", tmp_path]
-    subprocess.run(command, check=True)
-
-    released = tmp_path / "README.md"
-    text = released.read_text(encoding="utf-8")
-    assert [link for link in links(released) if not link.startswith("#")] == []
-    assert f"{repository}/blob/v1/docs/hosts.md" in text
-    assert re.search(rf"!\[.*\]\({repository}/raw/v1/docs/pictures/", text)
-    project = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project.pop("urls")["Source"] == repository
-    assert project == PROJECT["project"]
