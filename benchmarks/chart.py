@@ -69,7 +69,13 @@ def _body(title: str, series: Mapping[str, Sequence[Point]], smallest: float) ->
             yield f'<path class="grid" d="M{x:.1f} {_y(0):.1f}v5"/>'
             yield _text(x, _y(0) + 20, f"{size:.0%}", "quiet", anchor="middle")
     middle = (LEFT + WIDTH - RIGHT) / 2
-    yield _text(middle, HEIGHT - 10, "size of the view, of the history's", "quiet", anchor="middle")
+    yield _text(
+        middle,
+        HEIGHT - 10,
+        "tokens in context, as a share of the whole history",
+        "quiet",
+        anchor="middle",
+    )
     for number, (name, points) in reversed([*enumerate(series.items())]):
         placed = [(_x(size, smallest), _y(q), f"{q:.2f} at {size:.0%}") for size, q in points]
         yield from _drawn(name, sorted(placed), number)

@@ -246,7 +246,7 @@ def drawing(outcome: Outcome) -> str:
             rows = outcome.of(each, method)
             if rows and each != SUMMARY and "tokens" not in each:
                 series.setdefault(method, []).append((macro(rows, of_history), q(rows)))
-    return chart("What later steps need and still find (Q)", series)
+    return chart("Share of what later steps need that is still in context (Q)", series)
 
 
 def main() -> None:

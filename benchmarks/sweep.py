@@ -44,9 +44,12 @@ COLUMNS = (AGENTS, *NAMES.values())
 FALL_OF_Q, FALL_OF_QUESTIONS = 0.12, 0.15  # from which on it is a cliff
 LIMIT = 16
 PICTURES = {
-    AGENTS: ("sizes.svg", "What later steps need and still find (Q)"),
-    NAMES["locomo"]: ("sizes_of_talk.svg", "Questions about a talk of two: evidence in view"),
-    NAMES["beam"]: ("sizes_of_chats.svg", "Questions about a chat: evidence in view"),
+    AGENTS: ("sizes.svg", "Share of what later steps need that is still in context (Q)"),
+    NAMES["locomo"]: (
+        "sizes_of_talk.svg",
+        "Questions about a talk between two people: evidence still in context",
+    ),
+    NAMES["beam"]: ("sizes_of_chats.svg", "Questions about a chat: evidence still in context"),
 }
 """The picture of each column, and its title."""
 

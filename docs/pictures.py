@@ -1,16 +1,20 @@
-"""Makes the pictures of a report in `docs/pictures/`, from the demo's conversation.
+"""Makes the pictures in `docs/pictures/` from the demo's conversation.
 
     python docs/pictures.py        # needs Chromium, and playwright from `.[test]`
+    python docs/pictures.py svg    # only the drawings, without a browser
 
-The demo's conversation is played again with a window of 48,000 tokens, so that it is compressed a
-few times. It is also written as a session of each host (`host_sessions.py`). Its times are set, so
-the pictures differ only where the report does. A test holds `before-after.svg` to the conversation.
+For the pages of a report, the demo's conversation is played again with a window of 48,000 tokens,
+so that it is compressed a few times. It is also written as a session of each host
+(`host_sessions.py`). Its times are set, so the pictures differ only where the report does. The
+drawings are the conversation before and after, and two terminals (`terminals.py`); a test holds
+them to what our code prints.
 """
 
 import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -18,6 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+import terminals
 from host_sessions import HOSTS, TITLE, write
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
@@ -45,6 +50,8 @@ WIDE, NARROW, OF_TEXTS, OF_HOSTS = (1200, 1000), (400, 900), (1000, 700), (1200,
 """Sizes of pictures, in pixels."""
 SCROLLED = 14
 """Pixels by which the pages of hosts are scrolled, so that the axis of times is whole."""
+ASKED = "/compact keep 20k"
+"""What the user of Claude Code types in the drawing."""
 OPENED = 1
 """The place of the original in the list whose text is shown."""
 
@@ -205,10 +212,22 @@ def take(browser: Browser) -> None:
         tab.screenshot(path=FOLDER / f"report-{host}.png")
 
 
+def drawings() -> Mapping[str, str]:
+    """The drawings, as SVG, by the names of their files."""
+    return {
+        "before-after.svg": before_after(),
+        "demo.svg": terminals.demo(),
+        "claude-code.svg": terminals.claude_code(demo(), ASKED),
+    }
+
+
 def main() -> None:
-    """Makes all pictures."""
+    """Makes all pictures, or the drawings alone."""
     FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "before-after.svg").write_text(before_after(), encoding="utf-8")
+    for name, drawn in drawings().items():
+        (FOLDER / name).write_text(drawn, encoding="utf-8")
+    if sys.argv[1:] == ["svg"]:
+        return
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 DOCS = Path(__file__).parents[2] / "docs"
 LARGEST = 150_000
 """Bytes of a picture, so that a clone stays small."""
 
+LARGEST_DRAWING = 100_000
 
 HOSTS = ["claude-code", "codex", "gemini-cli", "opencode", "pi", "copilot-cli"]
 
@@ -22,6 +24,11 @@ def script() -> Iterator[dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.path", [str(DOCS), *sys.path])  # as `python docs/pictures.py` has it
         yield runpy.run_path(str(DOCS / "pictures.py"))
+
+
+@pytest.fixture(scope="module")
+def drawings(script: dict[str, Any]) -> dict[str, str]:
+    return script["drawings"]()
 
 
 def numbers_in(svg: str) -> list[int]:
@@ -40,13 +47,65 @@ def test_the_picture_of_before_and_after_is_that_of_the_demo(script: dict[str, A
     assert drawn.partition("</style>")[0].partition("<style>")[2] in made
 
 
-def test_the_picture_has_the_numbers_of_the_readme() -> None:
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_the_picture_has_the_numbers_of_the_readme(name: str) -> None:
     drawn = numbers_in((DOCS / "pictures" / "before-after.svg").read_text("utf-8"))
-    readme = (DOCS.parent / "README.md").read_text("utf-8")
-    before, after = (f"{each:,}" for each in drawn)
+    readme = (DOCS.parent / name).read_text("utf-8")
 
-    assert f"from {before} to {after} tokens" in readme
-    assert f"{before} tokens before, {after} after" in readme
+    assert [each for each in drawn if readme.count(f"{each:,}") < 2] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["demo.svg", "claude-code.svg"])
+def test_the_drawing_of_a_terminal_is_what_our_code_prints_now(
+    drawings: dict[str, str], name: str
+) -> None:
+    drawn = (DOCS / "pictures" / name).read_text("utf-8")
+
+    assert drawn == drawings[name], "run `python docs/pictures.py svg`"
+    assert len(drawn.encode()) < LARGEST_DRAWING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_who_asks_for_less_motion_sees_the_last_lines_of_the_demo(
+    browser: Browser, mode: Any
+) -> None:
+    tab = browser.new_page(color_scheme=mode, reduced_motion="reduce")
+    tab.goto((DOCS / "pictures" / "demo.svg").as_uri())
+    lines, screen = tab.locator(".lines text"), tab.locator("rect.screen").bounding_box()
+
+    assert tab.evaluate("document.getAnimations().length") == 0
+    first, last = lines.first.bounding_box(), lines.last.bounding_box()
+    assert screen and first and last
+    assert "checks passed" in (lines.last.text_content() or "")
+    assert screen["y"] < last["y"] < last["y"] + last["height"] <= screen["y"] + screen["height"]
+    assert first["y"] < screen["y"], "the first lines have left the screen"
+    below = tab.locator("rect.cover").bounding_box()
+    assert below and below["y"] >= last["y"]
+
+
+@pytest.mark.slow
+def test_the_demo_is_played_line_by_line_in_ten_seconds(browser: Browser) -> None:
+    tab = browser.new_page(reduced_motion="no-preference")
+    tab.goto((DOCS / "pictures" / "demo.svg").as_uri())
+
+    def uncovered(second: float) -> int:
+        """Lines above the edge of what is not printed yet."""
+        tab.evaluate(
+            "second => document.getAnimations().forEach(it => { it.pause(); "
+            "it.currentTime = 1000 * second })",
+            second,
+        )
+        edge = tab.locator("rect.cover").bounding_box()
+        assert edge
+        lines = tab.locator(".lines text").all()
+        return sum(box["y"] < edge["y"] for line in lines if (box := line.bounding_box()))
+
+    whole = tab.locator(".lines text").count()
+    shown = [uncovered(second) for second in (0, 2, 4, 6, 8, 10.1)]
+    assert shown == sorted(set(shown))
+    assert (shown[0], shown[-1]) == (1, whole)
 
 
 def test_every_picture_of_a_report_is_there_and_small(script: dict[str, Any]) -> None:

@@ -168,7 +168,8 @@ class Tour:
         """Calls every tool, in the order in which an agent needs them."""
         offered = {tool.name for tool in (await self._client.list_tools()).tools}
         self.board.heading("tools/list")
-        self.board.check(offered == TOOLS, f"{len(offered)} tools: {', '.join(sorted(offered))}")
+        names = ", ".join(name.removeprefix("context_") for name in sorted(offered))
+        self.board.check(offered == TOOLS, f"{len(offered)} tools, context_…: {names}")
         await self.status()
         await self.config()
         await self.compress()
@@ -198,6 +199,7 @@ class Tour:
             "context_compress", conversation=TRANSCRIPT, target_tokens=TARGET
         )
         self.board.show(_lines(text, "tokens after each step", "evidence"))
+        self._compare(facts["evidence"]["paths"]["in context"])
         view = self._session.view()
         tokens, before = count_tokens(view), count_tokens(self._messages)
         within = f"the compacted context has {tokens:,} tokens on disk; the target is {TARGET:,}"
@@ -208,6 +210,14 @@ class Tour:
         self.board.check(view[-1] == self._messages[-1], "the last message is unchanged")
         lost = sum(loss["lost"] for loss in facts["evidence"].values())
         self.board.check(lost == 0, "no evidence is lost")
+
+    def _compare(self, kept: int) -> None:
+        """Shows why `auto` did not stop at previews: how many paths they keep in the same room."""
+        from context_compression import compress
+
+        alone = compress(self._messages, target_tokens=TARGET, strategy="offload").loss["paths"]
+        alone_keeps = f"offload alone keeps {alone.retained} of {alone.total} paths in context"
+        self.board.show([f"why extract, too: in the same room, {alone_keeps}, not {kept}"])
 
     async def restore(self) -> None:
         """Restores one original with the tool, page by page, and all originals from disk."""
