@@ -1,4 +1,7 @@
-"""What the README shows is so. `pytest tests/test_readme.py --update-examples` writes it anew."""
+"""What the README shows is so, in English and in Chinese.
+
+`pytest tests/test_readme.py --update-examples` writes it anew.
+"""
 
 import json
 import re
@@ -8,16 +11,26 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from counting_words import words_in
 from pytest_examples import CodeExample, EvalExample, find_examples
 
+from context_compression import compress
 from context_compression.cli import main
 from context_compression.hosts import INSTALLABLE
+from context_compression.session import Session
 from context_compression.settings import Settings
 
 LONGEST = 1_200  # words, with all code and tables
-README = Path(__file__).parents[1] / "README.md"
-TEXT = README.read_text(encoding="utf-8")
-PYTHON = [example for example in find_examples(str(README)) if example.prefix == "python"]
+ROOT = Path(__file__).parents[1]
+ENGLISH, CHINESE = READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
+PYTHON = [example for example in find_examples(*map(str, READMES)) if example.prefix == "python"]
+BLOCK = re.compile(r"(?ms)^```(\w+)\n(.*?)^```$")
+COMMENT = re.compile(r"(?m) +# .*$")
+HITS = "The count is wrong|A run must only be collapsed where that is shorter"
+
+in_both = pytest.mark.parametrize(
+    "text", [path.read_text("utf-8") for path in READMES], ids=["English", "Chinese"]
+)
 
 
 @pytest.mark.parametrize("example", PYTHON, ids=str)
@@ -28,49 +41,106 @@ def test_its_python_prints_what_it_says(example: CodeExample, eval_example: Eval
         eval_example.run_print_check(example)
 
 
-def test_its_commands_exist():
-    shown = set(re.findall(r"(?m)(?:^|`|/)context-compression ([a-z]+)\b", TEXT))
+def test_both_have_the_same_blocks_links_and_code() -> None:
+    """But for the comments, and links within the page."""
+    english, chinese = (path.read_text("utf-8") for path in READMES)
+
+    def blocks(text: str) -> list[tuple[str, str]]:
+        return [(kind, COMMENT.sub("", block)) for kind, block in BLOCK.findall(text)]
+
+    def pages(text: str) -> set[str]:
+        return {*re.findall(r"\]\(([^#)][^)]*)\)", text)} - {ENGLISH.name, CHINESE.name}
+
+    def code(text: str) -> set[str]:
+        return {*re.findall(r"`([^`\n]+)`", BLOCK.sub("", text))}
+
+    assert blocks(english) == blocks(chinese)
+    assert pages(english) == pages(chinese)
+    assert code(english) == code(chinese)
+    assert english.count("\n## ") == chinese.count("\n## ")
+
+
+def test_each_leads_to_the_other_at_its_top() -> None:
+    for path, other in (READMES, READMES[::-1]):
+        assert f"]({other.name})" in path.read_text("utf-8").partition("**")[0]
+
+
+@in_both
+def test_its_commands_exist(text: str):
+    shown = set(re.findall(r"(?m)(?:^|`|/)context-compression ([a-z]+)\b", text))
 
     assert {"status", "compress", "restore", "serve", "demo", "install", "doctor"} <= shown
     assert shown <= set(main.commands)
 
 
-def test_its_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """One after the other, with the conversation of the demo."""
-    section = TEXT.partition("## Use the command")[2].partition("\n## ")[0]
+@in_both
+def test_its_commands_work(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One after the other, with the conversation of the demo; the search finds what was learned."""
+    [section] = [block for _, block in BLOCK.findall(text) if " chat.jsonl\n" in block]
     [copied] = re.findall(r"(?m)^cp (\S+) chat.jsonl$", section)
-    shutil.copy(README.parent / copied, tmp_path / "chat.jsonl")
+    shutil.copy(ROOT / copied, tmp_path / "chat.jsonl")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    printed: dict[str, str] = {}
 
     for line in re.findall(r"(?m)^context-compression (.*)$", section):
         done = CliRunner().invoke(main, shlex.split(line, comments=True))
         assert (done.exit_code, line) == (0, line), done.output
         assert done.output
+        printed[line.partition("#")[0].strip()] = done.output
+
+    [(search, found)] = [each for each in printed.items() if "--query" in each[0]]
+    first, rest = found.split("\n\n")[1:3]
+    assert all(re.search(HITS, hit) for hit in (first, rest)), search
+    [restored] = re.findall(r"(?m)^restore ([0-9a-f]+)$", "\n".join(printed))
+    assert first.startswith(restored), "the example restores the first hit"
 
 
-def test_its_configuration_can_be_read():
-    [as_json] = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
+@in_both
+def test_who_pastes_its_lines_has_it_installed(text: str) -> None:
+    [section] = [block for _, block in BLOCK.findall(text) if "doctor" in block]
+
+    assert "uninstall" not in section
+    assert section.index("install claude-code") < section.index("doctor claude-code")
+
+
+@in_both
+def test_its_configuration_can_be_read(text: str):
+    [as_json] = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
 
     servers = json.loads(as_json)["mcpServers"]
     assert servers.keys() == {"context-compression"}
     server = servers["context-compression"]
     assert server["command"].endswith("/context-compression")
-    example = json.loads((README.parent / "mcp.json.example").read_text("utf-8"))["mcpServers"]
+    example = json.loads((ROOT / "mcp.json.example").read_text("utf-8"))["mcpServers"]
     assert example == {"context-compression": {**server, "command": "context-compression"}}
 
 
 def test_every_strategy_is_on_the_menu():
     names = Settings.model_json_schema()["properties"]["strategy"]["enum"]
 
-    for page in (README, README.parent / "docs" / "strategies.md"):
+    for page in (*READMES, ROOT / "docs" / "strategies.md"):
         text = page.read_text(encoding="utf-8")
         assert [name for name in names if f"| `{name}` |" not in text] == []
 
 
+@in_both
+def test_it_says_what_extract_won_in_the_demo(text: str, tmp_path: Path) -> None:
+    recorded = (ROOT / "server/context_compression/cli/conversation.jsonl").read_bytes()
+    messages = [json.loads(line) for line in recorded.splitlines()]
+    session = Session(tmp_path / ".compression", "demo", model="claude-sonnet-4-5")
+    alone = compress(messages, target_tokens=20_000, strategy="offload").loss["paths"]
+    result = compress(messages, target_tokens=20_000, store=session)
+    steps = ", ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
+
+    [paragraph] = [each for each in text.split("\n\n") if f"`{steps}`" in each]
+    numbers = {*map(int, re.findall(r"\b(?<!,)\d+(?!,)\b", paragraph))}
+    assert {alone.retained, alone.total, result.loss["paths"].retained} <= numbers
+
+
 def test_continuous_integration_runs_the_very_commands_it_shows():
     """`.ci/run` takes them from here, as the lines that begin so."""
-    lines = TEXT.splitlines()
+    lines = ENGLISH.read_text("utf-8").splitlines()
 
     for beginning in (
         "python3 -m venv .venv && .venv/bin/pip install . ",
@@ -79,9 +149,12 @@ def test_continuous_integration_runs_the_very_commands_it_shows():
         assert len([line for line in lines if line.startswith(beginning)]) == 1
 
 
-def test_every_host_has_its_line():
-    assert [host.name for host in INSTALLABLE if f"install {host.name}" not in TEXT] == []
+@in_both
+def test_every_host_has_its_line(text: str):
+    assert [host.name for host in INSTALLABLE if f"install {host.name}" not in text] == []
 
 
-def test_it_can_be_read_in_a_few_minutes():
-    assert len(TEXT.split()) <= LONGEST
+@in_both
+def test_it_can_be_read_in_a_few_minutes(text: str):
+    """The Chinese one too, whose words are counted by its characters."""
+    assert words_in(text) <= LONGEST
