@@ -124,8 +124,11 @@ def test_every_strategy_is_on_the_menu():
         assert [name for name in names if f"| `{name}` |" not in text] == []
 
 
-@in_both
-def test_it_says_what_extract_won_in_the_demo(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "page", [*READMES, ROOT / "docs" / "strategies.md"], ids=lambda page: page.name
+)
+def test_a_page_says_what_extract_won_in_the_demo(page: Path, tmp_path: Path) -> None:
+    text = page.read_text("utf-8")
     recorded = (ROOT / "server/context_compression/cli/conversation.jsonl").read_bytes()
     messages = [json.loads(line) for line in recorded.splitlines()]
     session = Session(tmp_path / ".compression", "demo", model="claude-sonnet-4-5")
