@@ -79,7 +79,7 @@ def _printed() -> Iterator[Line]:
         environ = {"HOME": home, "PATH": os.environ["PATH"], "FORCE_COLOR": "1", "TERM": "xterm"}
         told = subprocess.run(command, env=environ, capture_output=True, check=True).stdout
     style = ""
-    for line in SECONDS.sub("", told.decode().expandtabs()).splitlines():
+    for line in SECONDS.sub("", told.decode()).splitlines():
         first, *rest = STYLED.split(line)
         parts = [(style, first)]
         for code, text in zip(rest[::2], rest[1::2], strict=True):

@@ -97,9 +97,9 @@ class Board:
         self.print(f"\n{self._steps}. {text}", bold=True)
 
     def show(self, lines: Iterable[str]) -> None:
-        """Prints lines of an answer, cut to the width of the page."""
+        """Prints lines of an answer without tabs, cut to the width of the page."""
         for line in lines:
-            self.print(f"   {without_end(line, self._width)}")
+            self.print(f"   {without_end(line.expandtabs(), self._width)}")
 
     def check(self, passed: bool, what: str) -> None:
         """Prints a check with its result."""
