@@ -37,6 +37,10 @@ PLAYING, HOLDING = 10.0, 5.0  # seconds, until the demo begins again
 STARTING, TYPING = 0.6, 0.025  # seconds until the first line, and between two of an answer
 COLUMNS = 96  # of Claude Code's screen
 WINDOW = 200_000  # tokens
+MADE_OF = (
+    "Drawn from what our status line and our hook print for this session; what is around them is "
+    "as Claude Code 2.1.329 shows it."
+)
 SESSION = "00000000-0000-4000-8000-000000000001"
 STYLES = {"1": "strong", "32": "good"}  # of the codes of a terminal
 STYLED = re.compile(r"\x1b\[(\d+)m")
@@ -45,7 +49,7 @@ STYLE = (
     f"text {{ font: {FONT}px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', "
     "monospace; fill: #1c2430; white-space: pre } .strong { font-weight: 600 } "
     ".good { fill: #1a7f37 } .quiet { fill: #56606d } "
-    ".caption { font: 600 14px system-ui, sans-serif } "
+    ".small { font: 11px system-ui, sans-serif } .caption { font: 600 14px system-ui, sans-serif } "
     ".screen { fill: #f6f8fa; stroke: #d0d7de } .cover { fill: #f6f8fa } "
     "@media (prefers-color-scheme: dark) { text { fill: #e4e8ee } .good { fill: #3fb950 } "
     ".quiet { fill: #a2abb8 } .screen { fill: #0d1117; stroke: #3d444d } .cover { fill: #0d1117 } }"
@@ -150,11 +154,11 @@ def claude_code(messages: Sequence[Mapping[str, Any]], asked: str) -> str:
     wrapped = [("● " if not at else "  ") + row for at, row in enumerate(wrap(answer, COLUMNS - 2))]
     screens = [
         (
-            f"A session of {len(messages)} messages: the line below says how full the context is",
+            "The demo's session in Claude Code: the status line says how full the context is",
             [[("", f"❯ {question}")], [], *([("", w)] for w in wrapped)],
         ),
         (
-            "After /compact, which asked no model: one line says what it did",
+            "After /compact, which asks no model: one line says what it did",
             [
                 [("", f"❯ {asked}")],
                 [("quiet", "  ⎿  Compacted (ctrl+o to see full summary)")],
@@ -175,7 +179,8 @@ def claude_code(messages: Sequence[Mapping[str, Any]], asked: str) -> str:
     label = (
         f"Claude Code shows: {seen.before}; after {asked}: {seen.compacted}, and then: {seen.after}"
     )
-    return _drawing(y - 18, label, STYLE, drawn)
+    drawn += f'<text x="0" y="{y + 2}" class="quiet small">{escape(MADE_OF)}</text>\n'
+    return _drawing(y + 8, label, STYLE, drawn)
 
 
 def _prompt(status: str) -> Iterator[Line]:
