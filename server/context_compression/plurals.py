@@ -195,12 +195,15 @@ def plural(thing: str) -> str:
 
 
 def short_number(number: int) -> str:
-    """`short_number(156_203)` -> `"156K"`, `4_130` -> `"4.1K"`, `940` -> `"940"`."""
+    """`short_number(156_203)` -> `"156K"`, `4_130` -> `"4.1K"`, `47_730_000` -> `"47.7M"`."""
     if number < 1_000:
         return str(number)
     if number < 9_950:
         return f"{number / 1_000:.1f}K"
-    return f"{number / 1_000:.0f}K" if number < 999_500 else f"{number / 1_000_000:.2f}M"
+    if number < 999_500:
+        return f"{number / 1_000:.0f}K"
+    digits = 2 if number < 9_995_000 else 1 if number < 99_950_000 else 0
+    return f"{number / 1_000_000:,.{digits}f}M"
 
 
 def exact_number(number: int) -> str:

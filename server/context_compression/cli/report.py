@@ -47,6 +47,7 @@ price = FiniteRange(0, 1_000_000)
         ("report", "the current conversation, or the newest of this folder"),
         ("report 3 --open", "session 3 of `sessions` as a page in the browser"),
         ("report chat.jsonl --html r.html", "a page to keep"),
+        ("report --all", "tokens, money and compactions of all sessions"),
     ),
 )
 @click.argument("conversation", required=False, type=CONVERSATION, metavar="[SESSION]")
@@ -63,6 +64,15 @@ price = FiniteRange(0, 1_000_000)
 @click.option(
     "--model", metavar="MODEL", help="The session's model, for token counts and window size."
 )
+@click.option(
+    "--all", "everything", is_flag=True, help="Show all sessions, by week, project and host."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="With --all: the newest N sessions.  [default: 1000]",
+)
 @as_json
 @click.pass_obj
 def report(
@@ -75,6 +85,8 @@ def report(
     input_price: float | None,
     output_price: float | None,
     model: str | None,
+    everything: bool,
+    limit: int | None,
     as_json: bool,
 ) -> None:
     """Show what filled the context of SESSION, what left it, and what that cost.
@@ -83,6 +95,17 @@ def report(
     `context-compression sessions`. Without it, the current conversation is shown, or the newest
     session of this folder. Nothing is changed.
     """
+    if everything or limit:
+        one = {
+            "SESSION": conversation, "--model": model, "--input-price": input_price,
+            "--output-price": output_price,
+        }  # fmt: skip
+        if not everything:
+            raise Refused("--limit goes with --all, which shows all sessions. Add --all.")
+        if given := next((name for name, value in one.items() if value is not None), None):
+            raise Refused(f"{given} is about one session. Leave it out, or leave out --all.")
+        _show_all(options, file, limit, opens, force, as_json)
+        return
     from context_compression.report.building import report_of
     from context_compression.tokens.o200k import base_count
 
@@ -96,20 +119,17 @@ def report(
             _refuse_to_lose(path, opened)
         facts = report_of(opened, conversations.readings.history)
     doubts = conversations.workspace.doubts(opened.session.settings)
-    cost = replace(facts.cost, input_price=input_price, output_price=output_price)
+    cost = facts.cost.at(input_price, output_price)
     facts = replace(facts, warnings=[*dict.fromkeys((*facts.warnings, *doubts))], cost=cost)
     if without_text:
         facts = _without_text(facts)
-    if opens and path is None:
-        path = Path(tempfile.mkdtemp(prefix="context-report-"), "report.html")
-    if path:
-        _write(facts, path)
-        say(f"Written to {one_line(path)}.{'' if without_text else _TEXTS}")
-        if opens and not webbrowser.open(path.resolve().as_uri()):
-            say("No browser could be opened. Open the file in one.")
+    if path or opens:
+        from context_compression.report.html import page
+
+        _write(page(facts), path, opens, "" if without_text else _TEXTS)
     if as_json:
         write_json(asdict(facts))
-    elif not path:
+    elif not path and not opens:
         from context_compression.report.text import text
 
         show(text(facts, _width()))
@@ -191,19 +211,44 @@ def _refuse_to_lose(path: Path, opened: Opened) -> None:
         )
 
 
-def _write(facts: "Report", path: Path) -> None:
-    """Write the page.
+def _show_all(
+    options: Options, file: str | None, limit: int | None, opens: bool, force: bool, as_json: bool
+) -> None:
+    """Show the totals of all sessions."""
+    from context_compression.cli.all_sessions import as_text, totals
+    from context_compression.report.totals import NEWEST
+
+    path = _checked(file, force) if file is not None else None
+    home = options.workspace().home
+    if path and options.workspace().store.has_file(path):
+        raise Refused(f"{one_line(path)} lies in the store. Name another file.")
+    facts = totals(options, limit or NEWEST)
+    if path or opens:
+        from context_compression.report.html import page_of_all
+
+        _write(page_of_all(facts, home), path, opens)
+    if as_json:
+        write_json(asdict(facts))
+    elif not path and not opens:
+        show(*as_text(facts, home))
+        say("\nAs a page for a browser: context-compression report --all --html FILE")
+
+
+def _write(page: str, path: Path | None, opens: bool, more: str = "") -> None:
+    """Write the page, without a path into a new folder, and open it if that is asked for.
 
     Raises:
         Refused: it cannot be written there.
     """
-    from context_compression.report.html import page
-
+    path = path or Path(tempfile.mkdtemp(prefix="context-report-"), "report.html")
     try:
-        replace_file(path, page(facts).encode("utf-8", "replace") + b"\n" + MARK + b"\n")
+        replace_file(path, page.encode("utf-8", "replace") + b"\n" + MARK + b"\n")
     except StoreUnwritable as error:
         reason = getattr(error.__cause__, "strerror", None) or error
         raise Refused(f"{one_line(path)} cannot be written: {reason}. Choose another.") from error
+    say(f"Written to {one_line(path)}.{more}")
+    if opens and not webbrowser.open(path.resolve().as_uri()):
+        say("No browser could be opened. Open the file in one.")
 
 
 def _is_report(path: Path) -> bool:

@@ -8,9 +8,9 @@ from typing import Any, Self
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
 from context_compression.plurals import how_many
-from context_compression.summaries.attempts import OUTPUT, READ, WRITE
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.tokens import Counter
+from context_compression.tokens.prices import OUTPUT, READ, WRITE
 from context_compression.tokens.usage import Messages
 
 ASSUMED_SHARE = 0.2

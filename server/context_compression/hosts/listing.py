@@ -88,7 +88,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class _Found:
+class FoundSession:
     """A session that was found but not read; `host` is `None` for one in our store."""
 
     written_at: float
@@ -111,21 +111,23 @@ def list_sessions(
         only_here: list only sessions of the working directory.
         limit: how many at most; `None` for all.
     """
-    found, problems = _found(conversations, set(hosts))
+    found, problems = found_sessions(conversations, set(hosts))
     listed: list[ListedSession] = []
     for index, each in enumerate(found):
         if limit is not None and len(listed) == limit:
             return Listing(listed, len(found) - index, problems)
-        if _belongs(each, conversations, only_here):
+        if belongs(each, conversations, only_here):
             listed.append(_read(each, conversations))
             advance(LISTING, len(listed), min(limit or len(found), len(found)))
     return Listing(listed, 0, problems)
 
 
-def _found(conversations: Conversations, hosts: set[str]) -> tuple[list[_Found], list[str]]:
+def found_sessions(
+    conversations: Conversations, hosts: Iterable[str] = LISTED_HOSTS
+) -> tuple[list[FoundSession], list[str]]:
     """All sessions, the one written last first, and why some hosts have none."""
     workspace = conversations.workspace
-    found: list[_Found] = []
+    found: list[FoundSession] = []
     problems: list[str] = []
     for host in KEEPING:
         try:
@@ -134,7 +136,7 @@ def _found(conversations: Conversations, hosts: set[str]) -> tuple[list[_Found],
         except ContextCompressionError as error:
             problems.append(f"The sessions of {host.title} cannot be listed: {error}")
             continue
-        found += [_Found(each.written_at, each, host) for each in candidates]
+        found += [FoundSession(each.written_at, each, host) for each in candidates]
     kept_by_hosts = {each.candidate.id for each in found}
     found = [each for each in found if each.host and each.host.name in hosts]
     if RECORDED in hosts:
@@ -142,17 +144,17 @@ def _found(conversations: Conversations, hosts: set[str]) -> tuple[list[_Found],
     return sorted(found, key=lambda each: each.written_at, reverse=True), problems
 
 
-def _recorded(conversations: Conversations, kept_by_hosts: set[str]) -> Iterator[_Found]:
+def _recorded(conversations: Conversations, kept_by_hosts: set[str]) -> Iterator[FoundSession]:
     """The sessions of our store that are no record of a host's session on this machine."""
     store = conversations.workspace.store
     for id in conversations.recorded():
         log = store.session(id)
         if id not in kept_by_hosts and id[:8] not in kept_by_hosts and (stamp := log.stamp()):
             written_at = stamp[1] / 1e9
-            yield _Found(written_at, CandidateConversation(log.place, written_at, id=id))
+            yield FoundSession(written_at, CandidateConversation(log.place, written_at, id=id))
 
 
-def _belongs(each: _Found, conversations: Conversations, only_here: bool) -> bool:
+def belongs(each: FoundSession, conversations: Conversations, only_here: bool = False) -> bool:
     """Whether a session is listed: no subagent's, and of this project if only those are."""
     if each.host is None:
         return True
@@ -161,7 +163,7 @@ def _belongs(each: _Found, conversations: Conversations, only_here: bool) -> boo
     return not each.host.stored.is_subagent(each.candidate)
 
 
-def _read(each: _Found, conversations: Conversations) -> ListedSession:
+def _read(each: FoundSession, conversations: Conversations) -> ListedSession:
     candidate, host = each.candidate, each.host
     about = ListedSession(
         host=host.name if host else RECORDED,

@@ -33,6 +33,7 @@ from context_compression.report.consumers import (
     uses_of,
 )
 from context_compression.report.course import (
+    Course,
     MeasuredStage,
     cost_of,
     course_of,
@@ -75,9 +76,9 @@ def size_of(message: Message) -> int:
     return sum(len(text) for block in message.blocks for text in texts_of(block))
 
 
-def share_of(chars: int) -> float:
+def share_of(chars: int, whole: int = WHOLE) -> float:
     """The share of a session's characters that are counted; 1 for all."""
-    return 1.0 if chars <= WHOLE else SAMPLE / chars
+    return 1.0 if chars <= whole else min(1.0, SAMPLE / chars)
 
 
 def sample(things: Sequence[T], sizes: Sequence[int], share: float) -> Iterator[T]:
@@ -351,13 +352,14 @@ def build_report(history: History, session: Session, *, anchor: Anchor | None = 
     titles = {use.call_id: use.again or ", ".join(use.files) for use in uses}
     live = stages[-1].stage.messages
     left = archived(session, state, originals, counter.text, live, titles)
+    model = history.model or session.model or ""
     moments = [time for stage in history.stages for time in stage.times if time is not None]
     return Report(
         session=history.session_id,
         host=history.host,
         project=history.project,
         title=history.title,
-        model=history.model or session.model or "",
+        model=model,
         began=min(moments, default=None),
         ended=max(moments, default=None),
         messages=sum(len(stage.messages) - stage.carried for stage in history.stages),
@@ -374,24 +376,43 @@ def build_report(history: History, session: Session, *, anchor: Anchor | None = 
         archived_total=len(left),
         archived_tokens=sum(entry.tokens for entry in left),
         archived_restored=sum(entry.restored > 0 for entry in left),
-        cost=cost_of(course.sent, usage.total_budget),
+        cost=cost_of(course.sent, usage.total_budget, model),
         evidence=evidence_of(stages, chain.from_iterable(originals.messages.values()), share),
         store=health_of(session, originals),
         warnings=[
             *dict.fromkeys((*warnings(share, 1 / times), *history.warnings, *state.warnings))
         ],
         sampled=share,
+        cleared=len(history.cleared),
+        cleared_tokens=_cleared(history, counter, share),
     )
 
 
-def _measured(history: History, counter: Counter) -> tuple[list[MeasuredStage], Rough, float]:
+def _cleared(history: History, counter: Counter, share: float) -> int:
+    """Tokens of the results that the host cleared; of a share of them in a long session."""
+    texts = [result.text for result in history.cleared]
+    counted = [*sample(texts, [*map(len, texts)], share)]
+    chars = sum(map(len, counted))
+    tokens = sum(map(counter.text, counted))
+    return round(tokens * sum(map(len, texts)) / chars) if chars else 0
+
+
+def course_in(history: History, session: Session) -> Course:
+    """The course of a session alone, with sizes by a small sample of its texts."""
+    stages, _, _ = _measured(history, Counter(session.model, session.counter), whole=0)
+    return course_of(stages)
+
+
+def _measured(
+    history: History, counter: Counter, whole: int = WHOLE
+) -> tuple[list[MeasuredStage], Rough, float]:
     """The stages with their sizes, their parts, and the share of all texts that was counted."""
     stages = history.stages
     by_raw = all(detect(stage.messages) is anthropic.FORMAT for stage in stages)
     values = None if by_raw else [parse(stage.messages) for stage in stages]
     rough = roughly(stages, values, counter)
-    share = share_of(rough.chars)
-    if share < 1:
+    share = share_of(rough.chars, whole)
+    if share < 1 or not whole:
         rough = rough.sampled(share)
         return measured_roughly(stages, values, counter, rough), rough, share
     values = values or [parse(stage.messages) for stage in stages]

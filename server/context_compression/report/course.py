@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import Message, as_object, is_by_model
 from context_compression.report.model import CompactionMark, Cost, Point
 from context_compression.report.rough import Reading, Rough
 from context_compression.tokens import Counter
+from context_compression.tokens.prices import Price, price_of, prices_of
 from context_compression.tokens.usage import adding_up_to, breakdown
 from context_compression.transcripts.reading import answers_among
 from context_compression.transcripts.transcript import AnsweredRequest, Compaction, Stage
@@ -305,63 +306,130 @@ def thinned(
     return [each for each in requests if each.number in kept]
 
 
-READ, WRITE = 0.1, 1.25
-"""The price of a token that is read from a provider's cache, or written into it; plain input is 1.
-"""
+class Input(NamedTuple):
+    """The tokens of a request's input, by what the provider's cache had to do with them."""
+
+    plain: float
+    read: float
+    written: float
+
+    def plus(self, other: "Input") -> "Input":
+        """Both together."""
+        return Input(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def times(self, share: float) -> "Input":
+        """A share of each."""
+        return Input(*(share * tokens for tokens in self))
 
 
-def cost_of(sent: Sequence[Sent], window: int) -> Cost:
+NOTHING_SENT = Input(0, 0, 0)
+WEIGHTS = Price(1_000_000, 0)
+"""What turns tokens into those that a report counts: dollars at a dollar for each."""
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A request with its input as it was paid, and as it would have been if nothing had left.
+
+    Attributes:
+        sent: the request.
+        paid: its input.
+        without: its input if nothing had left, up to the window.
+        full: tokens of that input before it was cut to the window.
+        most: the tokens that it was cut to.
+    """
+
+    sent: Sent
+    paid: Input
+    without: Input
+    full: int
+    most: int
+
+
+def cost_of(sent: Sequence[Sent], window: int, model: str = "") -> Cost:
     """The cost of all requests.
 
     "Without" is each request with the tokens that left the context before it. Its cache behaves as
     it did: what left is read from the cache if the request read anything from it.
+
+    Args:
+        sent: the requests.
+        window: the size of the model's context window.
+        model: that of requests which do not name theirs.
     """
+    paid = [*_paid(sent, window)]
     charged = sum(one.request.input_tokens is not None for one in sent)
-    caches = any(one.request.cache_read_tokens for one in sent) or not charged
-    with_us = without = 0.0
-    before = full_before = impossible = 0
+    cost = Cost(
+        requests=len(sent),
+        with_us=round(sum(WEIGHTS.of_input(*each.paid, 0) for each in paid)),
+        without=round(sum(WEIGHTS.of_input(*each.without, 0) for each in paid)),
+        output=sum(one.answer for one in sent),
+        measured=charged > len(sent) / 2,
+        impossible=sum(each.full > each.most for each in paid),
+        input=round(sum(sum(each.paid) for each in paid)),
+    )
+    return _in_dollars(cost, paid, model)
+
+
+def _in_dollars(cost: Cost, paid: Sequence[Paid], model: str) -> Cost:
+    """The cost with dollars, if the prices of all its models are known."""
+    models = {each.sent.request.model or model for each in paid}
+    known = {name: price for name in models if (price := price_of(name))}
+    if len(known) < len(models) or not models:
+        return replace(cost, unpriced=sorted(models - known.keys()))
+    dollars = without = output = 0.0
+    for each in paid:
+        of_model, size = known[each.sent.request.model or model], each.sent.tokens
+        dollars += of_model.of_input(*each.paid, size)
+        without += of_model.of_input(*each.without, min(each.full, each.most))
+        output += of_model.of_output(each.sent.answer, size)
+    return replace(
+        cost,
+        dollars=dollars,
+        dollars_without=without,
+        output_dollars=output,
+        prices=prices_of().isoformat(),
+    )
+
+
+def _paid(sent: Sequence[Sent], window: int) -> Iterator[Paid]:
+    """All requests with their input."""
+    caches = any(one.request.cache_read_tokens for one in sent) or not any(
+        one.request.input_tokens is not None for one in sent
+    )
+    before = full_before = 0
     for one in sent:
         size = one.tokens
         full = size + one.removed
         paid = _recorded(one) if one.request.input_tokens is not None else None
         if paid is None:  # estimated: a compaction leaves nothing that the cache could hold
-            paid = _weighed(size, 0 if one.first else before, caches)
+            paid = _split(size, 0 if one.first else before, caches)
         if (one.first and caches) or one.request.input_tokens is None:
-            full_paid = _weighed(full, full_before, caches)
+            without = _split(full, full_before, caches)
         else:
-            full_paid = paid + (full - size) * _price_of_the_beginning(one)
+            without = paid.plus(_at_the_beginning(one, full - size))
         most = max(window, size)  # a window that is known wrongly did not stop the request
-        impossible += full > most
-        with_us += paid
-        without += full_paid * min(1, most / full) if full else 0
+        without = without.times(min(1, most / full)) if full else NOTHING_SENT
+        yield Paid(one, paid, without, full, most)
         before, full_before = size, full
-    return Cost(
-        requests=len(sent),
-        with_us=round(with_us),
-        without=round(without),
-        output=sum(one.answer for one in sent),
-        measured=charged > len(sent) / 2,
-        impossible=impossible,
-    )
 
 
-def _recorded(one: Sent) -> float:
-    """The weighted input of a request as its provider charged it."""
+def _recorded(one: Sent) -> Input:
+    """The input of a request as its provider charged it."""
     read, written = one.request.cache_read_tokens, one.request.cache_write_tokens
-    plain = max(0, (one.request.input_tokens or 0) - read - written)
-    return plain + READ * read + WRITE * written
+    return Input(max(0, (one.request.input_tokens or 0) - read - written), read, written)
 
 
-def _weighed(size: int, cached: int, caches: bool) -> float:
-    """The weighted input of a request whose first tokens the provider's cache holds."""
+def _split(size: int, cached: int, caches: bool) -> Input:
+    """The input of a request whose first tokens the provider's cache holds."""
     if not caches:
-        return size
+        return Input(size, 0, 0)
     read = min(size, cached)
-    return READ * read + WRITE * (size - read)
+    return Input(0, read, size - read)
 
 
-def _price_of_the_beginning(one: Sent) -> float:
-    """The price of a token at the beginning of a request, which a cache holds first."""
+def _at_the_beginning(one: Sent, tokens: int) -> Input:
+    """More tokens at the beginning of a request, which a cache holds first."""
     if one.request.cache_read_tokens:
-        return READ
-    return WRITE if one.request.cache_write_tokens else 1
+        return Input(0, tokens, 0)
+    return Input(0, 0, tokens) if one.request.cache_write_tokens else Input(tokens, 0, 0)

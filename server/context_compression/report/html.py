@@ -1,6 +1,7 @@
 """The report as a page: one HTML file that needs no network and runs no code but its own.
 
-`page/page.html` is its template. It is filled from the report, whose facts `--json` has, too.
+`page/page.html` is the template of one session, `page/all.html` that of all sessions; both have one
+frame, parts, style and script. They are filled from a report, whose facts `--json` has, too.
 
 What left the context, and what came back: a list to search, and the texts side by side. The list is
 in the page itself. The texts are data that the script reads when the first one is opened: a hundred
@@ -22,16 +23,27 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from context_compression.hosts.table import TITLES
 from context_compression.plurals import how_many, short_number
 from context_compression.report.layout import KINDS, Drawn, Layout, by_class, layout_of
 from context_compression.report.model import LONGEST_TEXT, Archived, Cost, Report
+from context_compression.report.text import (
+    basis,
+    basis_of_all,
+    cleared,
+    cost_in_words,
+    how,
+    project_in_words,
+)
+from context_compression.report.totals import AllSessions
 from context_compression.strings import harmless, in_words
+from context_compression.tokens.prices import in_dollars
 from context_compression.transcripts.transcript import OURS, Compaction
 
 HOSTS = {**TITLES, "messages": "a file of messages"}
@@ -43,15 +55,16 @@ MOST_MARKS = 200
 """How many compactions are drawn and listed."""
 UNFOLDED = 12
 """How many are listed without being asked for."""
+MOST_ROWS = 60
+"""How many weeks, projects or hosts are listed."""
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-MILLION = 1_000_000
 
 
 def page(report: Report) -> str:
     """The report as one HTML file, in UTF-8."""
     layout = layout_of(report)
     peak = max((sum(by_class(point.by_kind)) for point in report.points), default=report.used)
-    return _template().render(
+    return _template("page.html").render(
         report=report,
         layout=layout,
         rows=[_values(request, layout) for request in layout.requests] if layout else [],
@@ -61,27 +74,48 @@ def page(report: Report) -> str:
     )
 
 
+def page_of_all(totals: AllSessions, home: Path) -> str:
+    """The totals of all sessions as one HTML file; projects below `home` begin with `~`."""
+    return _template("all.html").render(report=totals, home=home)
+
+
 @cache
-def _template() -> Any:
-    """The template with its words.
+def _template(name: str) -> Any:
+    """A template with its words.
 
     Names are on one line, and invisible characters are spelled out, so that what is read is what is
     there.
     """
     made: Any = Environment(
         autoescape=True, finalize=_shown, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True,
+        lstrip_blocks=True, keep_trailing_newline=True, loader=FunctionLoader(_file),
     )  # fmt: skip
     made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    filters = (exact, line, moment, number, of, pieces, place, policy, share, short, size, texts)
-    functions = (dollars, freed, how_many, percent)
-    made.filters |= {word.__name__: word for word in filters}
+    filters = (
+        amount,
+        exact,
+        line,
+        moment,
+        number,
+        of,
+        pieces,
+        place,
+        policy,
+        share,
+        short,
+        size,
+        texts,
+    )
+    functions = (
+        basis, basis_of_all, cleared, cost_in_words, freed, how, how_many, in_dollars, percent,
+    )  # fmt: skip
+    made.filters |= {word.__name__: word for word in filters} | {"project": project_in_words}
     made.globals |= {word.__name__: word for word in functions} | {
         "style": _file("page.css"), "script": _file("page.js"), "hosts": HOSTS, "shown": SHOWN,
-        "most_marks": MOST_MARKS, "unfolded": UNFOLDED, "kinds": [*KINDS],
+        "most_marks": MOST_MARKS, "most_rows": MOST_ROWS, "unfolded": UNFOLDED, "kinds": [*KINDS],
         "labels": [*KINDS.values()],
     }  # fmt: skip
-    return made.from_string(_file("page.html"))
+    return made.get_template(name)
 
 
 def _file(name: str) -> Markup:
@@ -182,10 +216,16 @@ def texts(original: Archived) -> dict[str, str]:
     }
 
 
+def amount(value: float, cost: Cost) -> int | str:
+    """Dollars, or tokens if no price is known."""
+    return round(value) if cost.dollars is None else in_dollars(value)
+
+
 def _values(request: Drawn, layout: Layout) -> dict[str, Any]:
     """What the script shows of a request."""
     charged = request.point.charged
     last, tokens = number(layout.last), number(request.tokens)
+    called = "Now" if request.now else f"Request {number(request.number)} of {last}"
     note = [f"after compaction {index}" for index in request.follows[:3]]
     if charged is not None and charged != request.tokens:
         note.append(f"charged as {number(charged)}")
@@ -193,7 +233,7 @@ def _values(request: Drawn, layout: Layout) -> dict[str, Any]:
         note.append(at)
     return {
         "x": round(request.x, 2),
-        "title": f"Request {number(request.number)} of {last}: {tokens} tokens",
+        "title": f"{called}: {tokens} tokens",
         "note": ", ".join(note),
         "sizes": [number(each) for each in request.sizes],
     }
@@ -211,20 +251,13 @@ def _by_whom(compactions: Sequence[Compaction]) -> str:
 
 def _saving(cost: Cost) -> tuple[str, str]:
     """What compaction saved of the cost of input, and compared with what."""
-    if cost.without <= 0:
+    with_us, without = cost.compared
+    if without <= 0:
         return "unknown", "no request is recorded"
-    change = 100 * (cost.without - cost.with_us) / cost.without
+    change = 100 * (without - with_us) / without
     too_large = f", where {how_many(cost.impossible, 'request')} would not have fitted"
     beyond = too_large if cost.impossible and change < 0.5 else ""
     if abs(change) < 0.5:
         return "the same", f"as without compaction{beyond}"
     word = "less" if change > 0 else "more"
     return f"{abs(change):.0f} % {word}", f"than without compaction{beyond}"
-
-
-def dollars(cost: Cost, tokens: int) -> list[str]:
-    """The price of this input and all answers, if the user named one."""
-    if cost.input_price is None:
-        return []
-    answers = cost.output * (cost.output_price or 0) / MILLION
-    return [f"{tokens * cost.input_price / MILLION + answers:,.2f}"]

@@ -42,6 +42,8 @@ SCALE_NEEDS = 0.25
 """Which share of the window the context must have reached for the picture to reach the window."""
 ROOM_FOR_NAME = 8.0
 """How far apart two lines are that both have their name below, in percent of the height."""
+ROOM_FOR_NOW = 0.05
+"""Which share of the width the context now has at least, if it is drawn behind the requests."""
 ROOM_FOR_NUMBER = 6.0
 """How far apart two marks are that both carry their number, in percent of the width."""
 
@@ -63,12 +65,14 @@ class Drawn:
         sizes: its tokens, in the order of `KINDS`.
         x: where it is, in percent from the left.
         follows: the numbers of the compactions right before it, from 1.
+        now: whether it is the context now, after a compaction that no request followed.
     """
 
     point: Point
     sizes: Sequence[int]
     x: float
     follows: Sequence[int] = ()
+    now: bool = False
 
     @property
     def number(self) -> int:
@@ -100,6 +104,7 @@ class Layout:
         top: tokens at the upper edge of the picture.
         first: the number of the first request.
         last: the number of the last request.
+        width: of the picture, in requests.
     """
 
     report: Report
@@ -108,10 +113,11 @@ class Layout:
     top: float
     first: int
     last: int
+    width: float
 
     def y(self, tokens: float) -> float:
         """How far from the upper edge a size is, in percent."""
-        return 100 * (1 - min(tokens, self.top) / self.top)
+        return 100 * (1 - max(0, min(tokens, self.top)) / self.top)
 
     def outlines(self) -> list[list[tuple[float, float, float]]]:
         """The area of each kind: places from the left, each with its upper and lower edge.
@@ -166,10 +172,10 @@ class Layout:
     @property
     def between(self) -> Iterator[tuple[int, float]]:
         """Numbers of requests between the first and the last, with their places."""
-        span = self.last - self.first + 1
         for number in ticks(self.last, 6):
-            if self.first < number < self.last and 20 < 100 * (number - self.first) / span < 91:
-                yield number, 100 * (number - self.first + 0.5) / span
+            x = 100 * (number - self.first + 0.5) / self.width
+            if self.first < number < self.last and 20 < x < 88:
+                yield number, x
 
     @property
     def listed(self) -> list[Drawn]:
@@ -185,9 +191,13 @@ def layout_of(report: Report) -> Layout | None:
     """The layout of a session's picture; `None` if no request is recorded."""
     if not report.points:
         return None
-    points = _few(report.points, report, DRAWN)
+    points = [*_few(report.points, report, DRAWN)]
     first, last = points[0].number, max(point.number for point in points)
-    width = max(1, last - first + 1)
+    width = float(max(1, last - first + 1))
+    now = _now(report, last)
+    if now:
+        points.append(now)
+        width /= 1 - max(ROOM_FOR_NOW, 1 / (width + 1))
 
     def x(number: float) -> float:
         return min(100.0, max(0.0, 100 * (number - first + 0.5) / width))
@@ -196,13 +206,20 @@ def layout_of(report: Report) -> Layout | None:
     marks: list[DrawnMark] = []
     numbered = -100.0
     for index, mark in enumerate(report.compactions, 1):
-        follows.setdefault(mark.after + 1, []).append(index)
-        at = x(mark.after + 0.5)
+        after = min(mark.after, last)
+        follows.setdefault(after + 1, []).append(index)
+        at = x(after + 0.5)
         has_room = at - numbered >= ROOM_FOR_NUMBER
         numbered = at if has_room else numbered
         marks.append(DrawnMark(at, has_room, mark.compaction))
     requests = [
-        Drawn(point, by_class(point.by_kind), x(point.number), follows.get(point.number, ()))
+        Drawn(
+            point,
+            by_class(point.by_kind),
+            x(point.number) if point is not now else (x(last + 0.5) + 100) / 2,
+            follows.get(point.number, ()),
+            point is now,
+        )
         for point in points
     ]
     peak = max(max(request.tokens for request in requests), 1)
@@ -210,7 +227,14 @@ def layout_of(report: Report) -> Layout | None:
     peak = max(peak, *(tokens for tokens in before if tokens <= 2 * peak), 1)
     reached = max(report.window, report.threshold)
     top = 1.12 * (max(peak, reached) if peak >= SCALE_NEEDS * reached else peak)
-    return Layout(report, requests, marks, top, first, last)
+    return Layout(report, requests, marks, top, first, last, width)
+
+
+def _now(report: Report, last: int) -> Point | None:
+    """The context now, if it was compacted since the last request."""
+    if not report.compactions or report.compactions[-1].after < last:
+        return None
+    return Point(last + 1, report.compactions[-1].compaction.time, report.by_kind)
 
 
 def _few(requests: Sequence[Numbered], report: Report, most: int) -> list[Numbered]:

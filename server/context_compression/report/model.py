@@ -4,7 +4,7 @@ Strings come from the conversation, so whoever shows them escapes them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from context_compression.transcripts.transcript import Compaction
@@ -109,14 +109,16 @@ class Archived:
 
 
 LONGEST_TEXT = 20_000
+MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the session's input cost, in tokens at the price of plain input.
+    """What the session's requests cost: in tokens, and in US dollars where prices are known.
 
-    A cache write counts 1.25, a cache read 0.1. "Without" is what it would have been if nothing had
-    left the context, up to the window: beyond it there would have been no request at all.
+    Weighted tokens of input are those of a price list: a cache write counts 1.25, a cache read 0.1.
+    "Without" is what the input would have been if nothing had left the context, up to the window:
+    beyond it there would have been no request at all.
 
     Attributes:
         requests: how many requests.
@@ -127,6 +129,13 @@ class Cost:
         impossible: how many requests would not have fitted the window without a compaction.
         input_price: US dollars per million tokens of input, if the user named it.
         output_price: US dollars per million tokens of output, if the user named it.
+        input: tokens of all input, cached or not, each counted as one.
+        dollars: of the input as it was sent; `None` if the price of a model is not known.
+        dollars_without: of the input if nothing had left.
+        output_dollars: of all answers; `None` also if the user named a price of input alone.
+        prices: the day of which the prices are, as `2026-11-30`; empty if the user named them, or
+            none is known.
+        unpriced: the models whose prices are not known.
     """
 
     requests: int
@@ -137,6 +146,37 @@ class Cost:
     impossible: int = 0
     input_price: float | None = None
     output_price: float | None = None
+    input: int = 0
+    dollars: float | None = None
+    dollars_without: float | None = None
+    output_dollars: float | None = None
+    prices: str = ""
+    unpriced: Sequence[str] = ()
+
+    def at(self, input_price: float | None, output_price: float | None) -> "Cost":
+        """The same at prices that the user named, in US dollars per million tokens."""
+        cost = replace(self, input_price=input_price, output_price=output_price)
+        if input_price is not None:
+            weighted = (self.with_us, self.without)
+            dollars, without = (tokens * input_price / MILLION for tokens in weighted)
+            cost = replace(cost, dollars=dollars, dollars_without=without, output_dollars=None)
+            cost = replace(cost, prices="", unpriced=())
+        if output_price is not None:
+            cost = replace(cost, output_dollars=self.output * output_price / MILLION)
+        return cost
+
+    @property
+    def compared(self) -> tuple[float, float]:
+        """The input as it was and if nothing had left: in dollars if known, else in tokens."""
+        if self.dollars is None or self.dollars_without is None:
+            return self.with_us, self.without
+        return self.dollars, self.dollars_without
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it makes no difference that can be shown."""
+        one, other = (f"{amount:,.2f}" for amount in self.compared)
+        return one == other
 
 
 @dataclass(frozen=True)
@@ -210,6 +250,8 @@ class Report:
         store: its health.
         warnings: what could not be read, in sentences.
         sampled: the share of the texts in which tokens and evidence were counted; 1 for all.
+        cleared: how many old tool results of the context its host has cleared.
+        cleared_tokens: of all of them, before.
     """
 
     session: str
@@ -238,6 +280,8 @@ class Report:
     archived_tokens: int = 0
     archived_restored: int = 0
     sampled: float = 1
+    cleared: int = 0
+    cleared_tokens: int = 0
 
 
 LISTED = 100

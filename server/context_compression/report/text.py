@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import ceil
+from pathlib import Path
 
 from context_compression.hosts.table import TITLES
 from context_compression.plurals import how_many, short_number, times
@@ -17,7 +18,9 @@ from context_compression.report.model import (
     Repeated,
     Report,
 )
+from context_compression.report.totals import AllSessions, Total
 from context_compression.strings import cells, in_words, without_middle, wrapped
+from context_compression.tokens.prices import in_dollars
 from context_compression.transcripts.transcript import OURS, Compaction
 
 ROWS = 5
@@ -104,7 +107,7 @@ def text(report: Report, width: int = 80) -> str:
     """The report in about 40 lines of at most `width` columns."""
     sections = (
         _head(report, width),
-        chain(_now(report), _chart(report, width), _compactions(report)),
+        chain(_now(report), _chart(report, width), _compactions(report), _cleared(report)),
         chain(
             _consumers("by tool", report.by_tool, width),
             _consumers("by file", report.by_file, width),
@@ -112,7 +115,7 @@ def text(report: Report, width: int = 80) -> str:
         ),
         chain(
             _left(report, width),
-            _cost(report.cost),
+            _cost(report.cost, bool(report.compactions)),
             _evidence(report),
             _health(report),
             _warnings(report),
@@ -186,18 +189,32 @@ def _compactions(report: Report) -> Iterator[str]:
     each = (
         f"after request {mark.after:,} {_sizes(mark.compaction.tokens_before)} → "
         f"{_sizes(mark.compaction.tokens_after)}"
-        + (f" ({', '.join(how)})" if (how := [*_how(mark.compaction)]) else "")
+        + (f" ({words})" if (words := how(mark.compaction)) else "")
         for mark in marks[-LISTED:]
     )
     earlier = f"{len(marks) - LISTED:,} earlier; " if len(marks) > LISTED else ""
     yield f"{'compacted':{LABEL}}{times(len(marks))}: {earlier}{'; '.join(each)}"
 
 
-def _how(compaction: Compaction) -> Iterator[str]:
-    by = TITLES.get(compaction.by, compaction.by)
-    yield from (in_words(value, 40) for value in (compaction.trigger, by) if value)
+def _cleared(report: Report) -> Iterator[str]:
+    if report.cleared:
+        yield f"{'cleared':{LABEL}}{cleared(report)}"
+
+
+def cleared(report: Report) -> str:
+    """What the host cleared: `"Claude Code cleared 3 old tool results, 12,400 tokens, …"`."""
+    host = in_words(TITLES.get(report.host, report.host), 40)
+    results = how_many(report.cleared, "old tool result")
+    tokens = how_many(report.cleared_tokens, "token")
+    return f"{host} cleared {results}, {tokens}; its own file still has them"
+
+
+def how(compaction: Compaction) -> str:
+    """Who compacted, and what: `"Claude Code cleared old tool results, auto"`."""
+    by = in_words(TITLES.get(compaction.by, compaction.by), 40)
     if compaction.cleared:
-        yield "only tool results"
+        by = f"{by} cleared old tool results" if by else "old tool results cleared"
+    return ", ".join(filter(None, (by, in_words(compaction.trigger, 40))))
 
 
 def _sizes(tokens: int | None) -> str:
@@ -240,29 +257,44 @@ def _item(entry: Archived, width: int) -> str:
     return f"{facts} {without_middle(entry.what, width - LABEL - len(facts) - 1)}"
 
 
-def _cost(cost: Cost) -> Iterator[str]:
+def _cost(cost: Cost, compacted: bool) -> Iterator[str]:
     if not cost.requests:
         return
     how = "as charged" if cost.measured else "estimated"
-    line = f"{'cost':{LABEL}}input {_money(cost.with_us, cost)}, {how}"
-    if cost.without != cost.with_us or cost.impossible:
-        line += f"; {_money(cost.without, cost)} if nothing had left"
+    paid, without = (_money(cost, amount) for amount in cost.compared)
+    line = f"{'cost':{LABEL}}input {paid}, {how}"
+    if not cost.is_same or cost.impossible:
+        line += f"; {without} if nothing had left"
+    elif compacted:
+        line += "; the same if nothing had left"
     if cost.impossible:
         line += f", but {how_many(cost.impossible, 'request')} would not have fitted the window"
-    if cost.output_price is None:
-        line += f"; output {short_number(cost.output)}"
+    if cost.output_dollars is None:
+        line += f"; output {short_number(cost.output)} tokens"
     else:
-        line += f"; output ${cost.output * cost.output_price / 1e6:,.2f}"
+        line += f"; output {in_dollars(cost.output_dollars)}"
     yield line
-    if cost.input_price is None:
-        yield f"{'':{LABEL}}in tokens of plain input; a cache read counts 0.1, a cache write 1.25"
+    yield f"{'':{LABEL}}{basis(cost)}"
 
 
-def _money(tokens: int, cost: Cost) -> str:
-    """Weighted tokens, in dollars if the user named a price."""
-    if cost.input_price is None:
-        return short_number(tokens)
-    return f"${tokens * cost.input_price / 1e6:,.2f}"
+def _money(cost: Cost, amount: float) -> str:
+    """Dollars, or tokens if no price is known."""
+    return (
+        f"{short_number(round(amount))} weighted tokens"
+        if cost.dollars is None
+        else in_dollars(amount)
+    )
+
+
+def basis(cost: Cost) -> str:
+    """What the amounts of a cost are: dollars of which prices, or tokens that count how much."""
+    if cost.prices:
+        return f"at the providers' list prices of {cost.prices}"
+    if cost.dollars is not None:
+        return "at the price that you named; a cache read costs 0.1 of it, a cache write 1.25"
+    models = ", ".join(in_words(name, 40) for name in cost.unpriced[:3] if name)
+    unknown = f"; the price of {models} is not known (--input-price)" if models else ""
+    return f"a token read from the cache counts 0.1, one written into it 1.25{unknown}"
 
 
 def _evidence(report: Report) -> Iterator[str]:
@@ -290,3 +322,40 @@ def _health(report: Report) -> Iterator[str]:
     size = f"{ceil(store.bytes / 1000):,} KB in {in_words(store.folder)}"
     yield f"{'store':{LABEL}}{store.proven:,} of {store.refs:,} originals proven, {size}"
     yield from (f"{'problem':{LABEL}}{in_words(problem)}" for problem in store.problems[:LISTED])
+
+
+def cost_in_words(total: Total) -> str:
+    """`"$12.30"`, `"1.2M tokens"` where no price is known, or both."""
+    parts = [in_dollars(total.dollars)] if total.dollars is not None else []
+    if total.unpriced:
+        parts.append(f"{short_number(total.unpriced_tokens)} tokens")
+    return " + ".join(parts) or "0 tokens"
+
+
+def basis_of_all(totals: AllSessions) -> str:
+    """What the dollars and the tokens of all sessions are."""
+    said = f"at the providers' list prices of {totals.prices}"
+    if not totals.all.unpriced:
+        return said
+    models = [in_words(name, 40) for name in totals.models]
+    names = f" ({', '.join([*models[:3], *(['…'] * bool(models[3:]))])})" if models else ""
+    sessions = how_many(totals.all.unpriced, "session")
+    return f"{said}; tokens of {sessions} of a model whose price is not known{names}"
+
+
+def compacted(total: Total) -> str:
+    """How often, and by whom."""
+    if not total.compactions:
+        return "never"
+    by_hosts = total.compactions - total.by_us
+    by = [f"{by_hosts:,} by their hosts"] * bool(by_hosts) + [f"{total.by_us:,} by {OURS}"] * bool(
+        total.by_us
+    )
+    return f"{times(total.compactions)}: {', '.join(by)}"
+
+
+def project_in_words(name: str, home: Path | None = None) -> str:
+    """A project below the home folder with `~`; words for sessions of no known project."""
+    if home and name and Path(name).is_relative_to(home):
+        return str(Path("~") / Path(name).relative_to(home))
+    return TITLES.get(name, name) or "not known"

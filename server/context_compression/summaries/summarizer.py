@@ -53,7 +53,7 @@ class SummaryReply:
         output_tokens: tokens of the answer.
         cache_read_tokens: tokens of the input that were read from a prompt cache.
         cache_write_tokens: tokens of the input that were written into a prompt cache.
-        cost: in US dollars, if the summarizer has a price; this package has no list of prices.
+        cost: in US dollars, if the summarizer was given a price.
         stands_in: whether it only stands for a summary, in a forecast; then it is not judged.
     """
 

@@ -11,6 +11,7 @@ This package only counts. `compression` and `session` decide what follows from a
                     tokenizer
     counter.py      `Counter`, which counts blocks, messages and conversations in the tokens of one
                     model, and adds up on the usage that a provider reported
+    prices.py       what a model's tokens cost in dollars, by a table with its date
     usage.py        how full a context window is, and whether a compression is due
 """
 

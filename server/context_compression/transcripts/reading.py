@@ -323,6 +323,7 @@ def history_from(stages: Sequence[Transcript], title: str = "") -> History:
         model=live.model,
         window=live.window,
         warnings=live.warnings,
+        cleared=live.cleared,
     )
 
 

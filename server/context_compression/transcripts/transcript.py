@@ -121,6 +121,7 @@ class History:
         model: the model of the last request; `None` if that is not recorded.
         window: the size of the model's context window in tokens, if the host records it.
         warnings: the parts that could not be read, in sentences for the user.
+        cleared: the results that the host cleared in the live context.
     """
 
     path: Path
@@ -132,6 +133,7 @@ class History:
     model: str | None = None
     window: int | None = None
     warnings: Sequence[str] = field(default_factory=list[str])
+    cleared: "Sequence[ClearedResult]" = field(default=(), repr=False)
 
     @property
     def compactions(self) -> list[Compaction]:
