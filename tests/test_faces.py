@@ -114,6 +114,7 @@ def test_the_json_of_the_commands_has_the_keys_that_it_had(
         "compress a transcript": "compress t.jsonl --target-tokens 9000",
         "preview": "compress t.jsonl --target-tokens 5000 --dry-run",
         "report": "report t.jsonl",
+        "report of all": "report --all",
         "sessions": "sessions",
         "summaries": "summaries",
         "archive": "archive",

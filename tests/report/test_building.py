@@ -22,6 +22,7 @@ from context_compression.report.text import text
 from context_compression.session import ArchivedTexts
 from context_compression.strings import cells
 from context_compression.transcripts import AnsweredRequest, Compaction, History, Stage
+from context_compression.transcripts.transcript import ClearedResult
 from context_compression.workspace import Opened, Workspace
 
 MADE = fixtures()
@@ -219,6 +220,48 @@ def test_a_request_that_would_not_have_fitted_is_counted_as_impossible(session: 
     assert (cost.requests, cost.measured, cost.impossible) == (3, True, 1)
     assert cost.with_us == 1_000 + 2_700 + 1_250
     assert cost.without == 1_000 + 2_700 + 2_720
+
+
+def test_each_request_costs_what_its_own_model_costs(session: Session):
+    history = compacted()
+    first, second = history.stages
+    requests = [
+        replace(first.requests[0], model="claude-opus-4-8", cache_read_tokens=600),
+        replace(first.requests[1], model="gpt-5.2"),
+    ]
+    stages = [replace(first, requests=requests), second]
+    made = replace(history, stages=stages, model="claude-haiku-4-5")
+
+    cost = build_report(made, session).cost
+
+    opus, gpt, haiku = 400 * 5 + 600 * 0.5, 2_700 * 1.75, 1_250 * 1
+    assert cost.dollars == pytest.approx((opus + gpt + haiku) / 1e6)
+    assert cost.compared == (cost.dollars, cost.dollars_without)
+    assert (cost.input, cost.unpriced) == (4_950, ())
+    assert cost.prices.startswith("20")
+
+
+def test_one_model_without_a_price_leaves_the_cost_in_tokens(session: Session):
+    history = compacted()
+    first, second = history.stages
+    requests = [replace(each, model="a-model-1") for each in second.requests]
+    stages = [first, replace(second, requests=requests)]
+
+    cost = build_report(replace(history, stages=stages, model="claude-opus-5"), session).cost
+
+    assert (cost.dollars, cost.output_dollars, cost.prices) == (None, None, "")
+    assert cost.unpriced == ["a-model-1"]
+    assert cost.with_us == 4_950
+    assert cost.at(2, None).dollars == pytest.approx(0.0099)
+
+
+def test_results_that_the_host_cleared_are_counted(session: Session):
+    cleared = [ClearedResult("Read", LINES), ClearedResult("Bash", "ok")]
+
+    report = build_report(replace(compacted(), cleared=cleared), session)
+
+    assert report.cleared == 2
+    assert report.cleared_tokens > 300
 
 
 def test_messages_that_a_compaction_left_are_counted_once(session: Session):

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_reports import empty_report, long_report, points, sample_report
+from sample_reports import empty_report, long_report, points, sample_of_all, sample_report
 
 from context_compression.conversation import is_array
-from context_compression.report.html import page
+from context_compression.report.html import page, page_of_all
 from context_compression.report.layout import Layout, by_class, layout_of
 from context_compression.report.model import CompactionMark, Point, Report
 from context_compression.transcripts import Compaction
@@ -93,6 +94,19 @@ def test_no_kind_of_content_becomes_markup(text: str) -> None:
     report = replace(sample_report(), points=[Point(1, None, {text: 5})], compactions=[])
 
     assert "alert(1)" not in page(report)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=8))
+def test_no_string_of_all_sessions_becomes_markup(strings: list[str]) -> None:
+    home = Path("/home/ada")
+    given_texts = iter(strings * 1_000)
+    harmless = rewritten(sample_of_all(), lambda _: "word")
+    hostile = rewritten(sample_of_all(), lambda _: f"word {next(given_texts)}")
+
+    html = page_of_all(hostile, home)
+
+    assert Structure(html).elements == Structure(page_of_all(harmless, home)).elements
+    html.encode("utf-8")
 
 
 def test_a_text_beside_the_page_is_what_the_archive_has() -> None:
@@ -200,6 +214,25 @@ def test_a_bold_stroke_goes_from_the_size_before_a_compaction_to_that_after_it()
     assert strokes == [("28.39", "86.16")]  # 160,400 and 31,000 of 224,000 tokens
 
 
+@pytest.mark.parametrize("number", [1, 3, 40, 5_000])
+def test_a_compaction_after_the_last_request_stands_before_the_context_now(number: int) -> None:
+    marks = [CompactionMark(number, Compaction(None, "", "", 20_000, 7_000))]
+    report = replace(
+        sample_report(), points=points(number, ()), compactions=marks, by_kind={"user text": 7_000}
+    )
+
+    drawn = layout(report)
+
+    [mark] = drawn.marks
+    now = drawn.requests[-1]
+    assert drawn.requests[-2].x < mark.x <= 95 < now.x <= 100 or (number < 20 and mark.x < now.x)
+    assert (now.now, now.tokens, now.follows) == (True, 7_000, [1])
+    assert drawn.outlines()[2][-1] == (100.0, drawn.y(7_000), drawn.y(0))
+    rows = Structure(page(report)).data["requests"]
+    assert rows[-1]["title"] == "Now: 7,000 tokens"
+    assert rows[-2]["title"].startswith(f"Request {number:,} of {number:,}: ")
+
+
 def test_areas_lie_on_one_another_and_add_up_to_the_context() -> None:
     drawn = layout(sample_report())
     outlines = drawn.outlines()
@@ -253,8 +286,34 @@ SAID: list[tuple[dict[str, Any], str, str]] = [
         "Compaction changed nothing",
     ),
     (of_cost(with_us=100, without=100), "Compaction changed nothing in the cost.", " less than"),
+    (of_cost(with_us=100, without=100), "with or without compaction, the same", "as it was"),
+    (
+        {"compactions": [], **of_cost(with_us=100, without=100, impossible=0)},
+        "Nothing was compacted, so both are the same.",
+        "Compaction changed nothing",
+    ),
     # 2.1 million at 3 dollars and a million at 15
-    (of_cost(output=1_000_000, input_price=3.0, output_price=15.0), ">21.30<", ">6.30<"),
+    ({"cost": replace(sample_report().cost, output=10**6).at(3, 15)}, ">$6.30<", "weighted"),
+    (
+        {"cost": replace(sample_report().cost, output=10**6).at(3, 15)},
+        "cost $15.00.",
+        "plain input",
+    ),
+    (
+        {"cost": replace(sample_report().cost, unpriced=["a-model-1"])},
+        "the price of a-model-1 is not known",
+        "plain input",
+    ),
+    (
+        {"cleared": 3, "cleared_tokens": 57_000},
+        "Claude Code cleared 3 old tool results, 57,000 tokens",
+        "cleared 57,000",
+    ),
+    (
+        {"compactions": [CompactionMark(50, Compaction(None, "", "claude-code", cleared=True))]},
+        "Claude Code cleared old tool results",
+        "Claude Code, ",
+    ),
     # of all originals, and not of the listed ones
     ({"archived_tokens": 987_000}, "originals, 987K tokens", "originals, 28K tokens"),
     ({"archived_restored": 654}, ">654<", ">1</dd>"),

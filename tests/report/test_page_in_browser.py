@@ -11,17 +11,27 @@ import pytest
 # the package has no types
 from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]  # none
 from playwright.sync_api import Browser, Page
-from sample_reports import FIRST_REF, SECOND_REF, empty_report, long_report, points, sample_report
+from sample_reports import (
+    FIRST_REF,
+    SECOND_REF,
+    empty_report,
+    long_report,
+    points,
+    sample_of_all,
+    sample_report,
+)
 
-from context_compression.report.html import page
+from context_compression.report.html import page, page_of_all
 from context_compression.report.layout import KINDS
-from context_compression.report.model import Report
+from context_compression.report.model import CompactionMark, Report
+from context_compression.report.totals import AllSessions, summed_up
+from context_compression.transcripts import Compaction
 
 pytestmark = pytest.mark.slow
 
 Mode = Literal["light", "dark"]
 MODES: tuple[Mode, ...] = ("light", "dark")
-WIDTHS = (400, 800, 1600)
+WIDTHS = (360, 400, 800, 1280, 1600)
 SERIOUS = ("serious", "critical")
 PLENTY = 10_000
 """Milliseconds that a slow machine may need."""
@@ -33,7 +43,7 @@ OVERLAPS = """() => {
   const shared = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]);
   const found = [];
   for (const parent of document.querySelectorAll(
-      "body, header, dl, dl > div, ul, main, section, form, form > label, .two, .picture, tr, " +
+      "body, header, dl, dl > div, ul, main, section, form, form > label, .picture, tr, " +
       ".numbers, .scale, .refs button, .refs li, .texts, .compacted, .values")) {
     const nodes = [...parent.children].filter(seen);
     const boxes = nodes.map((node) => node.getBoundingClientRect());
@@ -68,10 +78,12 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     contexts: list[Any] = []
 
     def opened_page(
-        report: Report, width: int = 1600, mode: Mode = "light", **options: Any
+        report: Report | AllSessions, width: int = 1600, mode: Mode = "light", **options: Any
     ) -> Page:
         file = tmp_path / "report.html"
-        file.write_text(page(report), encoding="utf-8")
+        of_one = isinstance(report, Report)
+        html = page(report) if of_one else page_of_all(report, Path("/home/ada"))
+        file.write_text(html, encoding="utf-8")
         context = browser.new_context(
             viewport={"width": width, "height": 1000}, color_scheme=mode, **options
         )
@@ -91,9 +103,13 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     assert {url for url in loaded if not url.endswith("/report.html")} == set()
 
 
-@pytest.mark.parametrize("report", [sample_report(), empty_report()], ids=["session", "empty"])
+@pytest.mark.parametrize(
+    "report",
+    [sample_report(), empty_report(), sample_of_all(), summed_up([])],
+    ids=["session", "empty", "all", "none"],
+)
 def test_nothing_overlaps_or_leaves_the_page_at_any_width(
-    opened: Callable[..., Page], report: Report
+    opened: Callable[..., Page], report: Report | AllSessions
 ) -> None:
     tab = opened(report)
     for button in tab.locator(".refs button").all():
@@ -105,6 +121,70 @@ def test_nothing_overlaps_or_leaves_the_page_at_any_width(
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
         assert tab.evaluate(OUTSIDE) == [], width
         assert tab.evaluate(OVERLAPS) == [], width
+
+
+@pytest.mark.parametrize("width", [360, 800, 1280])
+@pytest.mark.parametrize(("number", "after"), [(8, 8), (600, 600), (600, 0), (1, 1)])
+def test_the_mark_of_a_compaction_is_whole_at_both_ends(
+    opened: Callable[..., Page], width: int, number: int, after: int
+) -> None:
+    marks = [CompactionMark(after, Compaction(None, "", "", 40_000, 17_000))]
+    by_kind = {"user text": 17_000}
+    tab = opened(
+        replace(sample_report(), points=points(number), compactions=marks, by_kind=by_kind), width
+    )
+
+    seen = tab.evaluate(
+        """() => {
+          const mark = document.querySelector("circle.mark").getBoundingClientRect();
+          const card = document.querySelector("#window").getBoundingClientRect();
+          return [mark.width, mark.left - card.left, card.right - mark.right,
+                  getComputedStyle(document.querySelector(".plot")).overflow];
+        }"""
+    )
+
+    assert seen[0] >= 18
+    assert min(seen[1:3]) >= 0
+    assert seen[3] == "visible"
+    assert tab.locator("#chosen").inner_text().startswith("Now: " if after else "Request 600")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1280])
+@pytest.mark.parametrize("report", [sample_report(), sample_of_all()], ids=["session", "all"])
+def test_no_tile_or_table_leaves_a_hole_beside_it(
+    opened: Callable[..., Page], report: Report | AllSessions, width: int
+) -> None:
+    tab = opened(report, width)
+
+    rows: list[float] = tab.evaluate(
+        """() => {
+          const grid = document.querySelector(".tiles").getBoundingClientRect();
+          const ends = new Map();
+          for (const tile of document.querySelectorAll(".tiles > div")) {
+            const box = tile.getBoundingClientRect();
+            ends.set(box.top, Math.max(ends.get(box.top) ?? 0, box.right));
+          }
+          const parts = [...document.querySelectorAll("main > section, section > table")];
+          return [...[...ends.values()].map((end) => grid.right - end),
+                  ...parts.map((node) => node.parentElement.clientWidth - node.offsetWidth)
+                          .map((gap) => (gap > 60 ? gap : 0))];
+        }"""
+    )
+
+    assert max(rows) < 1
+
+
+def test_the_page_of_all_shows_projects_below_home_and_folds_long_lists(
+    opened: Callable[..., Page],
+) -> None:
+    tab = opened(sample_of_all())
+
+    assert tab.locator("#projects th[scope=row] bdi").first.inner_text() == "~/project-0"
+    folded = tab.locator("#projects details td").first
+    assert not folded.is_visible()
+    tab.get_by_text("more projects").click()
+    assert folded.is_visible()
+    assert tab.get_by_text("/home/ada/broken.jsonl cannot be read: it is not JSON").is_visible()
 
 
 def test_long_names_and_lines_stay_inside_the_page(opened: Callable[..., Page]) -> None:
@@ -153,11 +233,17 @@ def test_colours_have_enough_contrast(opened: Callable[..., Page], mode: Mode) -
     assert len({tuple(fill) for fill in colours["fills"]}) == len(KINDS)
 
 
-def test_axe_finds_nothing_serious_in_light_and_dark(opened: Callable[..., Page]) -> None:
-    report = replace(sample_report(), points=points(8))
-    tab = opened(report, 800, bypass_csp=True)  # axe is a script of its own
-    tab.locator(".refs button").first.click()
-    tab.locator("summary").click()
+@pytest.mark.parametrize("width", [360, 800, 1280])
+@pytest.mark.parametrize(
+    "report", [replace(sample_report(), points=points(8)), sample_of_all()], ids=["session", "all"]
+)
+def test_axe_finds_nothing_serious_in_light_and_dark(
+    opened: Callable[..., Page], report: Report | AllSessions, width: int
+) -> None:
+    tab = opened(report, width, bypass_csp=True)  # axe is a script of its own
+    for button in tab.locator(".refs button").all()[:1]:
+        button.click()
+    tab.locator("summary").first.click()
 
     axe: Any = Axe()  # without types
 

@@ -1,11 +1,12 @@
 """The short text of a report, and its chart."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sample_reports import sample_report
 
-from context_compression.report.model import CompactionMark, Point
+from context_compression.report.model import CompactionMark, Cost, Point
 from context_compression.report.text import chart, duration, text, times
 from context_compression.transcripts import Compaction
 
@@ -71,4 +72,38 @@ def test_the_text_says_that_a_session_without_compaction_would_have_cost_less():
 
     shown = text(replace(report, cost=replace(report.cost, with_us=220_000, without=204_000)))
 
-    assert "204K if nothing had left" in " ".join(shown.split())
+    assert "204K weighted tokens if nothing had left" in " ".join(shown.split())
+
+
+def told(**changed: Any) -> str:
+    return " ".join(text(replace(sample_report(), **changed)).split())
+
+
+def test_a_cost_is_told_in_dollars_with_the_day_of_their_prices():
+    cost = replace(
+        sample_report().cost,
+        dollars=4.2, dollars_without=6.6, output_dollars=0.6, prices="2026-11-30", impossible=0,
+    )  # fmt: skip
+
+    shown = told(cost=cost)
+
+    assert "cost input $4.20, as charged; $6.60 if nothing had left; output $0.60" in shown
+    assert "at the providers' list prices of 2026-11-30" in shown
+
+
+def test_without_a_price_the_unit_of_the_tokens_and_the_model_are_named():
+    shown = told(cost=Cost(60, 2_100_000, 2_100_000, 41_000, True, unpriced=["a-model-1"]))
+
+    assert "input 2.10M weighted tokens, as charged; the same if nothing had left" in shown
+    assert "a token read from the cache counts 0.1, one written into it 1.25" in shown
+    assert "the price of a-model-1 is not known (--input-price)" in shown
+    assert "plain input" not in shown
+
+
+def test_what_a_host_cleared_is_named():
+    clearing = Compaction(None, "auto", "claude-code", 158_000, 101_000, cleared=True)
+
+    shown = told(compactions=[CompactionMark(50, clearing)], cleared=3, cleared_tokens=57_000)
+
+    assert "158K → 101K (Claude Code cleared old tool results, auto)" in shown
+    assert "cleared Claude Code cleared 3 old tool results, 57,000 tokens; its own file" in shown

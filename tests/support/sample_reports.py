@@ -15,6 +15,7 @@ from context_compression.report.model import (
     Report,
     StoreHealth,
 )
+from context_compression.report.totals import AllSessions, SessionTotal, summed_up
 from context_compression.transcripts import Compaction
 
 BEGAN = 1_773_300_000.0
@@ -124,3 +125,18 @@ def long_report() -> Report:
         archived=originals,
         archived_total=4_321,
     )
+
+
+def sample_of_all() -> AllSessions:
+    """Two hundred sessions of forty projects in half a year; some without a known price."""
+    read = [
+        SessionTotal(
+            session=f"s-{n}", host=("claude-code", "codex", "recorded")[n % 3],
+            project=f"/home/ada/project-{n % 40}" if n != 50 else "", last=BEGAN + 80_000 * n,
+            requests=5 + n, input=1_000_000 * (40 - n % 40), output=9_000 + n,
+            dollars=None if n % 11 == 0 else 1.5 + n, models=("a-model-1",) if n % 11 == 0 else (),
+            compactions=n % 4, by_us=n % 2 if n % 4 else 0, measured=n % 5 > 0,
+        )
+        for n in range(200)
+    ]  # fmt: skip
+    return summed_up(read, 12, ["/home/ada/broken.jsonl cannot be read: it is not JSON"])

@@ -7,10 +7,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from context_compression.cli.app import Options
 from context_compression.cli.page import Fact, Page, Table
 from context_compression.cli.terminal import say, working
 from context_compression.errors import ContextCompressionError
+from context_compression.hosts.conversations import Conversations
 from context_compression.listening import LISTING
 from context_compression.plurals import how_many, short_number
 from context_compression.store.files import replace_file, to_json
@@ -24,14 +24,14 @@ WEEKS, PROJECTS = 12, 15
 HEAD = ("cost", "input", "output", "compacted", "sessions", "requests")
 
 
-def totals(options: Options, limit: int) -> "AllSessions":
+def totals(conversations: Conversations, limit: int) -> "AllSessions":
     """The totals of the newest sessions; those that were read before are remembered."""
     from context_compression.report.totals import all_sessions
 
     known = _remembered()
     before = dict(known)
     with working(LISTING, LISTING):
-        totals = all_sessions(options.conversations(), limit, known)
+        totals = all_sessions(conversations, limit, known)
     if known != before:
         _remember(known)
     return totals

@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,8 +24,9 @@ from context_compression.errors import (
 )
 from context_compression.hosts import Readings
 from context_compression.hosts.conversations import CURRENT, Conversations
-from context_compression.hosts.listing import list_sessions
+from context_compression.hosts.listing import found_sessions, list_sessions
 from context_compression.listening import COMPARING, COUNTING, READING
+from context_compression.store import Store
 from context_compression.store.files import replace_file
 from context_compression.strings import one_line
 from context_compression.transcripts.opening import opened_once
@@ -197,14 +199,29 @@ def _refuse_to_lose(path: Path, opened: Opened) -> None:
     Raises:
         Refused: the message says which it is; --force does not help.
     """
-    store = opened.session.store
+    transcript = opened.transcript.path if opened.transcript else None
+    _refuse_one_of(path, opened.session.store, [transcript] if transcript else [])
+
+
+def _refuse_to_lose_any(path: Path, conversations: Conversations) -> None:
+    """Refuse a page in place of any conversation of this user, or of anything in the store.
+
+    Raises:
+        Refused: as `_refuse_to_lose`.
+    """
+    found = found_sessions(conversations)[0] if path.exists() else []
+    kept = [each.candidate.path for each in found if each.host]
+    _refuse_one_of(path, conversations.workspace.store, kept)
+
+
+def _refuse_one_of(path: Path, store: Store, transcripts: Sequence[Path]) -> None:
     if store.has_file(path):
         raise Refused(
             f"{one_line(path)} lies in {one_line(store.name)}, where the originals are kept. Name "
             "another file."
         )
-    transcript = opened.transcript.path if opened.transcript else None
-    if transcript and transcript.exists() and path.exists() and path.samefile(transcript):
+    there = [each for each in transcripts if each.exists()] if path.exists() else []
+    if any(path.samefile(each) for each in there):
         raise Refused(
             f"{one_line(path)} is the conversation itself, which is never changed. Name another "
             "file."
@@ -218,11 +235,12 @@ def _show_all(
     from context_compression.cli.all_sessions import as_text, totals
     from context_compression.report.totals import NEWEST
 
+    conversations = options.conversations()
     path = _checked(file, force) if file is not None else None
-    home = options.workspace().home
-    if path and options.workspace().store.has_file(path):
-        raise Refused(f"{one_line(path)} lies in the store. Name another file.")
-    facts = totals(options, limit or NEWEST)
+    if path:
+        _refuse_to_lose_any(path, conversations)
+    facts = totals(conversations, limit or NEWEST)
+    home = conversations.workspace.home
     if path or opens:
         from context_compression.report.html import page_of_all
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from context_compression import hosts
 from context_compression.compression.loss import Quotations, add_facts, no_facts, sorted_out
-from context_compression.conversation.formats import anthropic, parse
+from context_compression.conversation.formats import Conversation, anthropic, parse
 from context_compression.conversation.formats.reading import detect
 from context_compression.conversation.labels import LABELS
 from context_compression.conversation.messages import Message, Text, ToolResult, texts_of
@@ -67,6 +67,8 @@ WHOLE = 10_000_000
 """Characters up to which all texts are counted: some 2.5 million tokens, in seconds."""
 SAMPLE = 600_000
 """About how many characters are counted of more."""
+SAMPLE_OF_MANY = 60_000
+"""About how many are counted of each session, where many are read."""
 CALLS = 6_000
 """About how many calls of tools are looked into of a long session."""
 
@@ -76,9 +78,9 @@ def size_of(message: Message) -> int:
     return sum(len(text) for block in message.blocks for text in texts_of(block))
 
 
-def share_of(chars: int, whole: int = WHOLE) -> float:
+def share_of(chars: int) -> float:
     """The share of a session's characters that are counted; 1 for all."""
-    return 1.0 if chars <= whole else min(1.0, SAMPLE / chars)
+    return 1.0 if chars <= WHOLE else SAMPLE / chars
 
 
 def sample(things: Sequence[T], sizes: Sequence[int], share: float) -> Iterator[T]:
@@ -399,20 +401,26 @@ def _cleared(history: History, counter: Counter, share: float) -> int:
 
 def course_in(history: History, session: Session) -> Course:
     """The course of a session alone, with sizes by a small sample of its texts."""
-    stages, _, _ = _measured(history, Counter(session.model, session.counter), whole=0)
-    return course_of(stages)
+    counter = Counter(session.model, session.counter)
+    values, rough = _rough(history, counter)
+    rough = rough.sampled(min(1, SAMPLE_OF_MANY / max(1, rough.chars)))
+    return course_of(measured_roughly(history.stages, values, counter, rough))
 
 
-def _measured(
-    history: History, counter: Counter, whole: int = WHOLE
-) -> tuple[list[MeasuredStage], Rough, float]:
-    """The stages with their sizes, their parts, and the share of all texts that was counted."""
+def _rough(history: History, counter: Counter) -> tuple[list[Conversation] | None, Rough]:
+    """The messages of the stages as values, unless they are read one by one, and their parts."""
     stages = history.stages
     by_raw = all(detect(stage.messages) is anthropic.FORMAT for stage in stages)
     values = None if by_raw else [parse(stage.messages) for stage in stages]
-    rough = roughly(stages, values, counter)
-    share = share_of(rough.chars, whole)
-    if share < 1 or not whole:
+    return values, roughly(stages, values, counter)
+
+
+def _measured(history: History, counter: Counter) -> tuple[list[MeasuredStage], Rough, float]:
+    """The stages with their sizes, their parts, and the share of all texts that was counted."""
+    stages = history.stages
+    values, rough = _rough(history, counter)
+    share = share_of(rough.chars)
+    if share < 1:
         rough = rough.sampled(share)
         return measured_roughly(stages, values, counter, rough), rough, share
     values = values or [parse(stage.messages) for stage in stages]

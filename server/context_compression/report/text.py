@@ -347,11 +347,10 @@ def compacted(total: Total) -> str:
     """How often, and by whom."""
     if not total.compactions:
         return "never"
-    by_hosts = total.compactions - total.by_us
-    by = [f"{by_hosts:,} by their hosts"] * bool(by_hosts) + [f"{total.by_us:,} by {OURS}"] * bool(
-        total.by_us
-    )
-    return f"{times(total.compactions)}: {', '.join(by)}"
+    by_hosts, often = total.compactions - total.by_us, times(total.compactions)
+    if by_hosts and total.by_us:
+        return f"{often}: {by_hosts:,} by their hosts, {total.by_us:,} by {OURS}"
+    return f"{often}, by {'their hosts' if by_hosts else OURS}"
 
 
 def project_in_words(name: str, home: Path | None = None) -> str:
