@@ -168,6 +168,10 @@ def test_what_was_read_before_is_read_again_only_if_it_was_written_since(
     assert (written["all"]["sessions"], len(written["problems"])) == (4, 1)
     assert facts(run) == written
 
+    sessions[1].unlink()
+    facts(run)
+    assert sessions[1].name not in next(used.folder.rglob("totals.json")).read_text("utf-8")
+
 
 @pytest.mark.usefixtures("sessions")
 def test_the_page_of_all_is_written_and_nothing_else(used: Desk, snapshot: Snapshot, run: Run):

@@ -21,8 +21,13 @@ from context_compression.report.model import Report
 from context_compression.report.text import text
 from context_compression.session import ArchivedTexts
 from context_compression.strings import cells
-from context_compression.transcripts import AnsweredRequest, Compaction, History, Stage
-from context_compression.transcripts.transcript import ClearedResult
+from context_compression.transcripts import (
+    AnsweredRequest,
+    ClearedResult,
+    Compaction,
+    History,
+    Stage,
+)
 from context_compression.workspace import Opened, Workspace
 
 MADE = fixtures()

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from context_compression.summaries.summarizer import SummaryReply
 from context_compression.tokens.prices import Price, in_dollars, price_of, prices_of
+from context_compression.transcripts import AnsweredRequest
 
 SONNET = Price(3, 15, cache_read=0.3, cache_write=3.75)
 
@@ -61,9 +61,9 @@ def test_a_long_request_costs_more_as_a_whole():
 
 
 def test_cached_tokens_are_part_of_the_input():
-    reply = SummaryReply("", None, 1_000_000, 100_000, 600_000, 200_000)
+    request = AnsweredRequest(1, None, "", 1_000_000, 600_000, 200_000, 100_000)
 
-    assert SONNET.of(reply) == pytest.approx(0.2 * 3 + 0.6 * 0.3 + 0.2 * 3.75 + 1.5)
+    assert SONNET.of(request) == pytest.approx(0.2 * 3 + 0.6 * 0.3 + 0.2 * 3.75 + 1.5)
 
 
 def test_dollars_are_written_with_cents():

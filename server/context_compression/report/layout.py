@@ -172,9 +172,10 @@ class Layout:
     @property
     def between(self) -> Iterator[tuple[int, float]]:
         """Numbers of requests between the first and the last, with their places."""
+        most = 75 if self.requests[-1].now else 88
         for number in ticks(self.last, 6):
             x = 100 * (number - self.first + 0.5) / self.width
-            if self.first < number < self.last and 20 < x < 88:
+            if self.first < number < self.last and 30 < x < most:
                 yield number, x
 
     @property

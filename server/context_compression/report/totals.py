@@ -140,11 +140,13 @@ def all_sessions(
     Args:
         conversations: of this workspace.
         limit: how many sessions are counted at most.
-        known: sessions that need not be read again unless they were written since; those that are
-            read are added.
+        known: sessions that need not be read again unless they were written since. Those that are
+            read are added, and those that are no longer there are taken out.
     """
     known = {} if known is None else known
     found, problems = found_sessions(conversations)
+    for gone in known.keys() - {_key(each, conversations) for each in found}:
+        del known[gone]
     read: list[SessionTotal] = []
     older = tried = 0
     for place, each in enumerate(found):
@@ -154,8 +156,7 @@ def all_sessions(
         if not belongs(each, conversations):
             continue
         tried += 1
-        host = each.host.name if each.host else conversations.workspace.store.name
-        key = f"{host} {each.candidate.path} {each.candidate.id}"
+        key = _key(each, conversations)
         written_at, before = known.get(key, (0.0, None))
         try:
             if before is None or written_at != each.written_at:
@@ -168,6 +169,12 @@ def all_sessions(
             problems.append(f"{name} cannot be read: it {in_few_words(error, each.candidate.path)}")
         advance(LISTING, tried, min(limit, len(found)))
     return summed_up(read, older, problems)
+
+
+def _key(found: FoundSession, conversations: Conversations) -> str:
+    """The host and the place of a session, by which it is known."""
+    host = found.host.name if found.host else conversations.workspace.store.name
+    return f"{host} {found.candidate.path} {found.candidate.id}"
 
 
 def summed_up(

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from context_compression.transcripts.transcript import (
         OURS,
         AnsweredRequest,
+        ClearedResult,
         Compaction,
         Each,
         History,
@@ -58,9 +59,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALWAYS_READ", "CHUNK", "OURS", "Access", "AnsweredRequest", "At", "Caller",
-    "CandidateConversation", "Compaction", "Each", "Ends", "FileReading", "History", "KnownText",
-    "Shape", "Stage", "ToolRequest", "Transcript", "as_user", "damages", "how_often",
-    "is_same_folder", "looking_for", "of_claude_code", "opened_once", "parsed_json", "portable",
+    "CandidateConversation", "ClearedResult", "Compaction", "Each", "Ends", "FileReading",
+    "History", "KnownText", "Shape", "Stage", "ToolRequest", "Transcript", "as_user", "damages",
+    "how_often", "is_same_folder", "looking_for", "of_claude_code", "opened_once", "parsed_json",
+    "portable",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # a status line needs `limits` alone
@@ -79,6 +81,7 @@ __getattr__ = on_demand(  # a status line needs `limits` alone
         ),
         "transcripts.transcript": (
             "AnsweredRequest",
+            "ClearedResult",
             "Compaction",
             "Each",
             "History",
