@@ -2,19 +2,25 @@
 
     OPENAI_API_KEY=… python examples/openai_fit.py
 
-The program keeps its `messages` itself. `session.fit` says what to send instead of them, and
-`restore_tool` lets the model bring back what left.
+The program keeps its `messages` itself, in the types of its client. `session.fit` says what to send
+instead of them, and `restore_tool` lets the model bring back what left.
 """
 
 import json
-from typing import Any
 
 from openai import OpenAI
+from openai.types.chat import (
+    ChatCompletionFunctionToolParam,
+    ChatCompletionMessageFunctionToolCallParam,
+    ChatCompletionMessageParam,
+    ChatCompletionToolMessageParam,
+)
+from openai.types.chat.chat_completion_message_function_tool_call_param import Function
 
 from context_compression import Session, restore_tool
 
 MODEL = "gpt-5"
-READ_LOG: dict[str, Any] = {
+READ_LOG: ChatCompletionFunctionToolParam = {
     "type": "function",
     "function": {
         "name": "read_log",
@@ -34,25 +40,36 @@ def read_log(build: int) -> str:
 def ask(client: OpenAI, session: Session, question: str) -> str:
     """The model's answer, after all tools that it calls."""
     restore = restore_tool(session)
-    tools: Any = [READ_LOG, restore.openai]
-    messages: list[Any] = [{"role": "user", "content": question}]
+    tools = [READ_LOG, restore.openai]
+    messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": question}]
     while True:
         answer = client.chat.completions.create(
             model=MODEL, tools=tools, messages=session.fit(messages, tools=tools)
         )
-        message: Any = answer.choices[0].message
-        messages.append(message)
-        if not message.tool_calls:
+        message = answer.choices[0].message
+        calls: list[ChatCompletionMessageFunctionToolCallParam] = []
+        results: list[ChatCompletionToolMessageParam] = []
+        for call in message.tool_calls or ():
+            if call.type == "function":
+                name, arguments = call.function.name, call.function.arguments
+                function: Function = {"name": name, "arguments": arguments}
+                calls.append({"id": call.id, "type": "function", "function": function})
+                text = restore.answer(arguments) if name == restore.name else read(arguments)
+                results.append({"role": "tool", "tool_call_id": call.id, "content": text})
+        if not results:
             return message.content or ""
-        for call in message.tool_calls:
-            if call.function.name == restore.name:
-                text = restore.answer(call.function.arguments)
-            else:
-                text = read_log(**json.loads(call.function.arguments))
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
+        messages.append({"role": "assistant", "content": message.content, "tool_calls": calls})
+        messages += results
+
+
+def read(arguments: str) -> str:
+    """Runs the tool `read_log`."""
+    return read_log(**json.loads(arguments))
 
 
 if __name__ == "__main__":
-    with_window = {"token_budget": 30_000, "keep_recent_tokens": 4_000}
-    builds = Session(".compression", "builds", model=MODEL, settings=with_window)
+    builds = Session(
+        ".compression", "builds", model=MODEL,
+        settings={"token_budget": 30_000, "keep_recent_tokens": 4_000},
+    )  # fmt: skip
     print(ask(OpenAI(), builds, "Read the logs of all builds. What is wrong?"))

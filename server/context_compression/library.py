@@ -11,7 +11,7 @@ A program that imports them waits for nothing: the first call loads what it need
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from context_compression.listening import RunningCompaction, heard
 from context_compression.summaries.summarizer import BY_SETTINGS, Writer, summarizer_for
@@ -20,30 +20,33 @@ from context_compression.threads import twin_of
 if TYPE_CHECKING:
     from context_compression.compression.prepared import CompressionRequest
     from context_compression.compression.result import Result
+    from context_compression.conversation.formats import AnyMessage
     from context_compression.session.continuing import Place, Written
-    from context_compression.settings import Settings
+    from context_compression.settings import Settings, StrategyName
     from context_compression.strategies.base import Strategy
     from context_compression.summaries.summarizer import Summarizer
     from context_compression.tokens import TextCounter
-    from context_compression.tokens.usage import Messages
+    from context_compression.tokens.usage import AnyMessages
+
+    M = TypeVar("M", bound=AnyMessage)
 
 
 def compress(
-    messages: "Messages",
+    messages: "Sequence[M]",
     *,
     target_tokens: int | None = None,
     system: Any = None,
     tools: Any = None,
     model: str | None = None,
     counter: "TextCounter | None" = None,
-    strategy: "str | Strategy" = "auto",
+    strategy: "StrategyName | Strategy" = "auto",
     pins: Sequence[int | str] = (),
     focus: str | None = None,
     force: bool = False,
     settings: "Settings | Mapping[str, Any] | None" = None,
     store: "Place | None" = None,
     summarizer: Writer = BY_SETTINGS,
-) -> "Result":
+) -> "Result[M]":
     """Make a conversation smaller: it stays valid for its provider, and every byte can be restored.
 
         result = compress(messages, target_tokens=50_000)
@@ -53,11 +56,10 @@ def compress(
 
     Args:
         messages: in any dialect of `conversation.formats`, as dicts or as objects of a provider's
-            library. They are not changed, and the result has the same dialect.
-        target_tokens: the size to reach, as `usage` counts it: with system prompt and tool schemas,
-            and with what was charged beyond them by the last `usage` in the messages. Without a
-            target, nothing is done below the threshold of the settings; above it, the conversation
-            is reduced to the target of the settings.
+            library. They are not changed, and the result has the same dialect and type.
+        target_tokens: the size to reach, as `count_tokens` counts it: messages, and what is passed
+            as `system` and `tools`. Without a target, nothing is done below the threshold of the
+            settings; above it, the conversation is reduced to the target of the settings.
         system: the system prompt, if the provider takes it separately from the messages.
         tools: the tool definitions of the request.
         model: the model whose tokens and window count.
@@ -71,6 +73,9 @@ def compress(
         store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk, which
             are else only in `result.originals`. Without a target, a view then begins with the last.
         summarizer: writes summaries; by default, a model that the settings name; `None`: no model.
+
+    Returns:
+        The messages to send, in `messages`, and the report on what was done.
 
     Raises:
         InvalidConversation: the messages are not a conversation in a format we know.
@@ -96,7 +101,7 @@ acompress = twin_of(compress)
 
 
 def should_compress(
-    messages: "Messages",
+    messages: "AnyMessages",
     *,
     system: Any = None,
     tools: Any = None,

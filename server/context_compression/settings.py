@@ -9,7 +9,8 @@ The sentence under a setting is its description in `context_config`, so it is sh
 import difflib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
@@ -28,7 +29,7 @@ from context_compression.plurals import (
     Words,
 )
 from context_compression.setting_names import ALIASES, FOREIGN, own_name, snake_case, with_own_names
-from context_compression.strings import one_line
+from context_compression.strings import SHOWN_VALUE, one_line
 
 if TYPE_CHECKING:
     from context_compression.workspace.loading import Place
@@ -62,7 +63,22 @@ class Threshold(NamedTuple):
 
 
 class Settings(Value):
-    """How to compress, and when."""
+    """How to compress, and when.
+
+        Settings(token_budget=60_000, strategy="extract")
+
+    Raises:
+        InvalidSettings: a name is unknown or a value not allowed; names the nearest valid one.
+    """
+
+    if not TYPE_CHECKING:  # a checker reads the fields as the arguments
+
+        def __init__(self, **values: Any) -> None:
+            with _in_plain_words({}):
+                super().__init__(**_named(values))
+
+        # pydantic's mark of an `__init__` that `model_validate` does not need
+        __init__.__pydantic_base_init__ = True
 
     token_budget: Positive = 200_000
     """tokens of the model's context window"""
@@ -136,6 +152,14 @@ class Settings(Value):
     """folders that may be read, besides the working directory and `.compression`"""
     read_host_transcripts: bool = True
     """whether `current` may read the host's live transcript"""
+
+    def __repr__(self) -> str:
+        """The settings that differ from the defaults."""
+        changed = self.model_dump(exclude_defaults=True).items()
+        values = ", ".join(f"{name}={value!r}" for name, value in changed)
+        return f"Settings({one_line(values, SHOWN_VALUE - len('Settings()') - 1)})"
+
+    __str__ = __repr__
 
     @property
     def reserve(self) -> int:
@@ -251,18 +275,12 @@ class Settings(Value):
         Raises:
             InvalidSettings: a name is unknown or a value not allowed; names the nearest valid one.
         """
-        try:
+        with _in_plain_words(origins or {}):
             return cls.model_validate(_named(values))
-        except ValidationError as problem:
-            known = origins or {}
-            errors = problem.errors()
-            details = "; ".join(_explain(error, known) for error in errors)
-            of_call = any(str(error["loc"][0]) not in known for error in errors if error["loc"])
-            raise InvalidSettings(f"{details}.{' Nothing was changed.' * of_call}") from None
 
     def changed(self, values: Mapping[str, Any]) -> "Settings":
         """A copy with some values replaced; `model_fields_set` keeps the names set before."""
-        return Settings.checked(self.model_dump(exclude_unset=True) | dict(values))
+        return Settings.checked(self.model_dump(exclude_unset=True) | _named(values))
 
 
 NAMES = tuple(Settings.model_fields)
@@ -286,7 +304,28 @@ def setting_name(name: str) -> str:
     raise InvalidSettings(f"Unknown setting {name[:SHOWN]!r}{hint}")
 
 
-def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+@contextmanager
+def _in_plain_words(origins: Mapping[str, str]) -> Generator[None]:
+    """What pydantic refuses is refused with `InvalidSettings`; `origins` as in `checked`."""
+    try:
+        yield
+    except ValidationError as problem:
+        errors = problem.errors()
+        details = "; ".join(_explain(error, origins) for error in errors)
+        of_call = any(str(error["loc"][0]) not in origins for error in errors if error["loc"])
+        raise InvalidSettings(f"{details}.{' Nothing was changed.' * of_call}") from None
+
+
+def _named(values: Mapping[Any, Any]) -> dict[str, Any]:
+    given: Any = values  # callers without a type checker may pass anything
+    if not isinstance(given, Mapping):
+        raise InvalidSettings(
+            f"settings is {given!r:.80}; it must be a Settings, or a dict with some of its values, "
+            'such as {"token_budget": 60_000}.'
+        )
+    for name in values:
+        if not isinstance(name, str):
+            raise InvalidSettings(f"Unknown setting {name!r:.60}. Settings: {', '.join(NAMES)}.")
     return {setting_name(name): value for name, value in with_own_names(values).items()}
 
 

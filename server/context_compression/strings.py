@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from unicodedata import category, normalize
 
 CUT = "…"
+SHOWN_VALUE = 120
+"""The most characters of the `repr` of a value that a person sees in a shell."""
 
 
 def cells(text: str) -> int:

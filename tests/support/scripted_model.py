@@ -118,7 +118,8 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _send(self, events: Sequence[Event], streamed: bool, end: str = "") -> None:
         if not streamed:
-            return self._whole(200, events[-1][1])
+            last = events[-1][1]
+            return self._whole(200, last.get("response", last))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()

@@ -27,7 +27,7 @@ from context_compression.planning import edits
 from context_compression.planning.edits import Edit, View
 from context_compression.planning.pieces import Cutter, cutter_for, keep
 from context_compression.planning.plan import Archive, Plan, owner_of, pinned, reasoning_of
-from context_compression.settings import Settings
+from context_compression.settings import Settings, StrategyName
 from context_compression.strategies import measured, window
 from context_compression.strategies.base import Strategy
 from context_compression.strategies.extract import Floor, floor
@@ -49,7 +49,7 @@ from context_compression.tokens import (
     anchored,
     is_understated,
 )
-from context_compression.tokens.usage import Messages
+from context_compression.tokens.usage import AnyMessages, Messages
 
 
 class Keeper(Protocol):
@@ -86,14 +86,14 @@ class CompressionRequest:
         restores: whether the model can call `context_restore`, so that notes may name it.
     """
 
-    messages: Messages
+    messages: AnyMessages
     target_tokens: int | None = None
     aim: int | None = None
     system: Any = None
     tools: Any = None
     model: str | None = None
     counter: TextCounter | None = None
-    strategy: str | Strategy | None = None
+    strategy: StrategyName | Strategy | None = None
     pins: Sequence[int | str] = ()
     focus: str | None = None
     force: bool = False

@@ -5,13 +5,15 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, Generic, Literal, Protocol, Self, TypeAlias
+
+from typing_extensions import TypeVar
 
 from context_compression.compression.loss import Loss, MissingRule, UserSentences
 from context_compression.errors import NoSuchMessage
 from context_compression.evidence.facts import Class
 from context_compression.plurals import how_many
-from context_compression.strings import one_line
+from context_compression.strings import SHOWN_VALUE, one_line
 from context_compression.summaries.acceptance import SummaryRecord
 
 Shown: TypeAlias = Literal[
@@ -233,93 +235,109 @@ def the_same(report: Any) -> Any:
     return report
 
 
-@dataclass(frozen=True)
-class Result:
+T = TypeVar("T", default=Any)
+"""The messages of a conversation: dicts, or a type of the provider's library."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Generic[T]):
     """The compacted conversation ("the view"), and the report on how it was made.
 
         result = compress(messages, target_tokens=50_000)
         messages = result.messages                # send these
         full_text = result.originals["c3f9…"]     # an original, by the ref that a note names
 
-    Attributes:
-        messages: the view, in the dialect of the input; unedited messages are the same objects.
-        tokens_before: the tokens of the input, with system prompt and tool schemas if given, and
-            with what a provider charges beyond them, if that is known.
+    Attributes: What a program needs first
+        messages: the view, in the dialect and of the type of the input; unedited messages are the
+            same objects, the others are dicts.
+        tokens_before: the tokens of the input, with system prompt and tool schemas if given, as
+            `count_tokens` counts them; of a broken input, after its repair.
         tokens_after: the tokens of the view, likewise; at most `tokens_before`.
-        messages_in: the number of input messages.
-        fixed_tokens: the tokens outside the messages, which are in both counts.
-        changed: whether the view differs from the input.
-        target_tokens: the target in tokens; `None` if there was none.
         target_met: whether `tokens_after` is within the target.
+        originals: the archived content by ref: texts, input messages, and lists of input messages.
+            It is filled even if a store keeps the originals.
+
+    Attributes: What happened
+        changed: whether the view differs from the input.
+        system: the system prompt to send with the view. It is the given prompt, or that prompt with
+            a summary added, changed or removed.
+        target_tokens: the target in tokens; `None` if there was none.
         missed: why `tokens_after` is above the target, in plain words; `""` if it is not.
         strategy: the strategy that made the view; `"none"` if nothing was compressed.
         steps: every strategy that ran, in order.
-        system: the system prompt to send with the view. It is the given prompt, or that prompt with
-            a summary added, changed or removed.
-        floor_tokens: the smallest target that can be met, if the target was missed; else 0.
-        floor: the tokens of that minimum size by what needs them, `{"last user message": …}`.
+        summary: the summary that was written, if there is one.
+        notes: further information for the caller, in plain words: why nothing was compressed, or
+            why the target was missed.
+        repairs: the repairs of a broken input, in plain words.
+        repeated: whether the session had this view already, so that nothing was archived again.
+        files_removed: the paths of offloaded files that were deleted because a summary covers them.
+
+    Attributes: Which messages, and why
+        messages_in: the number of input messages.
         compressed: the indices of input messages that are not in the view unchanged.
         dropped: the indices of input messages that are not in the view in any form.
         first_changed: the first index at which view and input differ; `None` if nothing changed. A
             prompt cache stays valid for the messages before it.
-        thinking_dropped: how many signed thinking blocks were dropped because the messages that
-            they are bound to changed.
-        reasons: the reason of each change, by the index of the input message.
-        refs: the meaning of each ref that was given to archived content.
-        originals: the archived content by ref: texts, input messages, and lists of input messages.
-            It is filled even if a store keeps the originals.
-        previews: the hashes of the texts that this compression put in place of longer ones.
-        layout: the parts of the view: `(start, stop)` of input messages, or a new message.
-        files_removed: the paths of offloaded files that were deleted because a summary covers them.
         first_kept_index: the index of the first message that the summary does not cover: in the
             recorded history if a store keeps it, else in the input; `None` without a summary.
-        repeated: whether the session had this view already, so that nothing was archived again.
-        repairs: the repairs of a broken input, in plain words.
-        notes: further information for the caller, in plain words: why nothing was compressed, or
-            why the target was missed.
+        reasons: the reason of each change, by the index of the input message.
+        refs: the meaning of each ref that was given to archived content.
+        layout: the parts of the view: `(start, stop)` of input messages, or a new message.
+        previews: the hashes of the texts that this compression put in place of longer ones.
+        thinking_dropped: how many signed thinking blocks were dropped because the messages that
+            they are bound to changed.
+
+    Attributes: How it was counted
         method: how the tokens were counted.
-        summary: the summary that was written, if there is one.
+        fixed_tokens: the tokens outside the messages, which are in both counts.
+        floor_tokens: the smallest target that can be met, if the target was missed; else 0.
+        floor: the tokens of that minimum size by what needs them, `{"last user message": …}`.
+
+    Attributes: Reports that are made when they are asked for
         evidence: makes the loss report; use `loss`.
         explaining: makes the explanations; use `explain`.
         said: counts the user's sentences; use `user_sentences`.
         unshown: finds the user's constraints that are not in the view; use `missing_rules`.
     """
 
-    messages: list[dict[str, Any]]
+    messages: list[T]
     tokens_before: int
     tokens_after: int
-    messages_in: int
-    fixed_tokens: int = 0
-    changed: bool = False
-    target_tokens: int | None = None
     target_met: bool = True
+    originals: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    changed: bool = False
+    system: Any = None
+    target_tokens: int | None = None
     missed: str = ""
     strategy: str = "none"
     steps: tuple[StrategyStep, ...] = ()
-    system: Any = None
-    floor_tokens: int = 0
-    floor: Mapping[str, int] = field(default_factory=dict[str, int])
+    summary: SummaryRecord | None = None
+    notes: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    repeated: bool = False
+    files_removed: tuple[str, ...] = ()
+
+    messages_in: int
     compressed: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
     first_changed: int | None = None
-    thinking_dropped: int = 0
+    first_kept_index: int | None = None
     reasons: Mapping[int, str] = field(default_factory=dict[int, str])
     refs: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
-    originals: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    layout: tuple[tuple[int, int] | dict[str, Any], ...] = ()
     previews: Sequence[str] = ()
-    layout: tuple[tuple[int, int] | dict[str, Any], ...] = field(default=(), repr=False)
-    files_removed: tuple[str, ...] = ()
-    first_kept_index: int | None = None
-    repeated: bool = False
-    repairs: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    method: str = ""
-    summary: SummaryRecord | None = field(default=None, repr=False)
-    evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, repr=False, compare=False)
-    explaining: Callable[[], Explains] = field(default=Explained, repr=False, compare=False)
+    thinking_dropped: int = 0
 
-    said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
-    unshown: Callable[[], Sequence[MissingRule]] = field(default=tuple, repr=False, compare=False)
+    method: str = ""
+    fixed_tokens: int = 0
+    floor_tokens: int = 0
+    floor: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, compare=False)
+    explaining: Callable[[], Explains] = field(default=Explained, compare=False)
+    said: Callable[[], UserSentences] = field(default=UserSentences, compare=False)
+    unshown: Callable[[], Sequence[MissingRule]] = field(default=tuple, compare=False)
 
     @property
     def no_summary(self) -> str:
@@ -363,7 +381,7 @@ class Result:
         )
         missed = "" if self.target_met else f", target of {self.target_tokens:,} missed"
         refs = f", {how_many(len(self.refs), 'ref')}" if self.refs else ""
-        return f"<Result: {sizes}, strategy {self.strategy}{refs}{missed}>"
+        return one_line(f"<Result: {sizes}{missed}, {self.strategy}{refs}>", SHOWN_VALUE)
 
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:

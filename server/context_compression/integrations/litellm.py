@@ -83,7 +83,7 @@ class Api:
     name: str
     messages: str
     system: str | None
-    tool: Callable[[RestoreTool], Json]
+    tool: Callable[[RestoreTool], Mapping[str, Any]]
     calls: Callable[[Json], list[RestoreCall]]
     exchange: Callable[[Json, Answers], list[Json]]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import is_
 from secrets import token_hex
 from time import monotonic, sleep
@@ -25,7 +25,7 @@ from context_compression.settings import Settings
 from context_compression.strings import one_line
 from context_compression.summaries.summarizer import Summarizer, SummaryReply
 from context_compression.threads import about_to_write, before_writing, wait_until
-from context_compression.tokens.usage import Messages, Usage
+from context_compression.tokens.usage import AnyMessages, Messages, Usage
 
 if TYPE_CHECKING:
     from context_compression.session.session import Session
@@ -267,7 +267,7 @@ def request_beside(conversation: "Session", state: State, **options: Any) -> Com
     return _request(conversation, state.view, system, keeper, **options)
 
 
-def preview(conversation: "Session", messages: Messages | None, **options: Any) -> Result:
+def preview(conversation: "Session", messages: AnyMessages | None, **options: Any) -> Result:
     """The result that compressing the view, or `messages`, would have; writes nothing."""
     settings = settings_for(conversation, options.pop("settings", None))
     state = conversation.state()
@@ -286,7 +286,7 @@ def settings_for(conversation: "Session", given: Settings | Mapping[str, Any] | 
     """The settings for one call: the session's, the session's with some changes, or others."""
     if isinstance(given, Settings):
         return given
-    return conversation.settings.changed(given) if given else conversation.settings
+    return conversation.settings if given is None else conversation.settings.changed(given)
 
 
 def origin_now(conversation: "Session", state: State) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def origin_now(conversation: "Session", state: State) -> dict[str, Any]:
 
 
 def _request(
-    conversation: "Session", messages: Messages, system: Any, keeper: Keeper, **more: Any
+    conversation: "Session", messages: AnyMessages, system: Any, keeper: Keeper, **more: Any
 ) -> CompressionRequest:
     return CompressionRequest(
         messages=messages, system=system, tools=conversation.tools, model=conversation.model,
@@ -382,8 +382,8 @@ class SummaryAssignment:
     """
 
     plan_id: str
-    instructions: str
-    prompt: str
+    instructions: str = field(repr=False)
+    prompt: str = field(repr=False)
     part: int
     messages: int
 
@@ -397,9 +397,7 @@ def no_plan(plan_id: str, where: str) -> str:
 
 
 def assign_summary(
-    conversation: "Session",
-    messages: Sequence[Mapping[str, Any]] | None,
-    options: Mapping[str, Any],
+    conversation: "Session", messages: AnyMessages | None, options: Mapping[str, Any]
 ) -> SummaryAssignment | Result:
     """Start a plan; see `Session.ask` for the arguments."""
     if not isinstance(options.get("strategy"), str | None):

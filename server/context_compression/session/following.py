@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from context_compression.conversation.authors import HOST_NOTES
-from context_compression.conversation.formats import Conversation, parse, plain
+from context_compression.conversation.formats import AnyMessage, Conversation, parse, plain
 from context_compression.conversation.formats.parts import why_not_json
 from context_compression.conversation.labels import said, without_marks
 from context_compression.conversation.messages import (
@@ -269,7 +269,7 @@ def check_list(history: Any) -> None:
 
 def new_events(
     state: State,
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[AnyMessage],
     *,
     from_start: bool = False,
     view: Conversation | None = None,

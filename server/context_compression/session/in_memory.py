@@ -6,7 +6,7 @@ history.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,7 @@ from context_compression.store.file_backend import FileBackend
 from context_compression.strings import one_line
 from context_compression.summaries.errors import Error, is_foreign_thinking
 from context_compression.tokens import Anchor
-from context_compression.tokens.usage import usage
+from context_compression.tokens.usage import AnyMessages, usage
 
 if TYPE_CHECKING:
     from context_compression.session.session import Session
@@ -140,7 +140,7 @@ class InMemory:
             self.warnings.append(warning)
             logger.warning("session %s: %s", self._conversation.id, warning)
 
-    def status(self, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None) -> Status:
+    def status(self, messages: AnyMessages | None, anchor: Anchor | None) -> Status:
         """The status of the last request, or of `messages`, as if nothing had been recorded."""
         from context_compression.session.session import Session
 

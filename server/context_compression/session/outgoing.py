@@ -17,7 +17,7 @@ from context_compression.errors import InvalidConversation
 from context_compression.plurals import how_many
 from context_compression.session.state import State
 from context_compression.strategies.keep import unbound
-from context_compression.tokens.usage import Messages
+from context_compression.tokens.usage import AnyMessages
 
 if TYPE_CHECKING:
     from context_compression.session.session import Session
@@ -27,7 +27,7 @@ MOST_TOLD = 8
 """How many repairs are told one by one."""
 
 
-def system_for(session: "Session", state: State, messages: Messages | None = None) -> Any:
+def system_for(session: "Session", state: State, messages: AnyMessages | None = None) -> Any:
     """The system prompt of a session for a state, or for messages of a host.
 
     If the messages do not begin with the state's view, it is the prompt as it was given.

@@ -20,7 +20,7 @@ from context_compression.strategies import window
 from context_compression.summaries.errors import Error, is_foreign_thinking, is_overflow
 from context_compression.threads import tell
 from context_compression.tokens import Counter, fingerprint
-from context_compression.tokens.usage import Messages, Usage
+from context_compression.tokens.usage import AnyMessages, Usage
 
 if TYPE_CHECKING:
     from context_compression.session.session import Session
@@ -91,7 +91,7 @@ class PlannedCompression:
 
     reason: Reason
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    messages: Sequence[Mapping[str, Any]] | None = None
+    messages: AnyMessages | None = None
     loop: int | None = None
     usage: Usage | None = None
 
@@ -162,7 +162,7 @@ class Due:
     reason: str
 
 
-def due(conversation: "Session", usage: Usage, messages: Messages | None = None) -> Due:
+def due(conversation: "Session", usage: Usage, messages: AnyMessages | None = None) -> Due:
     """Whether an automatic compression is due: over the threshold, or by the turns for `window`.
 
     `messages` are the content of the context, if a host keeps the history; else it is the view.

@@ -33,6 +33,11 @@ from context_compression.threads import twin_of
 from context_compression.tokens import Counter
 
 if TYPE_CHECKING:
+    from anthropic.types import ToolParam
+    from openai.types.chat import ChatCompletionFunctionToolParam
+    from openai.types.responses import FunctionToolParam
+    from openai.types.shared_params import FunctionDefinition
+
     from context_compression.session.session import Session
 NO_LINE = "no line matches"
 
@@ -482,25 +487,29 @@ class RestoreTool:
     _one_at_a_time: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
-    def anthropic(self) -> dict[str, Any]:
+    def anthropic(self) -> "ToolParam":
         """One of the `tools` of Anthropic's Messages."""
         return {"name": RESTORE, "description": DESCRIPTION, "input_schema": SCHEMA}
 
     @property
-    def openai(self) -> dict[str, Any]:
+    def openai(self) -> "ChatCompletionFunctionToolParam":
         """One of the `tools` of OpenAI's Chat Completions, and of APIs like it."""
-        function = {"name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA}
-        return {"type": "function", "function": function}
+        about: FunctionDefinition = {
+            "name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA,
+        }  # fmt: skip
+        return {"type": "function", "function": about}
 
     @property
-    def openai_responses(self) -> dict[str, Any]:
+    def openai_responses(self) -> "FunctionToolParam":
         """One of the `tools` of OpenAI's Responses."""
-        about = {"name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA}
-        return {"type": "function", **about, "strict": False}
+        return {
+            "type": "function", "name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA,
+            "strict": False,
+        }  # fmt: skip
 
     @property
-    def gemini(self) -> dict[str, Any]:
-        """One of the `function_declarations` of Gemini."""
+    def gemini(self) -> Any:
+        """One of the `function_declarations` of Gemini: a dict."""
         return {"name": RESTORE, "description": DESCRIPTION, "parameters": _upper_types(SCHEMA)}
 
     def answer(self, arguments: Mapping[str, Any] | str | None = None) -> str:

@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from context_compression.compression.result import Result
-from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.formats import AnyMessage, Conversation, parse
 from context_compression.conversation.validity.growing import Sendable
 from context_compression.errors import (
     InvalidConversation,
@@ -37,19 +37,20 @@ from context_compression.session.pacing import Announcer, Event, PlannedCompress
 from context_compression.session.restoring import NO_LINE, as_text, in_lines, note_restored, select
 from context_compression.session.state import State, state_of
 from context_compression.session.status import Status, status_of
-from context_compression.settings import Settings
+from context_compression.settings import Settings, StrategyName
 from context_compression.store import SessionLog, Store
 from context_compression.store.refs import bare_ref, complete_ref, too_short_note
 from context_compression.store.session_files import original_of
 from context_compression.strategies.base import Strategy
 from context_compression.strategies.keep import drops_thinking
-from context_compression.strings import one_line
+from context_compression.strings import SHOWN_VALUE, one_line, without_middle
 from context_compression.summaries.errors import Error
 from context_compression.summaries.summarizer import BY_SETTINGS, Summarizer, Writer, summarizer_for
 from context_compression.threads import twin_of
 from context_compression.tokens import Anchor, TextCounter
-from context_compression.tokens.usage import Messages, Usage, for_model, usage
+from context_compression.tokens.usage import AnyMessages, Usage, for_model, usage
 
+T = TypeVar("T")
 LOOKED_BACK = 20
 """How many earlier messages are read to find the format of a message that does not show it itself.
 """
@@ -126,168 +127,9 @@ class Session:
 
             self.fitting.background = Background()
 
-    def __repr__(self) -> str:
-        return f"<Session {self.id} in {self.store.name}>"
+    # What a program needs first
 
-    def __enter__(self) -> Self:
-        """The session itself."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """`close`."""
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        """The session itself."""
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        """`aclose`."""
-        await self.aclose()
-
-    def close(self) -> None:
-        """Cancel what is prepared in the background; without `background` there is nothing to do.
-
-        A compression that is ready but not due yet is thrown away. The session can still be used;
-        its compressions then run before a request, as without `background`.
-        """
-        background, self.fitting.background = self.fitting.background, None
-        if background:
-            background.close()
-
-    aclose = twin_of(close)
-
-    # The record and its view
-
-    @property
-    def system(self) -> Any:
-        """The system prompt for the next request: the given prompt, with the summary in it, if any.
-
-        A summary goes into the prompt if `summary_role` is `system` and messages have no such role.
-        Set this property to the prompt without the summary.
-        """
-        return system_for(self, self.state())
-
-    @system.setter
-    def system(self, given: Any) -> None:
-        self.given_system = given
-
-    def record(self, *messages: Mapping[str, Any]) -> None:
-        """Add messages to the conversation; they are on disk when this returns.
-
-        Raises:
-            InvalidConversation: the messages are not in a format we know; nothing was recorded.
-        """
-        read = self._read(messages)
-        self.log.append(*message_events(read.raw))
-        self.fitting.recorded(read)
-
-    def _read(self, messages: Sequence[Mapping[str, Any]]) -> Conversation:
-        """Parse new messages, together with earlier ones if they do not show their format alone.
-
-        Raises:
-            InvalidConversation: the messages are not in a format we know.
-        """
-        try:
-            return parse(messages)
-        except InvalidConversation:
-            before = self.state().recorded[-LOOKED_BACK:]
-            with suppress(InvalidConversation):
-                all_of_them = parse([*before, *messages])
-                new = slice(len(before), None)
-                return Conversation(
-                    all_of_them.raw[new], all_of_them.messages[new], all_of_them.format
-                )
-            raise
-
-    def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Update the record to a conversation that its host keeps, such as a transcript.
-
-        New messages are recorded. If the host changed its history, the record is rewound to the
-        last message that both have.
-
-        Raises:
-            InvalidConversation: the messages are not in a format we know; nothing was recorded.
-        """
-        self.log.append(*new_events(self.state(), messages))
-
-    def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
-        """The messages to send to the model now, repaired if its provider would refuse them.
-
-        Args:
-            messages: the conversation as its host keeps it. The result is the view after `follow`
-                with these messages, and nothing is written.
-        """
-        state = self.state()
-        for event in [] if messages is None else new_events(state, messages):
-            state.replay(event)
-        outgoing = self._outgoing if messages is None else Outgoing()
-        return [*self.sendable(state.view, outgoing).messages]
-
-    def sendable(
-        self, view: Sequence[Mapping[str, Any]], outgoing: Outgoing | None = None
-    ) -> Sendable:
-        """What goes out for a view; `outgoing` repairs one that is not of the next request."""
-        drops = drops_thinking(self.settings, self.model)
-        read = self.fitting.known(view) or view
-        return (outgoing or self._outgoing).of(read, drops_thinking=drops, name=self.id)
-
-    def usage(
-        self, messages: Sequence[Mapping[str, Any]] | None = None, state: State | None = None
-    ) -> Usage:
-        """How full the context is with the view, or with `messages`, in tokens.
-
-        Args:
-            messages: the content of the context, if a host keeps the history.
-            state: the current one, if the caller has it.
-        """
-        state = state or self.state()
-        return usage(
-            self.fitting.read(state.view) if messages is None else messages, tools=self.tools,
-            model=self.model, system=system_for(self, state, messages), counter=self.counter,
-            settings=self.settings,
-        )  # fmt: skip
-
-    def status(
-        self, messages: Sequence[Mapping[str, Any]] | None = None, anchor: Anchor | None = None
-    ) -> Status:
-        """How full the context is, and what compressions saved so far; nothing is written.
-
-        While the store cannot be used, it is the status of the last request alone, and warns.
-
-        Args:
-            messages: the actual content of the context, if a host keeps the history.
-            anchor: what a provider charged for a first part of these messages.
-        """
-        unreachable: list[str] = []
-        try:
-            status = status_of(self, messages, anchor)
-        except (StoreUnreachable, StoreUnwritable) as error:
-            status, unreachable = self.fitting.memory.status(messages, anchor), [str(error)]
-        warnings = [*unreachable, *status.warnings, *self.fitting.warnings]
-        no_summary = self.fitting.announce.no_summary
-        if no_summary and not any(no_summary in warning for warning in warnings):
-            warnings.append(no_summary)
-        return replace(status, warnings=warnings)
-
-    def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:
-        """Whether a compression is due before the next request.
-
-        It is due over the threshold, and with the strategy `window` also if there are too many
-        turns. With `auto_compress` off it never is.
-
-        Args:
-            messages: the content of the request, if a host keeps the history; else the view.
-        """
-        return due(self, self.usage(messages), messages).now
-
-    def state(self) -> State:
-        """The current state of the log; a copy that belongs to the caller."""
-        return state_of(self.log)
-
-    # Before a request, and after a refused one
-
-    def fit(self, messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> list[Any]:
+    def fit(self, messages: Sequence[T], *, system: Any = None, tools: Any = None) -> list[T]:
         """What to send instead of a history that the program keeps itself.
 
             history.append({"role": "user", "content": "Why is the build red?"})
@@ -328,21 +170,7 @@ class Session:
 
     afit = twin_of(fit)
 
-    def prepare(self) -> list[dict[str, Any]]:
-        """The messages for the next request, compressed first if that is due, as deep as by `fit`.
-
-        Nothing is compressed if `auto_compress` is off. After a compression that failed or left
-        little room, the view must grow before the next one.
-
-        Raises:
-            ContextCompressionError: as for `compress`.
-        """
-        self.fitting.keep_small()
-        return self.view()
-
-    aprepare = twin_of(prepare)
-
-    def recover(self, error: Error) -> list[dict[str, Any]] | None:
+    def recover(self, error: Error) -> list[Any] | None:
         """The messages to retry a refused request with; `None` if a retry would not help.
 
         If the conversation is too long, it is compressed; this needs `auto_compress`. If its
@@ -357,14 +185,180 @@ class Session:
 
     arecover = twin_of(recover)
 
-    # By hand
+    def restore(
+        self,
+        ref: str,
+        *,
+        lines: tuple[int, int] | None = None,
+        pattern: str | None = None,
+        note: bool = True,
+    ) -> str:
+        """The original under a ref, byte for byte; or some of its lines.
+
+            session.restore("c3f9")                         # all of it
+            session.restore("c3f9", lines=(10, 40))
+            session.restore("c3f9", pattern="Error|FAILED")
+
+        Args:
+            ref: the ref, or at least its first four digits.
+            lines: first and last line, from 1, both included.
+            pattern: a regular expression; returns the matching lines with their numbers.
+            note: whether to record how much was restored. A text of which a good part was restored
+                is not offloaded again.
+
+        Returns:
+            A text as it was; a message as JSON. The lines of a message are the lines of all its
+            texts.
+
+        Raises:
+            UnknownRef: nothing is archived under this ref.
+            StoreDamaged: the archive does not contain the original of the ref.
+            StoreError: an impossible range or pattern.
+        """
+        full_ref = self.full_ref(ref)
+        if full_ref is None:
+            newest = ", ".join(list(self.state().refs)[-NEWEST_REFS:]) or "none yet"
+            raise UnknownRef(
+                f"Nothing is archived under {one_line(repr(ref))} here{too_short_note(ref)}. "
+                f"The newest refs: {newest}."
+            )
+        original = self.original(full_ref)
+        complete = lines is None and pattern is None
+        text = as_text(original) if complete else select(in_lines(original), lines, pattern)
+        if text == NO_LINE and lines is None:  # the pattern may match other parts than texts
+            text = select(as_text(original), None, pattern)
+        if note:
+            with suppress(StoreUnwritable):  # the text is returned even if this fails
+                note_restored(self, full_ref, text)
+        return text
+
+    def status(self, messages: AnyMessages | None = None, anchor: Anchor | None = None) -> Status:
+        """How full the context is, and what compressions saved so far; nothing is written.
+
+        While the store cannot be used, it is the status of the last request alone, and warns.
+
+        Args:
+            messages: the actual content of the context, if a host keeps the history.
+            anchor: what a provider charged for a first part of these messages.
+        """
+        unreachable: list[str] = []
+        try:
+            status = status_of(self, messages, anchor)
+        except (StoreUnreachable, StoreUnwritable) as error:
+            status, unreachable = self.fitting.memory.status(messages, anchor), [str(error)]
+        warnings = [*unreachable, *status.warnings, *self.fitting.warnings]
+        no_summary = self.fitting.announce.no_summary
+        if no_summary and not any(no_summary in warning for warning in warnings):
+            warnings.append(no_summary)
+        return replace(status, warnings=warnings)
+
+    def undo(self, messages: AnyMessages | None = None) -> list[Any]:
+        """Undo the last compression.
+
+        Args:
+            messages: the conversation as its host keeps it, including new messages. It begins with
+                the view that the compression made, or with the messages the compression was given.
+
+        Returns:
+            The view, with all messages that were recorded since.
+
+        Raises:
+            NothingToUndo: there is no compression, or the messages do not belong to it.
+            InvalidConversation: the messages are not in a format we know.
+        """
+        with self.log.locked():
+            state = self.state()
+            if not state.compressions:
+                raise NothingToUndo(f"{self.id} has no compression to undo.")
+            undo = undo_of(state.compressions[-1], timestamp())
+            self.log.append(*self._undo_in(messages, state, undo))
+        return self.view()
+
+    # A record that the session keeps: record, send what `prepare` returns, or read the view
+
+    def record(self, *messages: AnyMessage) -> None:
+        """Add messages to the conversation; they are on disk when this returns.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
+        """
+        read = self._read(messages)
+        self.log.append(*message_events(read.raw))
+        self.fitting.recorded(read)
+
+    def prepare(self) -> list[Any]:
+        """The messages for the next request, compressed first if that is due, as deep as by `fit`.
+
+        Nothing is compressed if `auto_compress` is off. After a compression that failed or left
+        little room, the view must grow before the next one.
+
+        Raises:
+            ContextCompressionError: as for `compress`.
+        """
+        self.fitting.keep_small()
+        return self.view()
+
+    aprepare = twin_of(prepare)
+
+    def view(self, messages: AnyMessages | None = None) -> list[Any]:
+        """The messages to send to the model now, repaired if its provider would refuse them.
+
+        Args:
+            messages: the conversation as its host keeps it. The result is the view after `follow`
+                with these messages, and nothing is written.
+        """
+        state = self.state()
+        for event in [] if messages is None else new_events(state, messages):
+            state.replay(event)
+        outgoing = self._outgoing if messages is None else Outgoing()
+        return [*self.sendable(state.view, outgoing).messages]
+
+    def follow(self, messages: AnyMessages) -> None:
+        """Update the record to a conversation that its host keeps, such as a transcript.
+
+        New messages are recorded. If the host changed its history, the record is rewound to the
+        last message that both have.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
+        """
+        self.log.append(*new_events(self.state(), messages))
+
+    # How full the context is
+
+    def usage(self, messages: AnyMessages | None = None, state: State | None = None) -> Usage:
+        """How full the context is with the view, or with `messages`, in tokens.
+
+        Args:
+            messages: the content of the context, if a host keeps the history.
+            state: the current one, if the caller has it.
+        """
+        state = state or self.state()
+        return usage(
+            self.fitting.read(state.view) if messages is None else messages, tools=self.tools,
+            model=self.model, system=system_for(self, state, messages), counter=self.counter,
+            settings=self.settings,
+        )  # fmt: skip
+
+    def is_due(self, messages: AnyMessages | None = None) -> bool:
+        """Whether a compression is due before the next request.
+
+        It is due over the threshold, and with the strategy `window` also if there are too many
+        turns. With `auto_compress` off it never is.
+
+        Args:
+            messages: the content of the request, if a host keeps the history; else the view.
+        """
+        return due(self, self.usage(messages), messages).now
+
+    # Compressions by hand
 
     def compress(
         self,
         *,
-        messages: Sequence[Mapping[str, Any]] | None = None,
+        messages: AnyMessages | None = None,
         target_tokens: int | None = None,
-        strategy: str | Strategy | None = None,
+        strategy: StrategyName | Strategy | None = None,
         pins: Sequence[int | str] = (),
         focus: str | None = None,
         force: bool = False,
@@ -415,9 +409,7 @@ class Session:
 
     acompress_loop = twin_of(compress_loop)
 
-    def preview(
-        self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
-    ) -> Result:
+    def preview(self, messages: AnyMessages | None = None, **options: Any) -> Result:
         """The result that `compress` would have; nothing is written.
 
         Args:
@@ -427,7 +419,7 @@ class Session:
         return preview(self, messages, **options)
 
     def ask(
-        self, *, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
+        self, *, messages: AnyMessages | None = None, **options: Any
     ) -> SummaryAssignment | Result:
         """Compress with a summary that the caller writes.
 
@@ -465,99 +457,30 @@ class Session:
         """
         return take_summary(self, plan_id, summary)
 
-    def undo(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
-        """Undo the last compression.
-
-        Args:
-            messages: the conversation as its host keeps it, including new messages. It begins with
-                the view that the compression made, or with the messages the compression was given.
-
-        Returns:
-            The view, with all messages that were recorded since.
-
-        Raises:
-            NothingToUndo: there is no compression, or the messages do not belong to it.
-            InvalidConversation: the messages are not in a format we know.
-        """
-        with self.log.locked():
-            state = self.state()
-            if not state.compressions:
-                raise NothingToUndo(f"{self.id} has no compression to undo.")
-            undo = undo_of(state.compressions[-1], timestamp())
-            self.log.append(*self._undo_in(messages, state, undo))
-        return self.view()
-
-    def _undo_in(
-        self, messages: Messages | None, state: State, undo: dict[str, Any]
-    ) -> list[dict[str, Any]]:
-        """An undo with the events that update the record to `messages`, in the right order."""
-        if messages is None:
-            return [undo]
-        events, later = new_events(state, messages), self.state()
-        for event in events:
-            later.replay(event)
-        if later.compressions and later.compressions[-1]["n"] == undo["n"]:
-            return [*events, undo]
-        state.replay(undo)
-        if not has_rewind(events := new_events(state, messages)):
-            return [undo, *events]
-        raise NothingToUndo(
-            f"The last compression of {self.id} has nothing to do with these messages. Pass those "
-            "it was given or left, or the name of the session alone. Nothing was changed."
-        )
-
-    def delete(self) -> None:
-        """Remove the conversation and all its originals from disk; this cannot be undone."""
-        self.store.delete(self.id)
-
     # The archive
 
-    def restore(
-        self,
-        ref: str,
-        *,
-        lines: tuple[int, int] | None = None,
-        pattern: str | None = None,
-        note: bool = True,
-    ) -> str:
-        """The original under a ref, byte for byte; or some of its lines.
+    def archived(self) -> Iterator[tuple[str, str, Any]]:
+        """All originals that are archived here, the oldest first.
 
-            session.restore("c3f9")                         # all of it
-            session.restore("c3f9", lines=(10, 40))
-            session.restore("c3f9", pattern="Error|FAILED")
-
-        Args:
-            ref: the ref, or at least its first four digits.
-            lines: first and last line, from 1, both included.
-            pattern: a regular expression; returns the matching lines with their numbers.
-            note: whether to record how much was restored. A text of which a good part was restored
-                is not offloaded again.
-
-        Returns:
-            A text as it was; a message as JSON. The lines of a message are the lines of all its
-            texts.
+        Yields:
+            The ref, a description in a few words, and the original.
 
         Raises:
-            UnknownRef: nothing is archived under this ref.
-            StoreDamaged: the archive does not contain the original of the ref.
-            StoreError: an impossible range or pattern.
+            StoreDamaged: a file of originals cannot be read.
         """
-        full_ref = self.full_ref(ref)
-        if full_ref is None:
-            newest = ", ".join(list(self.state().refs)[-NEWEST_REFS:]) or "none yet"
-            raise UnknownRef(
-                f"Nothing is archived under {one_line(repr(ref))} here{too_short_note(ref)}. "
-                f"The newest refs: {newest}."
-            )
-        original = self.original(full_ref)
-        complete = lines is None and pattern is None
-        text = as_text(original) if complete else select(in_lines(original), lines, pattern)
-        if text == NO_LINE and lines is None:  # the pattern may match other parts than texts
-            text = select(as_text(original), None, pattern)
-        if note:
-            with suppress(StoreUnwritable):  # the text is returned even if this fails
-                note_restored(self, full_ref, text)
-        return text
+        read = cache(self.log.read_originals)
+        for ref, about in self.state().refs.items():
+            yield ref, about["what"], original_of(about, lambda file, at: read(file)[at])
+
+    def offload(self, text: str, *, what: str = "text") -> str:
+        """Move a text to the archive; returns its ref.
+
+        Args:
+            text: the text to archive.
+            what: a description in a few words, shown wherever refs are listed.
+        """
+        with self.log.archiving():
+            return ArchivedTexts(self.log, self.state()).add(text, what)
 
     def full_ref(self, ref: str) -> str | None:
         """The complete form of a ref; `None` if nothing is archived under it.
@@ -585,37 +508,29 @@ class Session:
                 raise
             return self.log.original(ref, [about])
 
-    def archived(self) -> Iterator[tuple[str, str, Any]]:
-        """All originals that are archived here, the oldest first.
-
-        Yields:
-            The ref, a description in a few words, and the original.
-
-        Raises:
-            StoreDamaged: a file of originals cannot be read.
-        """
-        read = cache(self.log.read_originals)
-        for ref, about in self.state().refs.items():
-            yield ref, about["what"], original_of(about, lambda file, at: read(file)[at])
-
-    def offload(self, text: str, *, what: str = "text") -> str:
-        """Move a text to the archive; returns its ref.
-
-        Args:
-            text: the text to archive.
-            what: a description in a few words, shown wherever refs are listed.
-        """
-        with self.log.archiving():
-            return ArchivedTexts(self.log, self.state()).add(text, what)
-
     @property
     def in_memory(self) -> Mapping[str, Any]:
         """Originals that could not be written to the store, by ref, while the session lives."""
         return self.fitting.memory.originals
 
-    def warn(self, what: str, why: str) -> None:
-        """Tell once in `status().warnings`, and in the log, what is not as it should be."""
-        self.fitting.memory.warn(what, why)
+    def delete(self) -> None:
+        """Remove the conversation and all its originals from disk; this cannot be undone."""
+        self.store.delete(self.id)
+
+    # Its life
+
+    @property
+    def system(self) -> Any:
+        """The system prompt for the next request: the given prompt, with the summary in it, if any.
+
+        A summary goes into the prompt if `summary_role` is `system` and messages have no such role.
+        Set this property to the prompt without the summary.
+        """
+        return system_for(self, self.state())
+
+    @system.setter
+    def system(self, given: Any) -> None:
+        self.given_system = given
 
     @property
     def on_event(self) -> Callable[[Event], object]:
@@ -625,3 +540,90 @@ class Session:
     @on_event.setter
     def on_event(self, function: Callable[[Event], object]) -> None:
         self.fitting.announce = Announcer(function, self.fitting.announce.no_summary)
+
+    def close(self) -> None:
+        """Cancel what is prepared in the background; without `background` there is nothing to do.
+
+        A compression that is ready but not due yet is thrown away. The session can still be used;
+        its compressions then run before a request, as without `background`.
+        """
+        background, self.fitting.background = self.fitting.background, None
+        if background:
+            background.close()
+
+    aclose = twin_of(close)
+
+    def __enter__(self) -> Self:
+        """The session itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """`close`."""
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        """The session itself."""
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """`aclose`."""
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        room = SHOWN_VALUE - len(window := f", a window of {self.settings.token_budget:,}>")
+        return without_middle(f"<Session {self.id} in {self.store.name}", room) + window
+
+    # For the modules of this package and the doors
+
+    def state(self) -> State:
+        """The current state of the log; a copy that belongs to the caller."""
+        return state_of(self.log)
+
+    def sendable(
+        self, view: Sequence[Mapping[str, Any]], outgoing: Outgoing | None = None
+    ) -> Sendable:
+        """What goes out for a view; `outgoing` repairs one that is not of the next request."""
+        drops = drops_thinking(self.settings, self.model)
+        read = self.fitting.known(view) or view
+        return (outgoing or self._outgoing).of(read, drops_thinking=drops, name=self.id)
+
+    def warn(self, what: str, why: str) -> None:
+        """Tell once in `status().warnings`, and in the log, what is not as it should be."""
+        self.fitting.memory.warn(what, why)
+
+    def _read(self, messages: AnyMessages) -> Conversation:
+        """Parse new messages, together with earlier ones if they do not show their format alone.
+
+        Raises:
+            InvalidConversation: the messages are not in a format we know.
+        """
+        try:
+            return parse(messages)
+        except InvalidConversation:
+            before = self.state().recorded[-LOOKED_BACK:]
+            with suppress(InvalidConversation):
+                all_of_them = parse([*before, *messages])
+                new = slice(len(before), None)
+                return Conversation(
+                    all_of_them.raw[new], all_of_them.messages[new], all_of_them.format
+                )
+            raise
+
+    def _undo_in(
+        self, messages: AnyMessages | None, state: State, undo: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """An undo with the events that update the record to `messages`, in the right order."""
+        if messages is None:
+            return [undo]
+        events, later = new_events(state, messages), self.state()
+        for event in events:
+            later.replay(event)
+        if later.compressions and later.compressions[-1]["n"] == undo["n"]:
+            return [*events, undo]
+        state.replay(undo)
+        if not has_rewind(events := new_events(state, messages)):
+            return [undo, *events]
+        raise NothingToUndo(
+            f"The last compression of {self.id} has nothing to do with these messages. Pass those "
+            "it was given or left, or the name of the session alone. Nothing was changed."
+        )

@@ -14,6 +14,7 @@ from context_compression.conversation.refs import REF, canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
 from context_compression.errors import InvalidConversation, StoreError, UnknownRef
+from context_compression.plurals import how_many
 from context_compression.session.compressing import preview
 from context_compression.session.events import origin_of
 from context_compression.session.following import begin_with_view, first_messages, new_events
@@ -21,9 +22,16 @@ from context_compression.session.outgoing import told
 from context_compression.session.pacing import Due, due
 from context_compression.session.state import Savings, State, state_of
 from context_compression.store import Store
-from context_compression.strings import one_line
+from context_compression.strings import SHOWN_VALUE, one_line
 from context_compression.tokens import UNDERSTATED, Anchor, Counter, anchored, is_understated
-from context_compression.tokens.usage import Item, Usage, adding_up_to, breakdown, largest
+from context_compression.tokens.usage import (
+    AnyMessages,
+    Item,
+    Usage,
+    adding_up_to,
+    breakdown,
+    largest,
+)
 from context_compression.transcripts.reading import answers_among
 from context_compression.transcripts.sessions import seconds
 from context_compression.transcripts.transcript import OURS, Compaction, History, Stage
@@ -75,6 +83,16 @@ class Status:
     warnings: Sequence[str]
     host_compactions: Sequence[Compaction] = ()
 
+    def __repr__(self) -> str:
+        parts = [self.usage.in_words, "due" if self.due.now else "not due"]
+        parts += [how_many(self.messages, "message")]
+        if self.compressions:
+            compressions = how_many(self.compressions, "compression")
+            parts += [f"{compressions} saved {self.tokens_saved:,}"]
+        parts += [how_many(len(self.refs), "ref")] if self.refs else []
+        parts += [how_many(len(self.warnings), "warning")] if self.warnings else []
+        return one_line(f"<Status: {', '.join(parts)}>", SHOWN_VALUE)
+
     @property
     def by_kind(self) -> dict[str, int]:
         """The used tokens by kind of content.
@@ -102,9 +120,7 @@ def could_free(session: "Session", conversation: Conversation) -> int:
     ).tokens_freed
 
 
-def status_of(
-    session: "Session", messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None
-) -> Status:
+def status_of(session: "Session", messages: AnyMessages | None, anchor: Anchor | None) -> Status:
     """The status of a conversation; see `Session.status` for the arguments."""
     state = session.state()
     shown = state.view if messages is None else messages
@@ -226,7 +242,7 @@ REFS_TRIED = 3
 """How many refs of a view tell which session it may belong to, before all sessions are read."""
 
 
-def session_id_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
+def session_id_for(messages: AnyMessages, store: Store) -> str:
     """The session id for a conversation, derived from its messages up to the user's first message.
 
     The first message alone is not enough: programs begin all their conversations with the same

@@ -33,14 +33,14 @@ class SummaryRecord:
         modified_files: files that were created, changed, renamed or deleted so far.
     """
 
-    text: str
+    text: str = field(repr=False)
     first_kept: int
-    replies: tuple[SummaryReply, ...] = ()
-    unverified: tuple[str, ...] = ()
+    replies: tuple[SummaryReply, ...] = field(default=(), repr=False)
+    unverified: tuple[str, ...] = field(default=(), repr=False)
     ledger: tuple[Entry, ...] = field(default=(), repr=False)
     whole_ledger: str = field(default="", repr=False)
-    read_files: tuple[str, ...] = ()
-    modified_files: tuple[str, ...] = ()
+    read_files: tuple[str, ...] = field(default=(), repr=False)
+    modified_files: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def cost(self) -> float | None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from context_compression.conversation.authors import author_of, is_our_note, title_of
-from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.formats import AnyMessage, Conversation, parse
 from context_compression.conversation.messages import (
     Block,
     Document,
@@ -18,10 +18,8 @@ from context_compression.conversation.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    is_object,
 )
 from context_compression.conversation.system_prompt import summary_in
-from context_compression.errors import InvalidSettings
 from context_compression.settings import Settings
 from context_compression.tokens import (
     Count,
@@ -34,6 +32,8 @@ from context_compression.tokens import (
 )
 
 Messages = Sequence[Mapping[str, Any]]
+AnyMessages: TypeAlias = Sequence[AnyMessage]
+"""A conversation as a program has it: dicts of one dialect, or objects of its library."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,15 @@ class Usage:
     total_budget: int
     threshold_tokens: int
     threshold_reason: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Usage: {self.in_words}, due from {self.threshold_tokens:,}>"
+
+    @property
+    def in_words(self) -> str:
+        """`12,345 of 200,000 tokens (6.2 %)`."""
+        share = f"{self.usage_percent:,} %"
+        return f"{self.used_tokens:,} of {self.total_budget:,} tokens ({share})"
 
     @property
     def usage_percent(self) -> float:
@@ -154,13 +163,7 @@ def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) 
         InvalidSettings: an unknown name or an impossible value.
     """
     if not isinstance(settings, Settings):
-        settings = {} if settings is None else settings
-        if not is_object(settings):
-            raise InvalidSettings(
-                f"settings is {settings!r:.80}; it must be a Settings, or a dict with some of its "
-                'values, such as {"token_budget": 60_000}.'
-            )
-        settings = Settings.checked(settings)
+        settings = Settings.checked({} if settings is None else settings)
     window = window_of(model)
     if window is None or "token_budget" in settings.model_fields_set:
         return settings
@@ -174,7 +177,7 @@ _counting = Lock()
 
 
 def count_tokens(
-    messages: Messages | str,
+    messages: AnyMessages | str,
     *,
     system: Any = None,
     tools: Any = None,
@@ -208,7 +211,7 @@ def count_tokens(
     return count
 
 
-def _count(messages: Messages | str, system: Any, tools: Any, counter: Counter) -> Count:
+def _count(messages: AnyMessages | str, system: Any, tools: Any, counter: Counter) -> Count:
     overhead = counter.system(system) + counter.tools(tools)
     if isinstance(messages, str):
         return counter.count(overhead + counter.text(messages))
@@ -216,7 +219,7 @@ def _count(messages: Messages | str, system: Any, tools: Any, counter: Counter) 
 
 
 def usage(
-    messages: Messages,
+    messages: AnyMessages,
     *,
     system: Any = None,
     tools: Any = None,

@@ -19,7 +19,7 @@ known.
                  ids, calls
 """
 
-from context_compression.conversation.formats.parts import ROLES, plain
+from context_compression.conversation.formats.parts import ROLES, AnyMessage, plain
 from context_compression.conversation.formats.reading import (
     DIALECTS,
     Conversation,
@@ -31,6 +31,6 @@ from context_compression.conversation.formats.reading import (
 )
 
 __all__ = [
-    "DIALECTS", "ROLES", "Conversation", "Format", "check", "detect", "may_be_message", "parse",
-    "plain",
+    "DIALECTS", "ROLES", "AnyMessage", "Conversation", "Format", "check", "detect",
+    "may_be_message", "parse", "plain",
 ]  # fmt: skip

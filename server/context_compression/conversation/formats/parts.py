@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from context_compression.conversation.messages import (
     UNNAMED,
@@ -35,6 +35,17 @@ from context_compression.conversation.messages import (
     is_object,
 )
 
+
+class LibraryObject(Protocol):
+    """An object of a provider's library, such as `ChatCompletionMessage`."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Its JSON."""
+        ...
+
+
+AnyMessage: TypeAlias = Mapping[str, Any] | LibraryObject
+"""A message as a program has it: a dict, or an object of its provider's library."""
 DEEPEST = 200
 """Levels of nesting. Conversations have about ten; Python's recursion limit is a thousand."""
 LONGEST_NUMBER = 14_000
