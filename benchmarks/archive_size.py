@@ -29,6 +29,7 @@ from estimate import message_tokens
 from recordings import Messages
 
 from context_compression import BudgetTooSmall, ContextCompressionError, Session, Store, compress
+from context_compression.settings import StrategyName
 from context_compression.store import to_json
 
 SHARE = 0.3  # of its tokens, to which a conversation is compressed
@@ -54,7 +55,7 @@ def main() -> None:
     sys.exit(failed)
 
 
-def a_call(store: Store, id: str, messages: Messages, strategy: str = "auto") -> None:
+def a_call(store: Store, id: str, messages: Messages, strategy: StrategyName = "auto") -> None:
     def compressed(target: int) -> None:
         compress(messages, store=store, target_tokens=target, force=True, strategy=strategy)
 

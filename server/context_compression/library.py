@@ -11,13 +11,15 @@ A program that imports them waits for nothing: the first call loads what it need
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from context_compression.listening import RunningCompaction, heard
 from context_compression.summaries.summarizer import BY_SETTINGS, Writer, summarizer_for
 from context_compression.threads import twin_of
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from context_compression.compression.prepared import CompressionRequest
     from context_compression.compression.result import Result
     from context_compression.conversation.formats import AnyMessage
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from context_compression.tokens import TextCounter
     from context_compression.tokens.usage import AnyMessages
 
-    M = TypeVar("M", bound=AnyMessage)
+    M = TypeVar("M", bound=AnyMessage, default=Any)
 
 
 def compress(
@@ -113,6 +115,9 @@ def should_compress(
 
     It would over the threshold of the settings, and with the strategy `window` also if there are
     too many turns. An empty conversation is never due.
+
+    Returns:
+        `True` if a compression is due.
 
     Raises:
         InvalidConversation: `messages` is not a conversation in a known dialect.

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
@@ -140,6 +141,8 @@ class Settings(Value):
     """tokens of their preview"""
     offload_at_source: Limits = ()
     """TOOL=TOKENS: from there on its new results come as previews; 0: never"""
+    keep_tools: Words = ()
+    """tools whose results stay whole: names, `*` for any letters"""
     thinking: Literal["auto", "bound", "keep"] = "auto"
     """signed thinking after a change: bound drops it"""
     alternate_roles: bool | None = None
@@ -157,7 +160,7 @@ class Settings(Value):
         """The settings that differ from the defaults."""
         changed = self.model_dump(exclude_defaults=True).items()
         values = ", ".join(f"{name}={value!r}" for name, value in changed)
-        return f"Settings({one_line(values, SHOWN_VALUE - len('Settings()') - 1)})"
+        return f"Settings({one_line(values, SHOWN_VALUE - len('Settings()…'))})"
 
     __str__ = __repr__
 
@@ -204,6 +207,10 @@ class Settings(Value):
     def target_tokens(self) -> int:
         """The number of tokens that a compression aims at."""
         return int(self.token_budget * self.target_usage)
+
+    def keeps(self, tool: str) -> bool:
+        """Whether the results of a tool stay whole, by `keep_tools`."""
+        return any(fnmatchcase(tool.lower(), name.lower()) for name in self.keep_tools)
 
     @property
     def provider(self) -> Literal["anthropic", "openai"] | None:

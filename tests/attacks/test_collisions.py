@@ -15,6 +15,7 @@ from context_compression import Session, compress
 from context_compression.conversation import Refs, ToolCall, ref_of
 from context_compression.errors import StoreDamaged, UnknownRef
 from context_compression.session import AnsweredCall, offload_result
+from context_compression.settings import StrategyName
 from context_compression.store import Store
 from context_compression.testing import Run, tool_step
 
@@ -69,7 +70,7 @@ def test_both_come_back_when_offloaded_one_after_the_other(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("strategy", ["auto", "offload", "truncate", "extract", "window"])
-def test_both_come_back_from_one_compression(tmp_path: Path, strategy: str) -> None:
+def test_both_come_back_from_one_compression(tmp_path: Path, strategy: StrategyName) -> None:
     messages = talk(ONE, OTHER)
 
     alone = compress(messages, strategy=strategy, target_tokens=1_500, force=True)

@@ -30,6 +30,7 @@ from context_compression.compression.run import compress as compress_only
 from context_compression.conversation import COMPRESSED, Message, parse, ref_of, strings_in
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
 from context_compression.planning import Archive
+from context_compression.settings import StrategyName
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter, Counting
 
@@ -152,7 +153,7 @@ def test_by_hand_the_tail_takes_half_of_the_room_at_most() -> None:
 )
 @pytest.mark.parametrize("words", [5, 300])
 def test_by_hand_a_chat_of_45_messages_becomes_shorter(
-    strategy: str, most: float, words: int
+    strategy: StrategyName, most: float, words: int
 ) -> None:
     messages = [
         {"role": role, "content": f"{role} {n}: " + f"word{n} and another one " * words}
@@ -194,7 +195,7 @@ SHORT: Messages = [
     ],
 )
 def test_a_short_chat_that_is_compressed_by_hand_says_why_nothing_more_is_possible(
-    strategy: str, why: str
+    strategy: StrategyName, why: str
 ) -> None:
     result = compress(SHORT, force=True, strategy=strategy)
 
@@ -203,7 +204,7 @@ def test_a_short_chat_that_is_compressed_by_hand_says_why_nothing_more_is_possib
 
 
 @pytest.mark.parametrize("strategy", ["auto", "extract", "window"])
-def test_with_a_target_it_does_what_it_can(strategy: str) -> None:
+def test_with_a_target_it_does_what_it_can(strategy: StrategyName) -> None:
     result = compress(SHORT, target_tokens=70, strategy=strategy, force=True)
 
     assert (result.changed, result.target_met) == (True, True)
@@ -668,7 +669,9 @@ def numbered_lines(count: int) -> str:
 
 
 @pytest.mark.parametrize("strategy", ["offload", "truncate", "window", "extract"])
-def test_a_named_strategy_that_falls_short_gives_its_best_and_points_to_auto(strategy: str) -> None:
+def test_a_named_strategy_that_falls_short_gives_its_best_and_points_to_auto(
+    strategy: StrategyName,
+) -> None:
     messages = [*worked(log(600)), {"role": "user", "content": "word " * 600}]
 
     result = compress(messages, strategy=strategy, target_tokens=500)
@@ -711,7 +714,7 @@ def test_a_named_strategy_that_can_do_nothing_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["offload", "truncate", "window"])
-def test_where_nobody_named_a_target_none_is_missed(strategy: str) -> None:
+def test_where_nobody_named_a_target_none_is_missed(strategy: StrategyName) -> None:
     messages = [*talk(25), *worked(log(600))]
 
     result = compress(

@@ -19,6 +19,7 @@ from context_compression.compression.result import Explanation
 from context_compression.conversation import parse, texts_of
 from context_compression.errors import BudgetTooSmall, NoSuchMessage
 from context_compression.planning import recorded
+from context_compression.settings import StrategyName
 from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
@@ -83,7 +84,9 @@ def agrees(messages: Messages, result: Result) -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("share", [0.1, 0.5])
 @pytest.mark.parametrize("dialect", ["anthropic", "openai"])
-def test_explanations_agree_with_the_view(strategy: str, share: float, dialect: Any) -> None:
+def test_explanations_agree_with_the_view(
+    strategy: StrategyName, share: float, dialect: Any
+) -> None:
     messages = conversation(20, seed=3, dialect=dialect)
     target = max(int(share * count_tokens(messages)), 1_500)
 
@@ -115,7 +118,7 @@ def test_explanations_agree_with_the_view_of_any_conversation(
 @pytest.mark.parametrize("name", RECORDED)
 @pytest.mark.parametrize("strategy", ["extract", "window"])
 def test_explanations_agree_with_the_view_of_recorded_conversations(
-    name: str, strategy: str, data_folder: Path
+    name: str, strategy: StrategyName, data_folder: Path
 ) -> None:
     messages = recorded_conversation(data_folder, name)
     target = int(0.3 * count_tokens(messages))
@@ -203,7 +206,7 @@ def test_for_window_the_rule_that_decided_is_named() -> None:
 
 
 @pytest.mark.parametrize(("strategy", "kept"), [("truncate", "clipped"), ("offload", "preview")])
-def test_for_a_shortened_result_the_strategy_is_named(strategy: str, kept: str) -> None:
+def test_for_a_shortened_result_the_strategy_is_named(strategy: StrategyName, kept: str) -> None:
     result = compress(TALK, strategy=strategy, force=True)
 
     told = result.explain(2)

@@ -9,6 +9,7 @@ from provider import alternates, refused, separated, signatures, unbound, undecl
 
 from context_compression import Result, Session, compress, count_tokens
 from context_compression.conversation import parse
+from context_compression.settings import StrategyName
 from context_compression.testing import Dialect, conversation
 
 LOG = "\n".join(f"src/part_{n % 7}.c:{n}: warning: unused variable v{n}" for n in range(400))
@@ -190,7 +191,7 @@ def strict_chat() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("target", [9_000, 3_000, 1_500])
 @pytest.mark.parametrize("strategy", ["auto", "window", "extract"])
 def test_roles_alternate_where_they_did_and_the_model_may_want_it(
-    strategy: str, target: int
+    strategy: StrategyName, target: int
 ) -> None:
     messages = strict_chat()
 
@@ -265,7 +266,7 @@ def test_a_call_id_that_is_used_again_gets_another_of_its_length_and_form() -> N
             {"id": long, "type": "function", "function": {"name": "sh", "arguments": "{}"}}]},
         {"role": "tool", "tool_call_id": long, "content": "ok"},
     ]  # fmt: skip
-    messages = [{"role": "user", "content": "Go."}, *step, *step, *step]
+    messages: list[Any] = [{"role": "user", "content": "Go."}, *step, *step, *step]
 
     result = compress(messages, target_tokens=10_000, force=True)
 

@@ -14,6 +14,7 @@ from provider import refused
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, usage
 from context_compression.conversation import COMPRESSED, ref_of, summary_in, with_summary
 from context_compression.conversation.system_prompt import END, MARK
+from context_compression.settings import StrategyName
 from context_compression.summaries import SummaryRequest
 from context_compression.testing import Dialect, Run, ScriptedSummarizer, said_by_user, tool_step
 
@@ -186,7 +187,12 @@ def test_views_are_valid_and_within_the_budget(
     share=st.floats(0.05, 1), data=st.data(),
 )  # fmt: skip
 def test_with_a_summary_in_the_system_prompt_every_strategy_keeps_the_laws(
-    messages: Messages, system: Any, strategy: str, role: str, share: float, data: st.DataObject
+    messages: Messages,
+    system: Any,
+    strategy: StrategyName,
+    role: str,
+    share: float,
+    data: st.DataObject,
 ) -> None:
     earlier = summarized(work(0, data.draw(st.integers(8, 30))), system, 2_500)
     prompt = earlier.system
@@ -404,7 +410,7 @@ def test_a_caller_who_begins_anew_has_no_summary_of_what_is_there_again(tmp_path
 
 
 @pytest.mark.parametrize("strategy", ["auto", "summarize"])
-def test_a_system_prompt_that_speaks_of_our_mark_stays_as_it_is(strategy: str) -> None:
+def test_a_system_prompt_that_speaks_of_our_mark_stays_as_it_is(strategy: StrategyName) -> None:
     system = f"You help.\n\n# Docs\nThey look so:\n\n{MARK} of …\n\n# RULES\nNever touch prod."
     summarizer = ScriptedSummarizer(SUMMARY)
     messages = [message for n in range(30) for message in (

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from talks import SMALL, Talk, shares, talks
 
 from context_compression import BudgetTooSmall, Result, compress, count_tokens
+from context_compression.settings import StrategyName
 from context_compression.testing import ScriptedSummarizer, conversation
 
 REF = re.compile(r"\bref ([0-9a-f]{12})\b")
@@ -37,7 +38,7 @@ def test_what_left_a_request_has_a_ref_in_it(door: Door) -> None:
     holds(door, talks, law)
 
 
-def run(messages: Messages, strategy: str, room: int) -> Result:
+def run(messages: Messages, strategy: StrategyName, room: int) -> Result:
     summarizer = ScriptedSummarizer() if strategy == "summarize" else None
     return compress(messages, target_tokens=room, strategy=strategy, summarizer=summarizer)
 
@@ -52,7 +53,7 @@ def minimum(messages: Messages) -> int:
 @settings(max_examples=settings().max_examples // 4)
 @given(turns=st.integers(3, 12), seed=st.integers(0, 9), more=st.sampled_from((0, 1, 9, 99, 999)))
 def test_in_any_room_and_with_any_strategy_a_note_has_a_ref(
-    strategy: str, turns: int, seed: int, more: int
+    strategy: StrategyName, turns: int, seed: int, more: int
 ) -> None:
     messages = conversation(turns, seed=seed)
     result = run(messages, strategy, minimum(messages) + more)
@@ -64,7 +65,9 @@ def test_in_any_room_and_with_any_strategy_a_note_has_a_ref(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
-def test_in_a_large_room_a_note_has_a_ref_with_any_strategy(strategy: str, share: float) -> None:
+def test_in_a_large_room_a_note_has_a_ref_with_any_strategy(
+    strategy: StrategyName, share: float
+) -> None:
     messages = conversation(20, seed=3)
     result = run(messages, strategy, int(share * count_tokens(messages)))
 
@@ -90,7 +93,7 @@ def test_a_note_that_is_joined_to_a_message_of_the_user_names_a_ref() -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_note_that_names_a_ref_leaves_only_for_another_one(strategy: str) -> None:
+def test_a_note_that_names_a_ref_leaves_only_for_another_one(strategy: StrategyName) -> None:
     """It is small, but stands for more."""
     called = {"type": "tool_use", "id": "one", "name": "context_restore", "input": {"ref": "log"}}
     lines = "\n".join(f"{number} worker done in 12 ms" for number in range(400))

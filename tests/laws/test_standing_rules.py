@@ -18,6 +18,7 @@ from tasks import FORGED, LIARS, SPOKEN
 from context_compression import BudgetTooSmall, Result, Settings, compress, count_tokens
 from context_compression.compression import NAMED_RULES, CompressionRequest, PreparedConversation
 from context_compression.conversation import Message, parse, texts_of
+from context_compression.settings import StrategyName
 from context_compression.strategies import RULES_SHARE, standing_rules
 from context_compression.testing import (
     Dialect,
@@ -85,7 +86,7 @@ def text_of(messages: Sequence[Any]) -> str:
     return json.dumps(messages, ensure_ascii=False)
 
 
-def run(messages: Messages, strategy: str, target: int) -> Result:
+def run(messages: Messages, strategy: StrategyName, target: int) -> Result:
     summarizer = ScriptedSummarizer(*[SUMMARY] * 20) if strategy == "summarize" else None
     return compress(messages, target_tokens=target, strategy=strategy, summarizer=summarizer)
 
@@ -94,7 +95,7 @@ def run(messages: Messages, strategy: str, target: int) -> Result:
 @settings(max_examples=settings().max_examples // 4)
 @given(talk=ruled, share=st.sampled_from((0.0, 0.001, 0.01, 0.05, 0.2, 0.5, 0.9)))
 def test_a_view_at_or_above_the_minimum_size_holds_each_sure_rule(
-    strategy: str, talk: Ruled, share: float
+    strategy: StrategyName, talk: Ruled, share: float
 ) -> None:
     messages = talk.messages
     floor = minimum(messages).floor_tokens
@@ -138,7 +139,7 @@ DOUBTFUL = (
     more=st.sampled_from((0, 1)),
 )  # fmt: skip
 def test_just_above_the_minimum_size_each_rule_stands_and_what_has_no_room_is_named(
-    strategy: str, talk: Ruled, doubtful: str, factor: float, more: int
+    strategy: StrategyName, talk: Ruled, doubtful: str, factor: float, more: int
 ) -> None:
     beside = Ruled(talk.turns, talk.seed, [*talk.placed, (doubtful, 0.1)])
     messages = beside.messages
@@ -216,7 +217,7 @@ RECORDED = (
 @pytest.mark.parametrize("strategy", ["auto", "extract", "window", "offload"])
 @pytest.mark.parametrize("name", RECORDED)
 def test_in_a_recorded_conversation_the_standing_rules_stand_in_each_view(
-    strategy: str, name: str, data_folder: Path
+    strategy: StrategyName, name: str, data_folder: Path
 ) -> None:
     with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
         messages = json.load(file)["messages"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from context_compression import BudgetTooSmall, Result, compress, count_tokens
 from context_compression.conversation import parse
+from context_compression.settings import StrategyName
 from context_compression.testing import Dialect, Run, ScriptedSummarizer, conversation, tool_step
 
 STRATEGIES = ("auto", "extract", "window", "summarize")
@@ -43,7 +44,7 @@ def with_newest(dialect: Dialect, seed: int, outputs: list[str], *, failed: bool
     return [*conversation(10, seed, dialect), *tool_step(runs, dialect)]
 
 
-def compressed(messages: Messages, strategy: str, target: int) -> Result:
+def compressed(messages: Messages, strategy: StrategyName, target: int) -> Result:
     return compress(
         messages,
         target_tokens=target,
@@ -71,7 +72,7 @@ def newest(messages: Messages, number: int) -> list[str]:
     st.sampled_from(PARALLEL), st.integers(0, 9), st.integers(1, 3), st.floats(0.05, 0.38), ROOMS
 )
 def test_results_that_the_model_has_not_read_are_whole_up_to_two_fifths_of_the_target(
-    strategy: str, dialect: Dialect, seed: int, number: int, share: float, room: int
+    strategy: StrategyName, dialect: Dialect, seed: int, number: int, share: float, room: int
 ) -> None:
     target = room + 2 * floor_of(with_newest(dialect, seed, ["ok"] * number, failed=False))
     each = int(share * target / number) - BESIDE
@@ -91,7 +92,7 @@ def test_results_that_the_model_has_not_read_are_whole_up_to_two_fifths_of_the_t
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(DIALECTS), st.integers(0, 9), st.floats(0.43, 6), st.integers(0, 99), ROOMS)
 def test_of_a_larger_result_the_ends_and_errors_are_shown_and_less_of_a_huge_one(
-    strategy: str, dialect: Dialect, seed: int, share: float, place: int, room: int
+    strategy: StrategyName, dialect: Dialect, seed: int, share: float, place: int, room: int
 ) -> None:
     target = room + 2 * floor_of(with_newest(dialect, seed, ["ok"], failed=False))
     lines = report("part", int(share * target)).splitlines()
@@ -113,7 +114,7 @@ def test_of_a_larger_result_the_ends_and_errors_are_shown_and_less_of_a_huge_one
 @settings(max_examples=8, deadline=None)
 @given(st.sampled_from(PARALLEL), st.integers(0, 9), st.integers(2, 6), ROOMS)
 def test_of_parallel_results_the_small_ones_are_whole_first(
-    strategy: str, dialect: Dialect, seed: int, number: int, room: int
+    strategy: StrategyName, dialect: Dialect, seed: int, number: int, room: int
 ) -> None:
     small = [report(f"small_{n}", 60) for n in range(number - 1)]
     target = room + 2 * floor_of(with_newest(dialect, seed, ["ok"] * number, failed=False))
@@ -131,7 +132,7 @@ def test_of_parallel_results_the_small_ones_are_whole_first(
 @pytest.mark.parametrize("kind", FAILURES)
 @pytest.mark.parametrize("times", [1, 1.5, 3, 8])
 def test_the_first_lines_of_an_error_are_shown_at_every_size(
-    strategy: str, kind: str, times: float
+    strategy: StrategyName, kind: str, times: float
 ) -> None:
     first, flagged = FAILURES[kind]
     output = f"{first}\n{report('part', 9_000)}"
@@ -145,7 +146,9 @@ def test_the_first_lines_of_an_error_are_shown_at_every_size(
 
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 30), st.sampled_from(("auto", "extract", "window")))
-def test_rules_do_not_give_way_to_what_the_model_has_not_read(seed: int, strategy: str) -> None:
+def test_rules_do_not_give_way_to_what_the_model_has_not_read(
+    seed: int, strategy: StrategyName
+) -> None:
     rule = "Never push to the branch release-7, whatever the pipeline says."
     rest: list[dict[str, Any]] = with_newest(
         "anthropic", seed, [report("part", 20_000)], failed=False

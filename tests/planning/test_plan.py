@@ -12,6 +12,7 @@ from context_compression import Settings, compress
 from context_compression.conversation import parse, ref_of, repair
 from context_compression.planning import Plan
 from context_compression.planning.plan import pinned
+from context_compression.settings import StrategyName
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 
@@ -244,7 +245,7 @@ def test_a_pin_is_an_index_or_a_text_that_a_message_contains(pin: Any, found: li
 @pytest.mark.parametrize("strategy", ["auto", "window", "extract"])
 @pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 def test_a_pinned_result_stays_whole_with_its_call_and_the_other_results(
-    dialect: Any, strategy: str
+    dialect: Any, strategy: StrategyName
 ) -> None:
     runs = [LS, Run("secret", "Bash", {"command": "env"}, "the answer is 42\n" * 60)]
     messages = [*conversation(4, 1, dialect), *tool_step(runs, dialect), TELL]

@@ -13,6 +13,7 @@ from context_compression import Session, Store, compress
 from context_compression.conversation import is_object
 from context_compression.session import decode_message
 from context_compression.session.events import encode_layout, is_valid_message
+from context_compression.settings import StrategyName
 from context_compression.store import SessionLog
 from context_compression.testing import conversation
 
@@ -183,7 +184,7 @@ def test_a_log_without_any_of_this_is_read_as_before(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("strategy", ["auto", "extract", "offload", "truncate", "window"])
 def test_arguments_that_look_like_a_quotation_of_ours_are_kept_as_they_are(
-    given: dict[str, Any], strategy: str, tmp_path: Path
+    given: dict[str, Any], strategy: StrategyName, tmp_path: Path
 ) -> None:
     messages: list[Any] = conversation(12)
     said = [block for m in messages if isinstance(m["content"], list) for block in m["content"]]

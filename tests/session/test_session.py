@@ -24,6 +24,7 @@ from context_compression.errors import (
 )
 from context_compression.planning import RECEIPT
 from context_compression.session import session_id_for
+from context_compression.settings import StrategyName
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.threads import before_writing
 
@@ -147,7 +148,7 @@ def test_what_begins_like_a_preview_becomes_none_by_being_compressed(
 
 
 @pytest.mark.parametrize("strategy", ["offload", "extract"])
-def test_each_file_that_a_view_names_is_there(tmp_path: Path, strategy: str) -> None:
+def test_each_file_that_a_view_names_is_there(tmp_path: Path, strategy: StrategyName) -> None:
     steps = (
         tool_step([Run(f"call{n}", "Bash", {"command": f"make part{n}"}, LOG)], "anthropic")
         for n in range(3)
@@ -194,7 +195,7 @@ def test_what_a_repair_wrote_comes_back_too_where_the_view_quotes_it(tmp_path: P
 @both_dialects
 @pytest.mark.parametrize("strategy", ["auto", "offload", "truncate", "window", "extract"])
 def test_after_a_compression_the_view_is_smaller_valid_and_survives_a_restart(
-    tmp_path: Path, dialect: Any, strategy: str
+    tmp_path: Path, dialect: Any, strategy: StrategyName
 ) -> None:
     session = Session(tmp_path, "s")
     messages = conversation(20, seed=3, dialect=dialect)

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from context_compression import BudgetTooSmall, Result, Session
 from context_compression.conversation import canonical, parse, ref_of
 from context_compression.session.state import State
-from context_compression.settings import Settings
+from context_compression.settings import Settings, StrategyName
 from context_compression.testing import Dialect, Run, said_by_user, tool_step
 
 pytestmark = pytest.mark.slow
@@ -86,7 +86,7 @@ class Conversing(RuleBasedStateMachine):
         self.recorded, self.view = self.recorded + taken, self.view + taken
 
     @rule(strategy=st.sampled_from(STRATEGIES), share=st.none() | st.floats(0.3, 0.9))
-    def compress(self, strategy: str, share: float | None) -> None:
+    def compress(self, strategy: StrategyName, share: float | None) -> None:
         try:
             result = self._compress(strategy, share)
         except BudgetTooSmall:
@@ -97,7 +97,7 @@ class Conversing(RuleBasedStateMachine):
             self.before.append((self.view, len(result.messages)))
         self.view = list(result.messages)
 
-    def _compress(self, strategy: str, share: float | None, **more: Any) -> Result:
+    def _compress(self, strategy: StrategyName, share: float | None, **more: Any) -> Result:
         tokens = int(self.session.status().usage.used_tokens)
         target = None if share is None else max(1, int(tokens * share))
         return self.session.compress(strategy=strategy, target_tokens=target, force=True, **more)

@@ -15,6 +15,7 @@ from pytest import MonkeyPatch
 
 from context_compression import Session, Store, compress, restore_tool
 from context_compression.conversation import strings_in
+from context_compression.settings import StrategyName
 from context_compression.store import Backend, FileBackend, PostgresBackend
 from context_compression.store.objects import objects_at
 from context_compression.store.postgres import rows
@@ -98,7 +99,7 @@ def test_a_store_without_a_folder_does_all_that_a_session_needs(tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["auto", "window", "offload", "truncate"])
 def test_a_view_is_the_same_bytes_over_a_database_as_over_files(
-    strategy: str, tmp_path: Path, postgres_server: Server
+    strategy: StrategyName, tmp_path: Path, postgres_server: Server
 ) -> None:
     tenant = f"t-{secrets.token_hex(8)}"
     files = Store(cast("Backend", Elsewhere(tmp_path / "hidden")))

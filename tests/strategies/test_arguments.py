@@ -13,6 +13,7 @@ from provider import refused
 
 from context_compression import Session, Store, compress, count_tokens
 from context_compression.conversation import ToolCall, is_array, is_object, parse
+from context_compression.settings import StrategyName
 from context_compression.testing import Run, said_by_model, said_by_user, tool_step
 
 FILE = "\n".join(
@@ -43,7 +44,7 @@ def calls(messages: Messages) -> list[ToolCall]:
 @both
 @every_dialect
 def test_files_that_calls_wrote_are_shortened_and_the_calls_stay_valid(
-    dialect: Any, strategy: str
+    dialect: Any, strategy: StrategyName
 ) -> None:
     messages = writes(6, dialect)
 
@@ -63,7 +64,7 @@ def test_files_that_calls_wrote_are_shortened_and_the_calls_stay_valid(
 @both
 @every_dialect
 def test_a_ref_in_an_argument_brings_back_the_text_byte_for_byte(
-    dialect: Any, strategy: str, tmp_path: Any
+    dialect: Any, strategy: StrategyName, tmp_path: Any
 ) -> None:
     messages = writes(4, dialect)
     session = Session(Store(tmp_path), "s")
@@ -83,7 +84,7 @@ def test_a_ref_in_an_argument_brings_back_the_text_byte_for_byte(
 
 
 @both
-def test_calls_that_the_model_has_not_answered_stay(strategy: str) -> None:
+def test_calls_that_the_model_has_not_answered_stay(strategy: StrategyName) -> None:
     for end in ([], [said_by_user("And?", "anthropic")]):
         messages = [*writes(3, "anthropic")[:-1], *end]
 
@@ -104,7 +105,7 @@ def test_calls_that_the_model_has_not_answered_stay(strategy: str) -> None:
     ],
 )
 def test_patches_queries_and_texts_in_lists_are_shortened(
-    strategy: str, name: str, arguments: dict[str, Any]
+    strategy: StrategyName, name: str, arguments: dict[str, Any]
 ) -> None:
     steps = tool_step([Run("c", name, arguments, "ok")], "openai")
     messages = [said_by_user("Go.", "openai"), *steps, *said_by_model("Done.", "openai")]
@@ -127,7 +128,7 @@ def shape(value: Any) -> Any:
 
 @both
 @pytest.mark.parametrize("kind", ["chat", "responses"])
-def test_the_free_text_of_a_custom_tool_is_shortened(strategy: str, kind: str) -> None:
+def test_the_free_text_of_a_custom_tool_is_shortened(strategy: StrategyName, kind: str) -> None:
     if kind == "chat":
         call = {"id": "c", "type": "custom", "custom": {"name": "patch", "input": FILE}}
         step = [
@@ -162,13 +163,13 @@ def test_the_free_text_of_a_custom_tool_is_shortened(strategy: str, kind: str) -
     ],
 )
 def test_arguments_that_are_a_string_of_json_stay_json(
-    strategy: str, arguments: Any, shape: str
+    strategy: StrategyName, arguments: Any, shape: str
 ) -> None:
     assert shown(strategy, json.dumps(arguments), json.loads) == shape
 
 
 @both
-def test_arguments_that_ended_too_early_become_an_object_with_a_ref(strategy: str) -> None:
+def test_arguments_that_ended_too_early_become_an_object_with_a_ref(strategy: StrategyName) -> None:
     assert shown(strategy, json.dumps({"content": FILE})[:-9], json.loads) == "{'input': TEXT}"
 
 
@@ -184,12 +185,12 @@ def test_arguments_that_ended_too_early_become_an_object_with_a_ref(strategy: st
         f"*** Begin Patch\n{FILE}",
     ],
 )
-def test_a_free_text_is_a_text_however_it_begins(strategy: str, text: str) -> None:
+def test_a_free_text_is_a_text_however_it_begins(strategy: StrategyName, text: str) -> None:
     assert shown(strategy, text, lambda each: each, kind="custom_tool_call") == "TEXT"
 
 
 def shown(
-    strategy: str, arguments: str, read: Callable[[str], Any], kind: str = "function_call"
+    strategy: StrategyName, arguments: str, read: Callable[[str], Any], kind: str = "function_call"
 ) -> str:
     """What the arguments of a call become, with `TEXT` for each text that a ref brings back."""
     key = "input" if kind == "custom_tool_call" else "arguments"
@@ -207,7 +208,7 @@ def shown(
 @every_dialect
 @pytest.mark.parametrize("text", [f"{FILE}\ud83d", json.dumps({"a": FILE}) + "\ud83d"])
 def test_a_text_with_half_a_character_is_among_the_originals_as_the_view_names_it(
-    dialect: Any, text: str, strategy: str
+    dialect: Any, text: str, strategy: StrategyName
 ) -> None:
     messages = writes(3, dialect, text)
     result = compress(messages, strategy=strategy, target_tokens=1)
@@ -239,7 +240,7 @@ def with_marks(value: Any, arguments: str, originals: Mapping[str, Any]) -> Any:
 @both
 @pytest.mark.parametrize("text", [FILE, "print(1) " * 30])
 def test_json_in_the_texts_of_a_harness_stays_json_and_its_refs_bring_back_the_text(
-    strategy: str, text: str
+    strategy: StrategyName, text: str
 ) -> None:
     asked = "Now.\n\n" + json.dumps({"tool": "write", "input": text})
     messages: Messages = [{"role": "user", "content": "Go."}]
@@ -259,7 +260,7 @@ def test_json_in_the_texts_of_a_harness_stays_json_and_its_refs_bring_back_the_t
 
 
 @both
-def test_a_signed_call_of_the_current_turn_stays(strategy: str) -> None:
+def test_a_signed_call_of_the_current_turn_stays(strategy: StrategyName) -> None:
     messages = writes(3, "gemini")
     for message in messages[1:-1:2]:
         message["parts"][0]["thoughtSignature"] = "c2lnbmVk"

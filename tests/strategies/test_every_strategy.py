@@ -30,6 +30,7 @@ from context_compression.conversation import (
     without_halves,
 )
 from context_compression.evidence import constraints_in
+from context_compression.settings import StrategyName
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
 RECORDED = (
@@ -45,7 +46,7 @@ THOUGHTFUL = (
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
 
 
-def run(messages: Messages, strategy: str, share: float, **options: Any) -> Result:
+def run(messages: Messages, strategy: StrategyName, share: float, **options: Any) -> Result:
     """Compress to a share of the size; where that is below the floor, to the floor."""
     target = max(1, int(count_tokens(messages) * share))
     options = {"strategy": strategy, "settings": SMALL} | options
@@ -150,7 +151,7 @@ def last_words(parsed: Any) -> set[str]:
 @every_strategy
 @given(talk=talks(), share=shares)
 def test_a_view_is_valid_smaller_and_complete_with_its_originals(
-    strategy: str, talk: Talk, share: float
+    strategy: StrategyName, talk: Talk, share: float
 ) -> None:
     _, messages = talk
     given_messages = copy.deepcopy(messages)
@@ -166,7 +167,7 @@ def test_a_view_is_valid_smaller_and_complete_with_its_originals(
 @every_strategy
 @given(talk=broken_talks(), share=shares)
 def test_broken_input_gives_a_valid_view_and_a_report(
-    strategy: str, talk: Talk, share: float
+    strategy: StrategyName, talk: Talk, share: float
 ) -> None:
     dialect, messages = talk
     parsed = parse(messages)
@@ -183,7 +184,9 @@ def test_broken_input_gives_a_valid_view_and_a_report(
 @pytest.mark.slow
 @every_strategy
 @given(talk=talks(), share=shares)
-def test_the_same_input_gives_the_same_bytes(strategy: str, talk: Talk, share: float) -> None:
+def test_the_same_input_gives_the_same_bytes(
+    strategy: StrategyName, talk: Talk, share: float
+) -> None:
     _, messages = talk
 
     first = run(messages, strategy, share)
@@ -214,7 +217,7 @@ def test_auto_meets_every_target_from_the_floor_on(talk: Talk, data: st.DataObje
 @every_strategy
 @given(talk=talks(), share=shares, data=st.data())
 def test_pinned_messages_stay_as_they_came_but_for_thinking_that_would_be_refused(
-    strategy: str, talk: Talk, share: float, data: st.DataObject
+    strategy: StrategyName, talk: Talk, share: float, data: st.DataObject
 ) -> None:
     _, messages = talk
     if not messages:
@@ -241,7 +244,9 @@ def test_pinned_messages_stay_as_they_came_but_for_thinking_that_would_be_refuse
 @pytest.mark.slow
 @every_strategy
 @given(talk=talks(), share=shares)
-def test_nothing_is_put_into_the_users_mouth(strategy: str, talk: Talk, share: float) -> None:
+def test_nothing_is_put_into_the_users_mouth(
+    strategy: StrategyName, talk: Talk, share: float
+) -> None:
     _, messages = talk
     said = "\n".join(user_words(message) for message in parse(messages).messages)
 
@@ -259,7 +264,7 @@ def test_nothing_is_put_into_the_users_mouth(strategy: str, talk: Talk, share: f
 @settings(max_examples=15)
 @given(talk=talks(), share=shares)
 def test_a_store_gives_back_every_byte_from_another_process_and_undo_brings_back_the_view(
-    strategy: str, talk: Talk, share: float
+    strategy: StrategyName, talk: Talk, share: float
 ) -> None:
     _, messages = talk
     with tempfile.TemporaryDirectory() as folder:
@@ -295,7 +300,7 @@ def json_of(message: Any) -> str:
 @pytest.mark.parametrize("name", RECORDED)
 @every_strategy
 def test_recorded_conversations_keep_the_laws(
-    strategy: str, name: str, share: float, data_folder: Path
+    strategy: StrategyName, name: str, share: float, data_folder: Path
 ) -> None:
     with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
         messages = json.load(file)["messages"]
@@ -329,7 +334,7 @@ def test_what_was_compressed_before_changes_nothing(
 @pytest.mark.parametrize("name", THOUGHTFUL)
 @every_strategy
 def test_recorded_tool_loops_keep_all_of_their_thinking_or_none(
-    strategy: str, name: str, share: float, data_folder: Path
+    strategy: StrategyName, name: str, share: float, data_folder: Path
 ) -> None:
     file = data_folder / f"conversations/native/claude-code/{name}.jsonl.gz"
     messages = hosts.read(file).messages

@@ -7,6 +7,7 @@ from provider import refused
 from provider.reading import Messages, blocks
 
 from context_compression import BudgetTooSmall, compress
+from context_compression.settings import StrategyName
 from context_compression.summaries import SummaryReply, SummaryRequest
 
 HOLOGRAM = {"type": "hologram", "id": "hg_1", "waves": [1, 2, 3]}
@@ -72,7 +73,7 @@ def anthropic_talk() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("strategy", ["auto", "window", "extract"])
 @pytest.mark.parametrize("alternate", [True, False])
 def test_an_item_of_an_unknown_type_stays_in_its_place_and_its_type_is_told(
-    strategy: str, alternate: bool
+    strategy: StrategyName, alternate: bool
 ) -> None:
     messages = items()
 
@@ -131,7 +132,7 @@ def test_the_reason_is_explained() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["auto", "window", "extract"])
-def test_a_compaction_block_stays_with_its_message(strategy: str) -> None:
+def test_a_compaction_block_stays_with_its_message(strategy: StrategyName) -> None:
     result = compress(anthropic_talk(), target_tokens=3_000, strategy=strategy)
 
     assert any(BLOCK in blocks(message) for message in result.messages)
@@ -196,7 +197,7 @@ def test_an_unknown_block_does_not_keep_its_message() -> None:
 
 @pytest.mark.parametrize("strategy", ["auto", "window", "extract"])
 def test_a_view_of_which_only_an_unknown_item_and_texts_are_left_can_be_compressed_again(
-    strategy: str,
+    strategy: StrategyName,
 ) -> None:
     steps: Messages = []
     for i in range(100):

@@ -9,6 +9,7 @@ import pytest
 
 from context_compression import compress
 from context_compression.errors import SummaryError
+from context_compression.settings import StrategyName
 from context_compression.summaries.acceptance import SummarySource, why_no_summary
 from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
@@ -210,7 +211,9 @@ def worked() -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("strategy", "target"), [("auto", 4_000), ("summarize", 4_000), ("summarize", 7_000)]
 )
-def test_the_room_that_a_short_summary_leaves_is_filled(strategy: str, target: int) -> None:
+def test_the_room_that_a_short_summary_leaves_is_filled(
+    strategy: StrategyName, target: int
+) -> None:
     result = compress(
         worked(), target_tokens=target, strategy=strategy, summarizer=ScriptedSummarizer(OF_IMPORT)
     )

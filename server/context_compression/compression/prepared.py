@@ -275,7 +275,7 @@ class PreparedConversation:
             for pin in self.request.pins
             if not pinned(messages, [pin])
         )
-        origins = pinned(messages, self.request.pins)
+        origins = pinned(messages, self.request.pins, self.settings)
         pins = {i for i, origin in enumerate(self.planned.origins) if origin in origins}
         if self.rules.reasoning_apart:  # an item needs its reasoning, and reasoning its item
             planned = self.planned.messages

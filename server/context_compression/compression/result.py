@@ -381,7 +381,8 @@ class Result(Generic[T]):
         )
         missed = "" if self.target_met else f", target of {self.target_tokens:,} missed"
         refs = f", {how_many(len(self.refs), 'ref')}" if self.refs else ""
-        return one_line(f"<Result: {sizes}{missed}, {self.strategy}{refs}>", SHOWN_VALUE)
+        told = f"<Result: {sizes}, strategy {self.strategy}{refs}{missed}>"
+        return one_line(told, SHOWN_VALUE - 1)
 
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:

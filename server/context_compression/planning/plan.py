@@ -99,12 +99,15 @@ class TokenCounter(Protocol):
         ...
 
 
-def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[int]:
+def pinned(
+    messages: Sequence[Message], pins: Sequence[int | str], settings: Settings | None = None
+) -> frozenset[int]:
     """The indices of pinned messages.
 
-    Each pin is an index (a negative one counts from the end), or a text that messages contain.
+    Each pin is an index (a negative one counts from the end), or a text that messages contain. With
+    `settings`, messages with results of the tools that `keep_tools` names are pinned, too.
     """
-    indices: set[int] = set()
+    indices = _of_kept_tools(messages, settings) if settings else set[int]()
     for pin in pins:
         if isinstance(pin, int):
             if -len(messages) <= pin < len(messages):
@@ -112,6 +115,18 @@ def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[
         else:
             indices.update(i for i, message in enumerate(messages) if _contains(message, pin))
     return frozenset(indices)
+
+
+def _of_kept_tools(messages: Sequence[Message], settings: Settings) -> set[int]:
+    if not settings.keep_tools:
+        return set()
+    names = {call.id: call.name for message in messages for call in message.calls}
+    return {
+        index
+        for index, message in enumerate(messages)
+        for result in message.results
+        if settings.keeps(names.get(result.call_id) or result.name or "")
+    }
 
 
 def _contains(message: Message, text: str) -> bool:

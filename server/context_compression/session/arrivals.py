@@ -193,7 +193,7 @@ def offload_result(session: "Session", answered: AnsweredCall) -> str | None:
     least = settings.offload_min_tokens if limit is None else limit
     if not least or size < least or call.name.endswith(OWN_TOOLS):  # no token is less than a byte
         return None
-    if asks_user(call.name):
+    if asks_user(call.name) or settings.keeps(call.name):
         return None
     if limit is None and (answered.by_setting or size < _least(answered, settings)):
         return None

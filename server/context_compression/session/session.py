@@ -9,7 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
+
+from typing_extensions import TypeVar
 
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import AnyMessage, Conversation, parse
@@ -50,7 +52,7 @@ from context_compression.threads import twin_of
 from context_compression.tokens import Anchor, TextCounter
 from context_compression.tokens.usage import AnyMessages, Usage, for_model, usage
 
-T = TypeVar("T")
+T = TypeVar("T", default=Any)
 LOOKED_BACK = 20
 """How many earlier messages are read to find the format of a message that does not show it itself.
 """
@@ -61,11 +63,14 @@ NEWEST_REFS = 5
 class Session:
     """One conversation in a store, compressed when its context is too full.
 
-        session = Session(".compression", "build", model="claude-sonnet-4-5")
-        session.record({"role": "user", "content": "Why is the build red?"})
-        messages = session.prepare()              # the view for the next request
-        answer = client.messages.create(messages=messages, …)
-        session.record({"role": "assistant", "content": answer.content})
+        session = Session(".compression", "build", model="claude-sonnet-5")
+        history.append({"role": "user", "content": "Why is the build red?"})
+        answer = client.messages.create(messages=session.fit(history), …)
+        history.append({"role": "assistant", "content": answer.content})
+
+    What a program needs first: `fit` before each request, `recover` after a refused one, `restore`,
+    `status` and `undo`. A program that lets the session keep the record calls `record` and
+    `prepare` instead of `fit`.
 
     The version of a method for an event loop has an `a` before its name: `aprepare` for `prepare`.
     Cancelled before it writes, it changes nothing; if it is already writing, it finishes first.
@@ -180,6 +185,9 @@ class Session:
 
         Args:
             error: the error of the refused request.
+
+        Returns:
+            The messages to send, of the type that the program keeps.
         """
         return self.fitting.recovered(error)
 
@@ -240,6 +248,9 @@ class Session:
         Args:
             messages: the actual content of the context, if a host keeps the history.
             anchor: what a provider charged for a first part of these messages.
+
+        Returns:
+            The numbers, the refs and the warnings of this moment.
         """
         unreachable: list[str] = []
         try:
@@ -292,6 +303,9 @@ class Session:
         Nothing is compressed if `auto_compress` is off. After a compression that failed or left
         little room, the view must grow before the next one.
 
+        Returns:
+            Dicts in the dialect that was recorded.
+
         Raises:
             ContextCompressionError: as for `compress`.
         """
@@ -306,6 +320,9 @@ class Session:
         Args:
             messages: the conversation as its host keeps it. The result is the view after `follow`
                 with these messages, and nothing is written.
+
+        Returns:
+            Dicts in the dialect that was recorded.
         """
         state = self.state()
         for event in [] if messages is None else new_events(state, messages):
@@ -382,6 +399,9 @@ class Session:
             must_answer: whether a target below the minimum size gives the smallest useful context
                 instead of an error, because somebody has to be answered.
 
+        Returns:
+            The view, in `messages`, and the report; the session has the view from then on.
+
         Raises:
             ContextCompressionError: as for `context_compression.compress`; the conversation is
                 unchanged.
@@ -400,6 +420,9 @@ class Session:
         Args:
             start: index in the view of the loop's first message; negative counts from the end.
             target_tokens: for the complete view; the default is that of `compress`.
+
+        Returns:
+            As `compress`.
 
         Raises:
             ContextCompressionError: as for `compress`.
@@ -478,6 +501,9 @@ class Session:
         Args:
             text: the text to archive.
             what: a description in a few words, shown wherever refs are listed.
+
+        Returns:
+            The ref under which `restore` brings it back.
         """
         with self.log.archiving():
             return ArchivedTexts(self.log, self.state()).add(text, what)

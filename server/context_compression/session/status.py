@@ -91,7 +91,7 @@ class Status:
             parts += [f"{compressions} saved {self.tokens_saved:,}"]
         parts += [how_many(len(self.refs), "ref")] if self.refs else []
         parts += [how_many(len(self.warnings), "warning")] if self.warnings else []
-        return one_line(f"<Status: {', '.join(parts)}>", SHOWN_VALUE)
+        return one_line(f"<Status: {', '.join(parts)}>", SHOWN_VALUE - 1)
 
     @property
     def by_kind(self) -> dict[str, int]:

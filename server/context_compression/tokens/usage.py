@@ -184,14 +184,24 @@ def count_tokens(
     model: str | None = None,
     counter: TextCounter | None = None,
 ) -> Count:
-    """Tokens of a conversation, or of one text.
+    """Tokens of a conversation, or of one text: as `compress` and a `Session` count them.
+
+    They are `Result.tokens_before` of the same messages, for the same `model`. What a provider
+    charged (the `usage` in a message) does not count here; see `usage`.
+
+        count_tokens(messages)                          # in tokens of older Claude models
+        count_tokens(messages, model=session.model)     # as a session with a model counts
 
     Args:
         messages: messages in any dialect of `formats`, or one text.
         system: the system prompt, if it is outside the messages.
         tools: the tool definitions.
-        model: the model whose tokens are counted; default: the older Claude family.
+        model: the model whose tokens are counted; without one, as in `compress` and `Session`,
+            those of the older Claude family: 1.15 times o200k, which is enough for most models.
         counter: the caller's own function, which takes a text and returns its number of tokens.
+
+    Returns:
+        A whole number, which also has `method` (how it was counted) and `upper` (at most so many).
 
     Raises:
         InvalidConversation: `messages` is not a conversation in a known dialect.
@@ -230,7 +240,11 @@ def usage(
     """How full the context window is; the arguments are those of `count_tokens`, and the settings.
 
     The count starts from the last `usage` that a message holds, unless the caller passes a
-    `counter` or the system prompt holds a summary.
+    `counter` or the system prompt holds a summary. Without one it is that of `count_tokens`.
+
+    Returns:
+        `used_tokens`, `total_budget`, `usage_percent`, `remaining`, and from where on a compression
+        is due.
 
     Raises:
         InvalidConversation: `messages` is not a conversation in a known dialect.
