@@ -1,14 +1,18 @@
 """Every setting's default, the layers they come from, and what is said about wrong ones."""
 
+import copy
 import json
 import os
+import pickle
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from context_compression import Settings, Store, compress, usage
+from context_compression import Session, Settings, Store, compress, should_compress, usage
 from context_compression.cli import main
 from context_compression.errors import InvalidSettings
 from context_compression.settings import ALIASES, GUARDED, NAMES, changed_config, setting_name
@@ -45,6 +49,7 @@ DEFAULTS: dict[str, Any] = {
     "offload_min_tokens": 1_000,
     "offload_preview_tokens": 200,
     "offload_at_source": (),
+    "keep_tools": (),
     "thinking": "auto",
     "alternate_roles": None,
     "allowed_paths": (),
@@ -168,6 +173,7 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
         "important_keywords": "alpha, beta",
         "record_markers": "MARK",
         "offload_at_source": "Read=0、ci*=20k",
+        "keep_tools": "get_plan; mcp__ci__*",
         "allowed_paths": os.pathsep.join(["/a", "/b"]),
         "read_host_transcripts": "false",
         "importance_threshold": "0.7",
@@ -184,6 +190,7 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
         "important_keywords": ("alpha", "beta"),
         "record_markers": ("MARK",),
         "offload_at_source": ("Read=0", "ci*=20000"),
+        "keep_tools": ("get_plan", "mcp__ci__*"),
         "allowed_paths": ("/a", "/b"),
     }
     text = texts.get(name, "777")
@@ -693,3 +700,77 @@ def test_a_list_of_folders_is_divided_as_path_is() -> None:
     folders = os.pathsep.join(("/a,b", "/合同，发票"))
 
     assert Settings.checked({"allowed_paths": folders}).allowed_paths == ("/a,b", "/合同，发票")
+
+
+def by_environment(values: dict[str, Any]) -> Settings:
+    named = {f"CONTEXT_COMPRESSION_{name.upper()}": str(v) for name, v in values.items()}
+    return Settings.layered(environ=named)
+
+
+WAYS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "Settings(…)": lambda values: Settings(**values),
+    "checked": Settings.checked,
+    "changed": lambda values: Settings().changed(values),
+    "config.json": lambda values: Settings.layered(config=values),
+    "environment": by_environment,
+    "compress": lambda values: compress([], settings=values),
+    "should_compress": lambda values: should_compress([], settings=values),
+    "usage": lambda values: usage([], settings=values),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"strategy": "extrakt"}, "nearest valid: extract"),
+        ({"token_budget": 0}, "nearest valid: 1"),
+        ({"target_usage": 40}, "write 0.4"),
+        ({"summary_attempts": 11}, "nearest valid: 10"),
+    ],
+    ids=str,
+)
+def test_an_impossible_value_is_refused_however_settings_are_made(
+    way: str, values: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InvalidSettings, match=re.escape(told)):
+        WAYS[way](values)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "environment"])
+def test_an_unknown_name_is_refused_with_the_nearest_however_settings_are_made(way: str) -> None:
+    with pytest.raises(InvalidSettings, match="did you mean keep_recent or keep_recent_tokens"):
+        WAYS[way]({"keepRecnt": 5})
+
+
+@pytest.mark.parametrize("given", [{1: 2}, {None: 1}, [1], "x", 5], ids=str)
+def test_what_is_no_dict_of_names_is_refused(given: Any, tmp_path: Path) -> None:
+    for way in ("checked", "changed", "compress", "usage"):
+        with pytest.raises(InvalidSettings):
+            WAYS[way](given)
+    with pytest.raises(InvalidSettings):
+        Session(tmp_path, "s", settings=given)
+    with pytest.raises(InvalidSettings):
+        Session(tmp_path, "s").compress(settings=given)
+
+
+def test_settings_made_in_any_way_are_the_same() -> None:
+    made = Settings(keepRecent=7, token_budget=60_000)  # pyright: ignore[reportCallIssue]  # as JSON has it
+
+    assert made == Settings.checked({"keep_recent": 7, "token_budget": 60_000})
+    assert made.model_fields_set == {"keep_recent", "token_budget"}
+    assert pickle.loads(pickle.dumps(made)) == made == copy.deepcopy(made)
+
+
+def test_settings_print_what_differs_from_the_defaults() -> None:
+    assert repr(Settings()) == str(Settings()) == "Settings()"
+    assert repr(Settings(token_budget=60_000)) == "Settings(token_budget=60000)"
+    assert len(repr(Settings(important_keywords=("a long word",) * 99))) <= 120
+
+
+@pytest.mark.parametrize(
+    ("tool", "kept"),
+    [("get_plan", True), ("Get_Plan", True), ("mcp__ci__log", True), ("ci", False), ("", False)],
+)
+def test_tools_are_named_with_any_letters_for_a_star(tool: str, kept: bool) -> None:
+    assert Settings(keep_tools=("get_plan", "mcp__ci__*")).keeps(tool) is kept

@@ -486,6 +486,9 @@ class RestoreTool:
     schema: ClassVar[Mapping[str, Any]] = SCHEMA
     _one_at_a_time: Lock = field(default_factory=Lock, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        return f"<RestoreTool of {self.session.id:.90}>"
+
     @property
     def anthropic(self) -> "ToolParam":
         """One of the `tools` of Anthropic's Messages."""

@@ -36,7 +36,7 @@ from context_compression.store.objects import objects_at
 from context_compression.store.refs import bare_ref
 from context_compression.store.root_folder import LOCKS
 from context_compression.store.sealing import VARIABLE, seal_from
-from context_compression.strings import one_line
+from context_compression.strings import SHOWN_VALUE, one_line, without_middle
 
 OBJECTS = "CONTEXT_COMPRESSION_OBJECTS"
 NOT_OF_FOLDERS = {
@@ -104,7 +104,7 @@ class Store:
         self._logs: dict[str, SessionLog] = {}
 
     def __repr__(self) -> str:
-        return f"<Store {self.name}>"
+        return f"<Store {without_middle(self.name, SHOWN_VALUE - 8)}>"
 
     @classmethod
     def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> Self:
