@@ -81,7 +81,7 @@ def test_a_recorded_conversation_has_one_count(
 
 
 def test_a_broken_input_is_counted_as_it_is_sent() -> None:
-    call = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
+    call: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
     messages = [*conversation(2), {"role": "assistant", "content": [call]}, *conversation(1)]
 
     result = compress(messages, target_tokens=FAR)
