@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from anthropic.types import ToolParam
     from openai.types.chat import ChatCompletionFunctionToolParam
     from openai.types.responses import FunctionToolParam
-    from openai.types.shared_params import FunctionDefinition
 
     from context_compression.session.session import Session
 NO_LINE = "no line matches"
@@ -497,18 +496,14 @@ class RestoreTool:
     @property
     def openai(self) -> "ChatCompletionFunctionToolParam":
         """One of the `tools` of OpenAI's Chat Completions, and of APIs like it."""
-        about: FunctionDefinition = {
-            "name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA,
-        }  # fmt: skip
-        return {"type": "function", "function": about}
+        return {"type": "function", "function": {
+            "name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA}}  # fmt: skip
 
     @property
     def openai_responses(self) -> "FunctionToolParam":
         """One of the `tools` of OpenAI's Responses."""
-        return {
-            "type": "function", "name": RESTORE, "description": DESCRIPTION, "parameters": SCHEMA,
-            "strict": False,
-        }  # fmt: skip
+        return {"type": "function", "name": RESTORE, "description": DESCRIPTION,
+                "parameters": SCHEMA, "strict": False}  # fmt: skip
 
     @property
     def gemini(self) -> Any:
