@@ -7,25 +7,28 @@ A test holds the pages to it.
 
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array
 from context_compression.setting_names import ALIASES, FOREIGN, NOT_TAKEN, camel_case, variable_of
-from context_compression.settings import GUARDED, Settings
+from context_compression.settings import GUARDED, NAMES, USUAL, Settings
 
 DOCS = Path(__file__).parent
 LISTED = 3
 """How many values of a list are shown."""
 
 
-def table() -> str:
-    """The table: each setting with its meaning, its default and its other names."""
+def table(names: Collection[str]) -> str:
+    """A table: each of these settings with its meaning, its default and its other names."""
     rows = [
         "| setting | meaning, with its unit | default | environment | names of other tools |",
         "|---|---|---|---|---|",
     ]
     for name, field in Settings.model_fields.items():
+        if name not in names:
+            continue
         variable = f"`CONTEXT_COMPRESSION_{name.upper()}`"
         others = [other for other in _as_variables() if FOREIGN[other].setting == name]
         choices = ", ".join(f"`{value}`" for value in _choices(name))
@@ -39,6 +42,11 @@ def table() -> str:
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
+
+
+def settings() -> str:
+    """Two tables: the settings that people change, and the others."""
+    return f"{table(USUAL)}\n### The others\n\n{table({*NAMES} - {*USUAL})}"
 
 
 def names() -> str:
@@ -62,7 +70,7 @@ def not_taken() -> str:
 
 
 TABLES = {
-    "reference/settings.md": {"settings": table},
+    "reference/settings.md": {"settings": settings},
     "coming-from.md": {"names": names, "not taken": not_taken},
 }
 """By page, the tables in it."""

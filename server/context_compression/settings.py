@@ -291,9 +291,20 @@ class Settings(Value):
 
 
 NAMES = tuple(Settings.model_fields)
+USUAL = (
+    "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
+    "keep_recent", "max_tool_output", "keep_recent_tokens", "summarizer", "summary_model",
+    "offload_min_tokens", "offload_at_source",
+)  # fmt: skip
+"""The settings that people change; a list names the others only where they are set."""
 SHOWN = 60  # characters of a wrong name or value
 ALL = "all"
 """Instead of a name: reset all settings."""
+
+
+def listed(settings: Settings) -> tuple[str, ...]:
+    """The names that a list of settings shows: those in `USUAL`, and all that were set."""
+    return tuple(name for name in NAMES if name in USUAL or name in settings.model_fields_set)
 
 
 def setting_name(name: str) -> str:

@@ -15,6 +15,7 @@ from transcripts import FIXTURES
 
 from context_compression import Session, count_tokens
 from context_compression.cli import main
+from context_compression.settings import NAMES, USUAL
 
 from .conftest import COMMAND, Desk, Snapshot
 
@@ -389,6 +390,21 @@ def test_config_says_where_the_environment_goes_before_what_was_stored(
         "overrides it\n"
     )
     assert desk.json("config")["keep_recent"] == int(kept)
+
+
+def test_config_lists_what_people_change_and_what_is_set_and_says_how_to_see_the_rest(desk: Desk):
+    desk.does("config", "max_turns=7", "summary_role=system")
+    environ = {"CONTEXT_COMPRESSION_THINKING": "auto"}  # set, to its default
+
+    rows = desk.does("config", env=environ).stdout.decode().splitlines()
+    every = desk.does("config", "--all").stdout.decode().splitlines()
+
+    names = [row.split()[0] for row in rows[1:-3]]
+    assert {*names} == {*USUAL, "max_turns", "summary_role", "thinking"}
+    more = f"{len(NAMES) - len(names)} more settings: `context-compression config --all`"
+    assert rows[-1] == more
+    assert [row.split()[0] for row in every[1:-2]] == [*NAMES]
+    assert [*desk.json("config")] == [*NAMES]
 
 
 def test_config_says_which_variable_sets_nothing(desk: Desk):

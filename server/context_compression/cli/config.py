@@ -13,8 +13,16 @@ from context_compression.cli.app import Options, Refused, as_json, examples
 from context_compression.cli.arguments import change_in
 from context_compression.cli.page import Page, Table
 from context_compression.cli.terminal import confirmed, say, show, write_json
-from context_compression.setting_names import own_name
-from context_compression.settings import NAMES, Settings, changed_config, setting_name, variables
+from context_compression.plurals import how_many
+from context_compression.setting_names import own_name, with_own_names
+from context_compression.settings import (
+    NAMES,
+    Settings,
+    changed_config,
+    listed,
+    setting_name,
+    variables,
+)
 from context_compression.store import Store
 from context_compression.store.files import read_text
 from context_compression.store.location import NAME
@@ -25,7 +33,8 @@ from context_compression.workspace import Workspace
 @click.command(
     short_help="Show or change settings.",
     epilog=examples(
-        ("config", "all settings, with their meaning"),
+        ("config", "what people change, and what is set here"),
+        ("config --all", "all settings, with their meaning"),
         ("config token_budget=1m keep_recent=5", "change two"),
         ("config --reset keep_recent", "back to the default"),
     ),
@@ -38,10 +47,20 @@ from context_compression.workspace import Workspace
     shell_complete=completion.settings,
     help="Reset NAME to its default, or `all`. Repeatable.",
 )
+@click.option("--all", "everything", is_flag=True, help="Show all settings.")
 @as_json
 @click.pass_obj
-def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
-    """Show settings, or change those that the store keeps: `config keep_recent=5`."""
+def config(
+    options: Options,
+    names: tuple[str, ...],
+    reset: tuple[str, ...],
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Show settings, or change those that the store keeps: `config keep_recent=5`.
+
+    Without NAME, show those that people change and all that are set here; --json has all.
+    """
     from context_compression.hosts.doctor.checks import check_variables
 
     workspace = options.workspace()
@@ -68,10 +87,14 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     if as_json:
         write_json(settings.model_dump(mode="json"))
     else:
-        origins = dict.fromkeys(workspace.store.read_config(), workspace.settings_origin)
+        kept_names = map(own_name, with_own_names(workspace.store.read_config()))
+        origins = dict.fromkeys(kept_names, workspace.settings_origin)
         origins |= variables(workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        show(*_page(settings, origins, shown or NAMES))
+        names = NAMES if everything else (*shown,) or listed(settings)
+        show(*_page(settings, origins, names))
+        if not (everything or shown) and (more := len(NAMES) - len(names)):
+            show(f"{how_many(more, 'more setting')}: `context-compression config --all`")
 
 
 def _warn_of_overrides(changed: set[str], kept: Settings, workspace: Workspace) -> None:
