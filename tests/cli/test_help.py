@@ -10,7 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 from context_compression.cli import main
-from context_compression.cli.app import OTHERS, PROGRAM, Commands, OnDemand, did_you_mean, in_groups
+from context_compression.cli.app import (
+    OTHER_NAMES,
+    OTHERS,
+    PROGRAM,
+    Commands,
+    OnDemand,
+    did_you_mean,
+    in_groups,
+)
 
 
 def commands(group: click.Group = main) -> Iterator[click.Command]:
@@ -100,6 +108,33 @@ def test_an_unknown_command_names_the_nearest(typed: str, meant: str | None):
     assert f"No such command '{typed}'." in done.output
     assert ("Did you mean" in done.output) == bool(meant)
     assert f"Did you mean '{meant}'?" in done.output or meant is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("compact", "compress"), ("Summarise", "compress"), ("sumarize", "compress"),
+        ("init", "install"), ("stats", "status"), ("search", "restore --query WORDS"),
+        ("undo", "compress CONVERSATION --undo"), ("help", "--help"),
+    ],
+)  # fmt: skip
+def test_a_command_that_other_tools_have_leads_to_ours(typed: str, meant: str):
+    done = CliRunner().invoke(main, [typed])
+
+    assert done.exit_code == 2
+    assert f"No such command '{typed}'. Did you mean '{meant}'?" in done.output
+
+
+@pytest.mark.parametrize("own", OTHER_NAMES)
+def test_what_is_named_for_a_command_of_another_tool_exists_and_has_no_other_meaning(own: str):
+    group: click.Command = main
+    for word in own.split():
+        if isinstance(group, click.Group) and not word.startswith("-"):
+            group = group.commands[word]
+        assert not word.startswith("-") or any(
+            word in parameter.opts for parameter in group.get_params(click.Context(group))
+        )
+    assert not {*OTHER_NAMES[own].split()} & {*main.commands}
 
 
 def test_an_unknown_command_imports_none(monkeypatch: pytest.MonkeyPatch):

@@ -3,12 +3,13 @@
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -109,6 +110,28 @@ COMMANDS = {
 }
 
 
+OTHER_NAMES = {
+    "compress": "compact compaction condense fit reduce shrink summarise summarize trim",
+    "compress CONVERSATION --undo": "revert rollback undo",
+    "install": "add enable init setup",
+    "uninstall": "disable remove",
+    "status": "context info stats tokens usage",
+    "sessions": "conversations history list ls",
+    "restore REF": "cat expand get show",
+    "restore --query WORDS": "find grep query search",
+    "archive": "gc storage",
+    "archive prune": "clean cleanup prune",
+    "archive delete": "delete rm",
+    "config": "configure set settings",
+    "doctor": "check diagnose verify",
+    "serve": "mcp run server start stdio",
+    "report": "analyse analyze cost",
+    "--help": "help",
+    "--version": "version",
+}
+"""What is named for a command that other tools have."""
+
+
 class OnDemand(MutableMapping[str, click.Command]):
     """Commands by name; each is imported when it is taken out."""
 
@@ -164,12 +187,20 @@ def examples(*lines: tuple[str, str]) -> str:
     return "\n".join(["\b", "Examples:", *chain.from_iterable(pairs)])
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """`" Did you mean 'status'?"`, or nothing if no name is near."""
+def did_you_mean(
+    name: str, names: Iterable[str], others: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """`" Did you mean 'status'?"`, or nothing if no name is near.
+
+    `others` are the names that other tools give to a command, by what is named instead.
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower(), [*names], n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    meant = {other: own for own, each in others.items() for other in each.split()}
+    long = (other for other in meant if len(other) > 4)  # a short name is near to too many
+    typed = name.lower()
+    near = [typed] if typed in meant else get_close_matches(typed, [*names, *long], n=1)
+    return f" Did you mean {meant.get(near[0], near[0])!r}?" if near else ""
 
 
 class Refused(click.ClickException):
@@ -232,7 +263,7 @@ class Commands(click.Group):
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
             visible = [each.name or "" for each in self.listed if not each.hidden]
             raise click.UsageError(
-                f"No such command {name!r}.{did_you_mean(name, visible)} "
+                f"No such command {name!r}.{did_you_mean(name, visible, OTHER_NAMES)} "
                 "`context-compression --help` lists all.",
                 ctx,
             )
