@@ -28,6 +28,10 @@ blocks = st.one_of(
     st.builds(Gauge, st.floats(0, 300)),
     st.builds(Table, tables, left=st.just(2)),
     st.builds(Table, pairs, left=st.just(2), prose=st.just(True)),
+    st.builds(
+        Table, tables, left=st.just(2), one_line=st.just(True), title=st.just(1),
+        flexible=st.sampled_from([(1,), (0, 1)]),
+    ),
 )  # fmt: skip
 
 
@@ -83,6 +87,43 @@ def test_without_a_width_a_table_is_as_wide_as_its_cells_in_columns_of_east_asia
     shown = as_text([Table(rows)]).splitlines()
 
     assert {cells(line) for line in shown} == {16}
+
+
+TITLED = [
+    ("", "host", "project", "title", "written", "size"),
+    ("1", "pi", "/home/ana/work/shop", "修好登录模块的超时错误", "1 h ago", "9K"),
+    ("10", "codex", "~/docs", "Find out why the build fails", "12 min ago", "124K"),
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (
+            75,
+            [
+                "    host   project           title                            written  size",
+                "1   pi     /home/a…ork/shop  修好登录模块的超时错误           1 h ago    9K",
+                "10  codex  ~/docs            Find out why the build fails  12 min ago  124K",
+            ],
+        ),
+        (
+            44,
+            [
+                "    title",
+                "    host   project             written  size",
+                "1   修好登录模块的超时错误",
+                "    pi     /home/a…rk/shop     1 h ago    9K",
+                "10  Find out why the build fails",
+                "    codex  ~/docs           12 min ago  124K",
+            ],
+        ),
+    ],
+)
+def test_a_title_that_would_be_cut_short_gets_a_line_of_its_own(width: int, shown: list[str]):
+    table = Table(TITLED, left=4, flexible=(2, 3), one_line=True, title=3)
+
+    assert lines([table], width) == shown
 
 
 def test_a_table_that_does_not_fit_becomes_records():

@@ -153,6 +153,20 @@ def test_as_text_a_session_is_a_row(hosts: Path, run: Run):
     assert "`context-compression status 1`" in done.stdout
 
 
+def test_on_a_screen_a_column_that_says_the_same_of_all_is_a_line(hosts: Path, run: Run):
+    kept(claude_file(hosts, ID.format(8)), "claude_code/session.jsonl", minutes=9)
+
+    piped = run("sessions", "--host", "claude-code")
+    screen = CliRunner(env={"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "80"}).invoke(
+        main, ["sessions", "--host", "claude-code"]
+    )
+
+    heads = [done.stdout.splitlines()[0].split() for done in (piped, screen)]
+    assert heads[0] == ["host", "project", "title", "written", "size", "window", "compacted"]
+    assert not {"host", "project"} & {*heads[1]}
+    assert "host of all: claude-code" in screen.stdout and "of all" not in piped.stdout
+
+
 def test_a_session_of_our_store_is_listed_as_archived(hosts: Path, run: Run):
     Path("chat.json").write_text(json.dumps(conversation()), encoding="utf-8")
     run("compress", "chat.json", "--target-tokens", "6000")

@@ -28,6 +28,8 @@ SHORTEST = 8
 """The same where rows take one line."""
 PROSE = 34
 """The same for a column of sentences; then they go under their rows."""
+TITLE = 36
+"""A title that is longer is not made narrower; then it gets a line of its own."""
 LONGEST = 10_000  # characters of a line
 BAR = 40
 WARNING = "warning: "
@@ -69,6 +71,8 @@ class Table:
         head: whether the first row is a head.
         one_line: whether cells that do not fit are cut, so that every row takes one line.
         long: whether a terminal shows only as many rows as fit on a screen.
+        title: the column by which a reader knows a row, cut last and at its end; where it would get
+            less than `TITLE` cells, it stands behind the first cell, the others on a line below.
     """
 
     rows: Sequence[Sequence[str]]
@@ -78,6 +82,7 @@ class Table:
     head: bool = True
     one_line: bool = False
     long: bool = False
+    title: int | None = None
 
 
 @dataclass(frozen=True)
@@ -168,10 +173,15 @@ def _table(table: Table, width: int | None, height: int | None) -> Iterator[list
         yield from _rows(rows, widths, table, styles)
     elif width is not None and table.prose and widths[-1] - over < PROSE:
         yield from _prose_under(rows, width, table)
-    elif width is not None and (narrow := _narrowed(widths, over, table)):
-        yield from _rows(rows, narrow, table, styles)
     elif width is not None:
-        yield from _records(rows, width, table)
+        narrow = _narrowed(widths, over, table)
+        at = table.title
+        if at is not None and (narrow is None or narrow[at] < min(TITLE, widths[at])):
+            yield from _titled(rows, width, table, at)
+        elif narrow:
+            yield from _rows(rows, narrow, table, styles)
+        else:
+            yield from _records(rows, width, table)
     if more:
         yield [(f"… and {more:,} more; `| less` shows all", "quiet")]
 
@@ -181,18 +191,51 @@ def _narrowed(widths: Sequence[int], over: int, table: Table) -> list[int] | Non
     narrow = [*widths]
     flexible = (table.left - 1,) if table.flexible is None else table.flexible
     for _ in range(over):
-        widest = max(flexible, key=narrow.__getitem__)
-        if narrow[widest] <= (SHORTEST if table.one_line else NARROWEST):
+        spare = {at: narrow[at] - TITLE // 2 * (at == table.title) for at in flexible}
+        widest = max(spare, key=spare.__getitem__, default=None)
+        if widest is None or narrow[widest] <= (SHORTEST if table.one_line else NARROWEST):
             return None
         narrow[widest] -= 1
     return narrow
+
+
+def _titled(
+    rows: Sequence[Sequence[str]], width: int, table: Table, title: int
+) -> Iterator[list[Span]]:
+    """Each row on two lines: its first cell and its title, then the other cells as a table.
+
+    Where even these have no room, their head is left out.
+    """
+    edge = max(cells(row[0]) for row in rows)
+    room = width - edge - len(GAP)
+    others = [at for at in range(1, len(rows[0])) if at != title]
+    flexible = tuple(others.index(at) for at in table.flexible or () if at in others)
+    below = Table(
+        [[row[at] for at in others] for row in rows],
+        left=sum(at < table.left for at in others),
+        flexible=flexible,
+        one_line=True,
+    )
+    for start in range(1 + table.head) if room >= SHORTEST else ():
+        cut = below.rows[start:]
+        widths = [max(map(cells, column)) for column in zip(*cut, strict=True)]
+        over = sum(widths) + len(GAP) * (len(widths) - 1) - room
+        if narrow := _narrowed(widths, over, below):
+            lines = _rows(cut, narrow, below, ["quiet"] * len(cut))
+            for row, spans in zip(rows[start:], lines, strict=True):
+                name = f"{padded(row[0], edge)}{GAP}{without_end(row[title], room)}"
+                head = table.head and row is rows[0]
+                yield [(name, "quiet" if head else "strong")]
+                yield [(" " * (edge + len(GAP)), ""), *spans]
+            return
+    yield from _records(rows, width, table)
 
 
 def _rows(
     rows: Sequence[Sequence[str]], widths: Sequence[int], table: Table, styles: Sequence[Style]
 ) -> Iterator[list[Span]]:
     for row, style in zip(rows, styles, strict=True):
-        cut = [_fitted(cell, width, table) for cell, width in zip(row, widths, strict=True)]
+        cut = [_fitted(*each, table, at) for at, each in enumerate(zip(row, widths, strict=True))]
         for number in range(max(map(len, cut))):
             parts = [lines[number] if number < len(lines) else "" for lines in cut]
             line = GAP.join(
@@ -202,11 +245,11 @@ def _rows(
             yield [(line.rstrip(), style)]
 
 
-def _fitted(cell: str, width: int, table: Table) -> list[str]:
+def _fitted(cell: str, width: int, table: Table, at: int) -> list[str]:
     """The lines of a cell: sentences are wrapped, a path or a name is shortened in the middle."""
     if cells(cell) <= width:
         return [cell]
-    if table.one_line and " " in cell:
+    if at == table.title or (table.one_line and " " in cell):
         return [without_end(cell, width)]
     return wrapped(cell, width) if " " in cell else [without_middle(cell, width)]
 

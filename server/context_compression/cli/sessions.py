@@ -1,6 +1,7 @@
 """`sessions`: lists the sessions of all hosts and our own, each with a number."""
 
 import os
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,7 @@ from context_compression.cli import completion
 from context_compression.cli.app import PROGRAM, Options, Refused, as_json, examples
 from context_compression.cli.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.cli.page import Page, StyledLine, Table
-from context_compression.cli.terminal import say, show, working, write_json
+from context_compression.cli.terminal import has_screen, say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import SHORTEST_ID
 from context_compression.hosts.listing import (
@@ -28,7 +29,7 @@ from context_compression.plurals import how_many, short_number
 from context_compression.report.facts import Record
 from context_compression.store.files import replace_file, to_json
 from context_compression.store.location import PLACE, is_database
-from context_compression.strings import in_words
+from context_compression.strings import cells, in_words
 from context_compression.workspace.workspace import TENANT
 
 LONGEST_TITLE_TOLD = 60
@@ -134,7 +135,8 @@ def _unknown(given: str, listed: int) -> str:
 NEWEST = 20
 """How many sessions are listed unless the user asks for more."""
 HEAD = ("", "host", "project", "title", "written", "size", "window", "compacted", "archived")
-LONGEST_TITLE = 40
+LONGEST_TITLE, WHOLE_TITLE = 40, 200
+LONGEST_PROJECT = 24
 INCOMPLETE = "incomplete: "
 """Before the title of a session of which a part is missing."""
 
@@ -183,7 +185,7 @@ def sessions(
     for problem in listing.problems:
         say(f"warning: {problem}")
     if listing.sessions:
-        show(*as_text(listing, conversations.workspace.home))
+        show(*as_text(listing, conversations.workspace.home, screen=has_screen(sys.stdout)))
     else:
         show("No session was found.", *_why_none(host, here))
 
@@ -197,18 +199,30 @@ def as_record(listing: Listing) -> Record:
     return {"sessions": sessions, "older": listing.older, "warnings": [*listing.problems]}
 
 
-def as_text(listing: Listing, home: Path) -> Page:
-    """The listing for people."""
+def as_text(listing: Listing, home: Path, *, screen: bool = False) -> Page:
+    """The listing for people; on a screen with whole titles, and without columns that say nothing.
+
+    A pipe gets the same columns whatever is in them; only the last may be absent.
+    """
     now = time.time()
     rows = [
-        (str(number), *_cells(each, home, now)) for number, each in enumerate(listing.sessions, 1)
+        (str(number), *_cells(each, home, now, screen=screen))
+        for number, each in enumerate(listing.sessions, 1)
     ]
-    head = HEAD
-    if not any(each.archived for each in listing.sessions):  # room for titles
-        head, rows = HEAD[:-1], [row[:-1] for row in rows]
+    columns = dict(zip(HEAD, zip(*rows, strict=True), strict=True))
+    for name in ("compacted", "archived") if screen else ("archived",):
+        if not any(columns[name]):
+            del columns[name]
+    same = [name for name in ("host", "project") if len({*columns[name]}) == 1 < len(rows)]
+    of_all = [f"{name} of all: {columns.pop(name)[0]}" for name in same if screen]
+    names = [*columns]
+    flexible = tuple(names.index(name) for name in ("project", "title") if name in names)
+    title = names.index("title")
+    table = [names, *zip(*columns.values(), strict=True)]
     return [
-        Table([head, *rows], left=4, flexible=(2, 3), one_line=True),
+        Table(table, left=title + 1, flexible=flexible, one_line=True, title=title),
         "",
+        *(line for line in of_all if not line.endswith(": ")),
         *_not_listed(listing),
         *_not_whole(listing),
         f"`{PROGRAM} status 1` shows more of the first one; compress and export take a number, too",
@@ -249,12 +263,13 @@ def _why_none(host: str | None, here: bool) -> list[str]:
     return [f"Without {' and '.join(given)}, all sessions are listed."] if given else []
 
 
-def _cells(each: ListedSession, home: Path, now: float) -> tuple[str, ...]:
+def _cells(each: ListedSession, home: Path, now: float, *, screen: bool) -> tuple[str, ...]:
     """The cells of a session after its number."""
+    title = f"{INCOMPLETE * bool(each.missing)}{each.problem or each.title}"
     return (
         each.host,
-        _project(each.project, home),
-        in_words(f"{INCOMPLETE * bool(each.missing)}{each.problem or each.title}", LONGEST_TITLE),
+        _project(each.project, home, LONGEST_PROJECT if screen else None),
+        in_words(title, WHOLE_TITLE if screen else LONGEST_TITLE),
         _age(now - each.written_at),
         "?" if each.tokens is None else short_number(each.tokens),
         "?" if each.share is None else f"{each.share:.0%}",
@@ -271,7 +286,12 @@ def _age(seconds: float) -> str:
     return "just now"
 
 
-def _project(project: str, home: Path) -> str:
-    if project and Path(project).is_relative_to(home):
-        return str(Path("~") / Path(project).relative_to(home))
-    return project
+def _project(project: str, home: Path, most: int | None) -> str:
+    """`~/work/shop`; of a path longer than `most` cells, the last two folders: `…/devenv/cli`."""
+    path = Path(project)
+    if project and path.is_relative_to(home):
+        path = Path("~") / path.relative_to(home)
+    shown = str(path) if project else ""
+    if most is None or cells(shown) <= most:
+        return shown
+    return str(Path("…", *path.parts[-2:]))
