@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_compression.plurals import how_many, in_range, texts_and_messages
+from context_compression.plurals import how_many, in_range
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,3 @@ def test_a_thing_is_one_or_several(number: int, thing: str, said: str) -> None:
 def test_a_range_of_one_is_no_range() -> None:
     assert in_range("line", 5, 5) == "line 5"
     assert in_range("line", 5, 1_200) == "lines 5-1200"
-
-
-def test_one_thing_that_is_archived_is_a_text_or_a_message() -> None:
-    assert texts_and_messages(1) == "1 text or message"
-    assert texts_and_messages(2_000) == "2,000 texts and messages"

@@ -218,11 +218,6 @@ def times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
-def texts_and_messages(number: int) -> str:
-    """`texts_and_messages(1)` -> `"1 text or message"`, `(5)` -> `"5 texts and messages"`."""
-    return f"{number:,} {'text or message' if number == 1 else 'texts and messages'}"
-
-
 def out_of(total: int | None, *, exact: bool = True) -> str:
     """The text after a number: `" of 51"`, `" of up to 412"` if not exact, `""` for `None`."""
     if total is None:

@@ -54,7 +54,7 @@ def size_listed(desk: Desk, session: str) -> str:
         for line in desk.does("archive").stdout.decode().splitlines()
         if line.startswith(session)
     ]
-    *_, size, unit, _, _ = row.split()
+    *_, size, unit = row.split()
     return f"{size} {unit}"
 
 

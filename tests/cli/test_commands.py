@@ -62,6 +62,34 @@ def test_every_ref_restores_the_exact_bytes(used: Desk, refs: dict[str, int], me
         assert used.json("restore", ref[:6], "--session", "chat")["text"] == original
 
 
+def test_quiet_prints_nothing_and_writes_what_was_asked_for(desk: Desk):
+    ask = ("compress", "chat.json", "--target-tokens", "6000")
+    told = desk.does(*ask, "--output", "told.json")
+
+    for arguments in ((), ("--output", "quiet.json"), ("--undo",)):
+        done = desk.does(*ask, *arguments, "--quiet")
+        assert (done.stdout, done.stderr) == (b"", b"")
+    refused = desk.run(*ask[:2], "-q", "--target-tokens", "20")
+    unjudged = desk.does("compress", "chat.json", "-q", "--strategy", "truncate", "--pin", "Look")
+
+    assert told.stderr
+    assert (desk.folder / "quiet.json").read_bytes() == (desk.folder / "told.json").read_bytes()
+    assert refused.returncode == 2 and refused.stderr.startswith(b"Error: ")
+    assert all(line.startswith(b"warning: ") for line in unjudged.stderr.splitlines())
+
+
+def test_a_compression_says_first_what_became_of_the_messages_and_what_one_can_do(desk: Desk):
+    done = desk.does("compress", "chat.json", "--target-tokens", "6000", "--output", "small.json")
+
+    _, target, kept, written, _, *calls = done.stderr.decode().splitlines()
+    assert target == "Target of 6,000 tokens: met."
+    assert kept == f"The compacted context is kept in session chat of {desk.store}."
+    assert written == "small.json holds its messages; chat.json is unchanged."
+    assert [call.split("  ")[0].split()[1] for call in calls[:3]] == [
+        "restore", "export", "compress",
+    ]  # fmt: skip
+
+
 def test_restore_shows_a_range_of_lines_or_those_with_a_pattern(used: Desk, refs: dict[str, int]):
     ref = next(iter(refs))
 
@@ -69,7 +97,7 @@ def test_restore_shows_a_range_of_lines_or_those_with_a_pattern(used: Desk, refs
     line = used.does("restore", ref, "--lines", "10").stdout.decode()
     found = used.does("restore", ref, "--pattern", r"file_4\d\.py").stdout.decode().splitlines()
 
-    assert (len(lines), lines[0]) == (3, line)
+    assert (len(lines), f"{lines[0]}\n") == (3, line)
     assert [row.partition(":")[0] for row in found] == [str(n) for n in range(41, 51)]
 
 

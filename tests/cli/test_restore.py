@@ -12,7 +12,7 @@ def test_a_search_shows_refs_lines_and_what_stands_beside_them(used: Desk) -> No
     shown = used.does("restore", "--query", "value_3_42").stdout.decode()
 
     first, _, hit, *lines = shown.splitlines()
-    assert re.match(r"1 of 1 archived text or message; `context-compression restore", first)
+    assert re.match(r"1 of 1 original; `context-compression restore", first)
     assert re.fullmatch(r"[0-9a-f]{12}  read result, chat, 1 of 1 word", hit)
     assert lines[0].split()[:4] == ["assistant", "I", "read", "it."]
     assert lines[1].strip() == "43   src/part_3/file_42.py: value_3_42 = 42"
@@ -38,7 +38,7 @@ def test_a_pattern_without_a_ref_is_looked_for_everywhere(used: Desk) -> None:
 
 
 def test_nothing_found_is_said(used: Desk) -> None:
-    assert b"No hits; " in used.does("restore", "--query", "okapi").stdout
+    assert b"No hits in the archive. " in used.does("restore", "--query", "okapi").stdout
 
 
 def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str, int]) -> None:

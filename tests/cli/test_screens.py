@@ -178,6 +178,19 @@ def test_an_original_is_shown_to_the_end_of_the_screen_and_says_how_to_get_the_r
     assert asked["err"] == piped["err"] == ""
 
 
+def test_on_a_terminal_the_prompt_never_stands_behind_an_original(screens: Screens):
+    ways: list[list[str]] = [[], ["--lines", "3"], ["--pattern", "value_0_7 "]]
+
+    shown = [screens.one("restore", "REF", *way, lines=400) for way in ways]
+    piped = [screens.one("restore", "REF", *way, pipes=ALL_PIPED) for way in ways]
+
+    assert [screen["out"].endswith("\n") for screen in shown] == [True, True, True]
+    assert [screen["out"].endswith("\n") for screen in piped] == [False, True, True]
+    assert [screen["out"].rstrip("\n") for screen in shown] == [
+        screen["out"].rstrip("\n") for screen in piped
+    ]
+
+
 @pytest.mark.parametrize("variable", ["NO_COLOR", "TERM"])
 def test_colours_can_be_switched_off(variable: str, screens: Screens):
     value = {"NO_COLOR": "1", "TERM": "dumb"}[variable]

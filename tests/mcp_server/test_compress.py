@@ -146,7 +146,7 @@ async def test_the_account_names_steps_evidence_and_refs(
     assert all(loss["lost"] == 0 for loss in facts["evidence"].values())
     assert len(facts["refs"]) == 10
     session = Session(workspace.store, facts["session"])
-    rest = f"other refs: {facts['refs_of_this_call'] - 10:,}; context_status(conversation="
+    rest = f"more originals: {facts['refs_of_this_call'] - 10:,}; context_status(conversation="
     assert f'{rest}"{session.id}", response_format="detailed") lists the newest' in answer.text
     assert all(session.restore(ref) for ref in facts["refs"])
 
@@ -553,7 +553,7 @@ async def test_a_dry_run_does_not_send_to_refs_that_are_nowhere(client: Client) 
 
     answer = await ask(client, "context_compress", dry_run=True, **asked)
 
-    assert "other refs" in answer.text
+    assert "more originals" in answer.text
     assert "lists the newest" not in answer.text
 
 
@@ -615,7 +615,7 @@ async def test_the_sessions_of_checkpoints_and_offloaded_texts_are_no_conversati
 
     assert everything_in(workspace.store.folder) == before
     found = await ask(client, "context_restore", query="SQLite", conversation=name)
-    assert found.text.startswith("1 of 1 archived text")
+    assert found.text.startswith("1 of 1 original")
     assert not (await ask(client, "context_status", conversation=name)).failed
 
 

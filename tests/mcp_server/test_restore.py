@@ -178,7 +178,7 @@ async def test_cursor_and_lines_may_be_numbers(client: Client) -> None:
     second = await ask(client, "context_restore", query="zebra", cursor=5)
 
     assert line.pages == same.pages == ["zebra"]
-    assert second.text.startswith("6-7 of 7 archived texts")
+    assert second.text.startswith("6-7 of 7 originals")
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ async def test_a_search_finds_texts_and_messages_of_all_sessions(
 
     answer = await ask(client, "context_restore", query="frobnicator manual")
 
-    assert answer.text.splitlines()[0].startswith("3 of 3 archived texts and messages")
+    assert answer.text.splitlines()[0].startswith("3 of 3 originals")
     best, *others = re.findall(r"^ref .*", answer.text, re.M)
     assert best.endswith("2 of 2 words")
     sessions = [re.findall(r"session (\w+)", line) for line in others]
@@ -327,7 +327,7 @@ async def test_further_hits_come_with_the_cursor(client: Client) -> None:
     beyond = await ask(client, "context_restore", query="zebra", cursor="10")
     wrong = await refusal(client, "context_restore", query="zebra", cursor="5-00000000")
 
-    assert second.text.startswith("6-7 of 7 archived texts")
+    assert second.text.startswith("6-7 of 7 originals")
     assert cursor_in(second) is None
     assert len({*first.pages, *second.pages}) == 7
     assert beyond.text == "No further hits for 'zebra'."
@@ -360,8 +360,8 @@ async def test_what_was_archived_twice_counts_once_and_the_last_page_says_so(
     first = await ask(client, "context_restore", query="zebra")
     second = await ask(client, "context_restore", query="zebra", cursor=cursor_in(first))
 
-    assert first.text.startswith("5 of 7 archived texts")
-    assert second.text.startswith("6-7 of 7 archived texts")
+    assert first.text.startswith("5 of 7 originals")
+    assert second.text.startswith("6-7 of 7 originals")
     assert cursor_in(second) is None
 
 
@@ -377,8 +377,8 @@ async def test_a_total_that_is_not_known_is_called_an_upper_bound(
     first = await ask(client, "context_restore", query="zebra")
     last = await ask(client, "context_restore", query="zebra", cursor="85")
 
-    assert re.match(r"5 of up to 1[0-9]{2} archived texts", first.text)
-    assert last.text.startswith("86-90 of 90 archived texts")
+    assert re.match(r"5 of up to 1[0-9]{2} originals for", first.text)
+    assert last.text.startswith("86-90 of 90 originals")
     assert cursor_in(last) is None
 
 
@@ -414,9 +414,7 @@ async def test_a_search_can_be_limited_to_one_conversation(
     assert "session other" not in by_path.text
     assert by_path.pages
     assert by_id.pages == ["1: the worker is elsewhere"]
-    assert (
-        "in the archive of session other (1 text or message searched). Without conv" in nothing.text
-    )
+    assert "in the archive of session other. Without conv" in nothing.text
     assert "nobody" in unknown
 
 
@@ -436,10 +434,7 @@ async def test_nothing_found_is_said(client: Client) -> None:
     answer = await ask(client, "context_restore", query="omega")
 
     assert not answer.failed
-    assert (
-        "No hits for 'omega' in the archive (1 text or message searched). To find more, pass"
-        in answer.text
-    )
+    assert "No hits for 'omega' in the archive. To find more, pass" in answer.text
 
 
 async def test_a_pattern_that_finds_nothing_is_answered_with_what_helps_a_pattern(
@@ -471,7 +466,7 @@ async def test_one_of_a_thing_is_not_said_to_be_several(client: Client) -> None:
     found = await ask(client, "context_restore", query="okapi")
     line = await ask(client, "context_restore", ref=archived.facts["ref"], lines="1-1")
 
-    assert found.text.startswith("1 of 1 archived text or message for 'okapi'")
+    assert found.text.startswith("1 of 1 original for 'okapi'")
     assert "1 of 1 word\n" in found.text
     assert "· line 1 · all 1 character · 2 tokens\n" in line.text
 

@@ -256,7 +256,7 @@ async def test_the_refs_of_one_call_are_not_called_the_total_of_the_session(
 
     of_call, total = done.facts["refs_of_this_call"], status.facts["refs_total"]
     assert total == of_call + 1
-    assert f"refs of this call: {of_call}" in done.text
+    assert f"originals of this call: {of_call}" in done.text
     assert "refs_total" not in done.facts
 
 

@@ -27,7 +27,7 @@ QUIET_DAYS = 90
 """`archive` lists sessions without a write for this many days as prunable."""
 DAY = 86_400
 UNITS = ("KB", "MB", "GB")
-HEAD = ("session", "host", "last written", "messages", "size", "index")
+HEAD = ("session", "host", "last written", "messages", "originals", "size")
 PROBLEM = 1
 NOTHING_DELETED = "Nothing was deleted."
 ADD_YES = f"Add --yes. {NOTHING_DELETED}"
@@ -86,7 +86,8 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     refs, size = len(store.session(id).refs()), store.sizes([id])[id]
     with working("looking for sessions that refer to it"):
         others, unknown = _referring(store, id)
-    say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')}. They cannot be restored afterwards.")
+    held = f"{in_units(size)}, {how_many(refs, 'original')}"
+    say(f"{id}: {held}. They cannot be restored afterwards.")
     if unknown:
         say(f"warning: which sessions refer to it is not known: {unknown}")
     if others:
@@ -243,6 +244,7 @@ def _as_record(workspace: Workspace) -> Record:
                 "messages": len(state.view),
                 "messages_recorded": len(state.recorded),
                 "compressions": len(state.compressions),
+                "originals": len(state.refs),
                 "bytes": stats.sizes[id],
                 "of_which_index": stats.shares.get(id, 0),
                 "prunable": id in old.sessions,
@@ -268,17 +270,18 @@ def _as_text(record: Record) -> Page:
     count = how_many(len(record["sessions"]), "session")
     of_index = f", of which the search index has {in_units(index)}" if index else ""
     table = Table([HEAD, *map(_row, record["sessions"])], left=3, flexible=(0, 1), long=True)
-    total = StyledLine(f"{count}, {in_units(record['bytes'])}{of_index}", "strong")
+    originals = how_many(sum(each["originals"] for each in record["sessions"]), "original")
+    total = StyledLine(f"{count}, {originals}, {in_units(record['bytes'])}{of_index}", "strong")
     return [record["store"], total, "", table, *([""] if notes else []), *notes]
 
 
 def _row(session: Record) -> tuple[str, ...]:
     """A session; a session of the package itself is described by its content."""
-    sizes = in_units(session["bytes"]), in_units(session["of_which_index"])
+    held = f"{session['originals']:,}", in_units(session["bytes"])
     name, written = session["session"], when(session["last_written"])
     if session["keeps"]:
-        return f"{name}: {session['keeps']}", "", written, "", *sizes
-    return name, session["host"] or "", written, f"{session['messages']:,}", *sizes
+        return f"{name}: {session['keeps']}", "", written, "", *held
+    return name, session["host"] or "", written, f"{session['messages']:,}", *held
 
 
 def _notes(record: Record) -> list[str]:

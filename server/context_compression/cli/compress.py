@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,10 +15,10 @@ from uuid import uuid4
 import click
 
 from context_compression.cli import completion
-from context_compression.cli.app import Options, Refused, as_json, examples, warn
+from context_compression.cli.app import PROGRAM, Options, Refused, as_json, examples, warn
 from context_compression.cli.arguments import Tokens, change_in, pin
-from context_compression.cli.output import page_of
-from context_compression.cli.page import Page, StyledLine
+from context_compression.cli.output import page_of, warnings_of
+from context_compression.cli.page import Page, StyledLine, Table
 from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import is_terminal, say, show, working, write, write_json
 from context_compression.compression.forecast import Forecast, forecast_summary
@@ -40,8 +40,10 @@ from context_compression.report.facts import (
     undone,
 )
 from context_compression.session import PLAN_SECONDS, SummaryAssignment
+from context_compression.session.archive import REPEATED
 from context_compression.settings import Settings, StrategyName
 from context_compression.store.files import to_json
+from context_compression.strings import one_line
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened, Workspace
@@ -178,7 +180,10 @@ class RequestedCompression:
 
     def told(self, result: Result, **more: Any) -> ReportedCompression:
         """A result as all doors tell it; `more` are attributes of `ReportedCompression`."""
-        return ReportedCompression(result, self.opened, self.options, warning=self.warning, **more)
+        listing = f"`{PROGRAM} status {quote(self.opened.session.id)} --detailed`"
+        return ReportedCompression(
+            result, self.opened, self.options, warning=self.warning, listing=listing, **more
+        )
 
     def _summarizer(self) -> Summarizer | None:
         """The model that writes a summary; prints why a model that was named is not called."""
@@ -211,11 +216,12 @@ def read_summary(path: str) -> str:
         raise click.UsageError(f"The summary in {path} cannot be read: {reason}.") from error
 
 
-RESTORES = "`context-compression restore REF` prints an original, byte for byte"
 NOT_PRINTED = (
-    "A terminal shows only this report. The conversation goes to a file with `--output FILE`, or "
-    "to another program with `| …`."
+    "The messages are not shown on a terminal: `--output FILE` writes them, `| …` passes them on."
 )
+TOLD_FIRST = ("note", "session", "target_tokens", "target_met")
+SHORT_ID = 8
+"""How much of a long id of a session is shown in a command, if no other one begins so."""
 
 
 def _in_writable_folder(
@@ -264,6 +270,13 @@ def _in_writable_folder(
 )
 @click.option("--plan-id", metavar="ID", help="From the run that asked you for a summary.")
 @click.option("--summary", metavar="FILE|-", help="The summary that the run asked for.")
+@click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    is_eager=True,
+    help="Print nothing but warnings and errors. The messages go to --output or stay in the store.",
+)
 @as_json
 @click.pass_obj
 def compress(
@@ -276,6 +289,7 @@ def compress(
     summarizer: str | None,
     plan_id: str | None,
     summary: str | None,
+    quiet: bool,
     as_json: bool,
     **compression: Any,
 ) -> None:
@@ -301,7 +315,7 @@ def compress(
             before = session.state()
             view = session.undo()
             facts = undone(requested.opened, before, view)
-            done = Done(view, facts.record, page_of(facts))
+            done = Done(view, facts.record, page_of(facts), ())
         else:
             replaced = replaced_compressions(requested.opened)
             if not dry_run:
@@ -314,15 +328,14 @@ def compress(
             told = requested.told(
                 outcome, dry_run=dry_run, explain=explain, forecast=forecast, replaced=replaced
             )
-            done = _done(told, requested.said)
+            done = _done(told, requested.said, conversation, output)
     if not dry_run:
-        _deliver(done.messages, done.report, output, as_json)
+        _deliver(done.messages, done.report, output, as_json, quiet)
     elif as_json:
         write_json(done.report)
-    if not as_json:
-        say(*done.page)
-        if not (dry_run or output) and is_terminal(sys.stdout):
-            say("", NOT_PRINTED)
+    page = done.warnings if quiet else () if as_json else done.page
+    if page:
+        say(*page)
     return None
 
 
@@ -334,18 +347,56 @@ class Done:
         messages: the conversation as it is now.
         report: the report for programs.
         page: the report for people.
+        warnings: the warnings in it.
     """
 
     messages: list[dict[str, Any]]
     report: Mapping[str, Any]
     page: Page
+    warnings: Page
 
 
-def _done(told: ReportedCompression, said: Sequence[str]) -> Done:
+def _done(
+    told: ReportedCompression, said: Sequence[str], conversation: str, output: Path | None
+) -> Done:
     facts, result = told.facts, told.result
     more = {"details": details(result)} if told.explain else {}
-    restores = ["", RESTORES] if result.changed and not told.dry_run else []
-    return Done(result.messages, facts.record | more, [*page_of(facts, said), *restores])
+    page = page_of(facts, said)
+    if result.changed and not told.dry_run:
+        first = [*_outcome(told, conversation, output), "", _next_commands(told)]
+        page = page_of(facts, said, first=first, without=TOLD_FIRST)
+    return Done(result.messages, facts.record | more, page, warnings_of(facts, {*said, REPEATED}))
+
+
+def _outcome(told: ReportedCompression, conversation: str, output: Path | None) -> Iterator[str]:
+    """Whether the target was met, and where the messages are now."""
+    result, session = told.result, told.opened.session
+    if told.has_target and result.target_tokens is not None:
+        target = how_many(result.target_tokens, "token")
+        missed = f"missed: {result.missed}" if result.missed else "missed"
+        yield f"Target of {target}: {'met' if result.target_met else missed}."
+    kept = f"The compacted context is kept in session {session.id} of {session.store.name}."
+    if told.replaced and not result.repeated:
+        kept += f" It replaces that of {how_many(told.replaced, 'earlier compression')}."
+    yield kept
+    if output:
+        yield f"{output} holds its messages; {one_line(conversation)} is unchanged."
+    elif is_terminal(sys.stdout):
+        yield NOT_PRINTED
+
+
+def _next_commands(told: ReportedCompression) -> Table:
+    """What one may do with a compression, as commands."""
+    session = told.opened.session
+    others = sum(each.startswith(session.id[:SHORT_ID]) for each in session.store.sessions()) > 1
+    long = len(session.id) > 2 * SHORT_ID and not others
+    id = session.id[:SHORT_ID] if long else session.id
+    rows = [
+        ("restore REF", "an original, byte for byte"),
+        (f"export {id} --host HOST", "a session for that host"),
+        (f"compress {id} --undo", "all as it was"),
+    ]
+    return Table([(f"{PROGRAM} {call}", does) for call, does in rows], left=2, head=False)
 
 
 def _refuse_to_overwrite(requested: RequestedCompression, output: Path | None) -> None:
@@ -435,7 +486,11 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _deliver(
-    messages: list[dict[str, Any]], report: Mapping[str, Any], output: Path | None, as_json: bool
+    messages: list[dict[str, Any]],
+    report: Mapping[str, Any],
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Writes the messages to a file or a pipe, and for programs the report to stdout."""
     messages = [dict(without_speakers(message)) for message in messages]
@@ -443,7 +498,7 @@ def _deliver(
         _write(output, to_json(messages, indent=2) + b"\n")
     if as_json:
         write_json({**report, **({} if output else {"messages": messages})})
-    elif not output and not is_terminal(sys.stdout):
+    elif not output and not quiet and not is_terminal(sys.stdout):
         write(to_json(messages, indent=2) + b"\n")
 
 
@@ -475,7 +530,8 @@ def export(
     if transcript or compression["target_tokens"] is not None:
         result, _ = requested.run()
         facts = requested.told(result).facts
-        view, report, page = result.messages, facts.record, page_of(facts, requested.said)
+        view, report = result.messages, facts.record
+        page = page_of(facts, requested.said, without=("note",))
     else:
         view, report = session.view(), {}
         page = [f"{session.id}: {how_many(len(view), 'message')}, not compressed further."]

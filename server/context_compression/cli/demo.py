@@ -198,7 +198,7 @@ class Tour:
         text, facts = await self._call(
             "context_compress", conversation=TRANSCRIPT, target_tokens=TARGET
         )
-        self.board.show(_lines(text, "tokens after each step", "evidence"))
+        self.board.show(_lines(text, "steps", "evidence"))
         self._compare(facts["evidence"]["paths"]["in context"])
         view = self._session.view()
         tokens, before = count_tokens(view), count_tokens(self._messages)

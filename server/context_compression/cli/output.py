@@ -14,9 +14,24 @@ TABLES = {"evidence", "tokens_by_kind"}
 """Facts that are tables however short they are."""
 
 
-def page_of(facts: Facts, said: Container[str] = ()) -> Page:
-    """The facts of an answer, under the labels of the tools, without warnings that were `said`."""
-    return [StyledLine(facts.headline, "strong"), "", *_blocks(facts.shown, said)]
+def page_of(
+    facts: Facts, said: Container[str] = (), *, first: Page = (), without: Container[str] = ()
+) -> Page:
+    """The facts of an answer, under the labels of the tools.
+
+    Args:
+        facts: the facts.
+        said: warnings that were printed before; they are left out.
+        first: what stands between the headline and the facts.
+        without: the names of facts that `first` tells.
+    """
+    shown = {name: value for name, value in facts.shown.items() if name not in without}
+    return [StyledLine(facts.headline, "strong"), *first, "", *_blocks(shown, said)]
+
+
+def warnings_of(facts: Facts, said: Container[str] = ()) -> Page:
+    """The warnings of an answer alone, without those that were `said`."""
+    return [*_blocks({"warnings": facts.shown.get("warnings", ())}, said)]
 
 
 def _blocks(facts: Mapping[str, Any], said: Container[str]) -> Iterator[Block]:

@@ -137,7 +137,9 @@ def _line(line: StyledLine, width: int | None) -> Iterator[list[Span]]:
 
 def _fact(fact: Fact, width: int | None) -> Iterator[list[Span]]:
     label, text = padded(one_line(fact.label), fact.width), one_line(fact.text, LONGEST)
-    label = label if width is None else without_end(label, width // 2)
+    if width is not None and cells(label) > width // 2:
+        yield from _line(StyledLine(f"{label} {text}", fact.style), width)
+        return
     room = None if width is None else width - cells(label) - 1
     for number, part in enumerate([text] if room is None else wrapped(text, room)):
         start = label if number == 0 else " " * cells(label)
@@ -221,7 +223,8 @@ def _titled(
         widths = [max(map(cells, column)) for column in zip(*cut, strict=True)]
         over = sum(widths) + len(GAP) * (len(widths) - 1) - room
         if narrow := _narrowed(widths, over, below):
-            lines = _rows(cut, narrow, below, ["quiet"] * len(cut))
+            styles: list[Style] = ["quiet" for _ in cut]
+            lines = _rows(cut, narrow, below, styles)
             for row, spans in zip(rows[start:], lines, strict=True):
                 name = f"{padded(row[0], edge)}{GAP}{without_end(row[title], room)}"
                 head = table.head and row is rows[0]

@@ -14,6 +14,7 @@ from context_compression.cli.app import Options, as_json, examples
 from context_compression.cli.arguments import line_range
 from context_compression.cli.page import Block, Fact, Page, StyledLine
 from context_compression.cli.terminal import (
+    has_screen,
     is_terminal,
     say,
     show,
@@ -23,12 +24,13 @@ from context_compression.cli.terminal import (
     write_json,
 )
 from context_compression.errors import UnknownRef
-from context_compression.plurals import how_many, out_of, texts_and_messages
+from context_compression.plurals import how_many, out_of
 from context_compression.session import NO_LINE, Session
 from context_compression.store import Hit, SearchResult, Store
+from context_compression.store.hits import Neighbour
 from context_compression.store.refs import bare_ref, too_short_note
 from context_compression.store.search.query import Query
-from context_compression.strings import one_line
+from context_compression.strings import one_line, without_end
 
 NO_MATCH = 1
 """The exit code if no line of the original matches the pattern, as in grep."""
@@ -36,6 +38,10 @@ RESERVED = 4
 """Rows of the screen that an original leaves for the prompt and the note under it."""
 HITS = 5
 """How many hits a search shows."""
+MORE_BY_WORDS = "To find more, use fewer or shorter words, or other wordings after |."
+MORE_BY_PATTERN = "A pattern is case-sensitive unless it begins with (?i)."
+LABEL = 12
+"""Cells of a role or a number before a line of a hit."""
 NO_NUMBER = "…"
 """Shown before a line without a number, which `--lines` cannot select."""
 
@@ -88,6 +94,9 @@ def restore(
 ) -> None:
     """Print the original archived under REF (its first four digits are enough), byte for byte.
 
+    A pipe or a file gets its bytes and nothing else; on a terminal, and after --lines or --pattern,
+    a line break follows a text that ends without one.
+
     Without REF, search the archive with --query, --pattern or both.
     """
     conversations = options.conversations()
@@ -115,7 +124,7 @@ def restore(
     if as_json:
         write_json(_as_record(result))
     else:
-        show(*_as_page(result))
+        show(*_as_page(result, by_pattern=pattern is not None))
     if result.note:
         say(f"note: {result.note}")
 
@@ -143,7 +152,9 @@ def _print(
     elif is_terminal(sys.stdout) and not no_match:
         _show_on_screen(text, ref, whole=lines is not None)
     elif not no_match:
-        write(text.encode("utf-8", "surrogatepass"))
+        part = lines is not None or pattern is not None  # whole lines, and no file of its own
+        end = "\n" * (part and not text.endswith("\n"))
+        write(f"{text}{end}".encode("utf-8", "surrogatepass"))
     if no_match:
         say(NO_LINE)
         raise SystemExit(NO_MATCH)
@@ -189,7 +200,7 @@ def _as_record(result: SearchResult) -> dict[str, Any]:
     return {**asdict(result), "hits": hits}
 
 
-def _as_page(result: SearchResult) -> Page:
+def _as_page(result: SearchResult, *, by_pattern: bool) -> Page:
     """The result of a search, for people."""
     if not result.hits and not result.searched:
         if result.note:
@@ -199,23 +210,28 @@ def _as_page(result: SearchResult) -> Page:
             "from a conversation."
         ]
     if not result.hits:
-        were = "was" if result.searched == 1 else "were"
-        return [f"No hits; {texts_and_messages(result.searched)} {were} searched."]
+        return [f"No hits in the archive. {MORE_BY_PATTERN if by_pattern else MORE_BY_WORDS}"]
     total = out_of(result.total, exact=result.exact)
     alone = len(result.hits) == 1 and result.total in (None, 1)
-    things = "text or message" if alone else "texts and messages"
-    count = f"{len(result.hits)}{total} archived {things}"
+    count = f"{len(result.hits)}{total} {'original' if alone else 'originals'}"
     first = f"{count}; `context-compression restore REF` prints one"
-    return [first, *chain.from_iterable(_of_hit(hit, result) for hit in result.hits)]
+    columns = size(sys.stdout).columns if has_screen(sys.stdout) else None
+    return [first, *chain.from_iterable(_of_hit(hit, columns) for hit in result.hits)]
 
 
-def _of_hit(hit: Hit, result: SearchResult) -> Iterator[Block]:
+def _of_hit(hit: Hit, columns: int | None) -> Iterator[Block]:
+    """A hit with its best lines; on a screen, the messages beside it take one line each."""
     words = f", {hit.held} of {how_many(hit.words, 'word')}" if hit.held else ""
     yield ""
     yield StyledLine(f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}", "strong")
     rows = [(f"{number}" if hit.numbered else NO_NUMBER, line) for number, line in hit.lines]
-    if hit.before:
-        rows.insert(0, (hit.before.role, hit.before.glimpse))
-    if hit.after:
-        rows.append((hit.after.role, hit.after.glimpse))
-    yield from (Fact(f"{one_line(left):>9}", text, width=11) for left, text in rows)
+    rows = [*_beside(hit.before, columns), *rows, *_beside(hit.after, columns)]
+    yield from (Fact(f"{one_line(left):>9}", text, width=LABEL - 1) for left, text in rows)
+
+
+def _beside(message: Neighbour | None, columns: int | None) -> list[tuple[str, str]]:
+    """The row of a message beside a hit."""
+    if message is None:
+        return []
+    text = message.glimpse
+    return [(message.role, text if columns is None else without_end(text, columns - LABEL))]

@@ -14,7 +14,7 @@ from context_compression.cli import completion
 from context_compression.cli.app import PROGRAM, Options, Refused, as_json, examples
 from context_compression.cli.last_listing import NumberedSession, last_listing, listing_file
 from context_compression.cli.page import Page, StyledLine, Table
-from context_compression.cli.terminal import has_screen, say, show, working, write_json
+from context_compression.cli.terminal import has_screen, is_quiet, say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import SHORTEST_ID
 from context_compression.hosts.listing import (
@@ -73,7 +73,7 @@ def name_of(given: str, options: Options) -> str:
     ids = store.sessions()
     if os.path.exists(given) or given in ids:
         what = "a session" if given in ids else "a file"
-        if session:
+        if session and not is_quiet():
             say(f"note: {given} is {what} of this name, not number {given} of the last listing.")
         return given
     if session is None:
@@ -82,7 +82,8 @@ def name_of(given: str, options: Options) -> str:
         raise Refused(_unknown(given, len(listed)))
     if session.store and session.store != store.name:
         raise Refused(f"Session {given}, {session.id}, {_elsewhere(session.store)}")
-    say(f"{given} is {described(session)}")
+    if not is_quiet():
+        say(f"{given} is {described(session)}")
     return session.name
 
 
@@ -134,7 +135,9 @@ def _unknown(given: str, listed: int) -> str:
 
 NEWEST = 20
 """How many sessions are listed unless the user asks for more."""
-HEAD = ("", "host", "project", "title", "written", "size", "window", "compacted", "archived")
+HEAD: tuple[str, ...] = (
+    "", "host", "project", "title", "written", "size", "window", "compacted", "archived",
+)  # fmt: skip
 LONGEST_TITLE, WHOLE_TITLE = 40, 200
 LONGEST_PROJECT = 24
 INCOMPLETE = "incomplete: "
@@ -274,7 +277,7 @@ def _cells(each: ListedSession, home: Path, now: float, *, screen: bool) -> tupl
         "?" if each.tokens is None else short_number(each.tokens),
         "?" if each.share is None else f"{each.share:.0%}",
         "?" if each.compactions is None else f"{each.compactions:,} ×" * bool(each.compactions),
-        "yes" if each.archived else "",
+        f"{each.originals:,}" if each.archived else "",
     )
 
 

@@ -229,7 +229,7 @@ def working(what: str, *stages: str) -> Generator[None]:
         stages: the stages of `context_compression.listening` that the work reports, in order;
             default: reading and counting. Other stages are ignored.
     """
-    if _SCREENS or not (is_terminal(sys.stderr) and can_move()):
+    if _SCREENS or is_quiet() or not (is_terminal(sys.stderr) and can_move()):
         yield  # within other work, whose bar goes on
         return
     meter = Meter(what, *(stages or (READING, COUNTING)))
@@ -253,6 +253,12 @@ def speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def is_quiet() -> bool:
+    """Whether the command that runs was called with `--quiet`, which is read before all else."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.params.get("quiet"))
 
 
 def say(*page: Block) -> None:

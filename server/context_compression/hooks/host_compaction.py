@@ -118,7 +118,7 @@ def answer_after_compaction(
     missing, lacks = _missing(session, state), [*elsewhere()]
     told = _notice(session, missing, lacks)
     output = {"hookEventName": "SessionStart", "additionalContext": told}
-    restorable = f"{how_many(len(state.refs), 'item')} restorable"
+    restorable = f"{how_many(len(state.refs), 'original')} restorable"
     archived = "what this summary replaces is archived"
     if missing:
         messages = how_many(len(state.recorded), "message")
@@ -139,14 +139,14 @@ def _missing(session: Session, state: State) -> int:
 
 
 def _line(state: State, host: str) -> str:
-    """`156K -> 38K tokens, 184 items restorable`, after a compaction that our view answered.
+    """`156K -> 38K tokens, 184 originals restorable`, after a compaction that our view answered.
 
     A size that the user named and that was not reached is told, with the reason.
     """
     newest, origin = state.compressions[-1], origin_of(state.compressions[-1])
     beside = origin.get("beside", 0)
     before, after = (newest[f"tokens_{at}"] + beside for at in ("before", "after"))
-    restorable = f"{how_many(len(state.refs), 'item')} restorable"
+    restorable = f"{how_many(len(state.refs), 'original')} restorable"
     line = f"{short_number(before)} -> {short_number(after)} tokens, {restorable}"
     asked = origin.get("asked")
     return f"{line}; {_why_not(asked, after, beside, host)}" if asked and after > asked else line
@@ -173,7 +173,7 @@ def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
     ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
     texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
     newest = (texts or [*state.refs])[: -REFS - 1 : -1]
-    refs = how_many(len(state.refs), "ref")
+    refs = how_many(len(state.refs), "original")
     removed = f"All that this compaction removed is archived ({refs})."
     if missing:
         messages = how_many(missing, "message")

@@ -1,12 +1,13 @@
 """Lists the sessions on this machine: those that hosts keep, and those recorded in our store."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from context_compression.conversation.authors import first_words, is_no_request
 from context_compression.conversation.formats import parse
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.guard import in_our_words
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
@@ -42,6 +43,7 @@ class ListedSession:
         window: the size of the model's context window, or the budget that the user set.
         compactions: how often its context was compacted; `None` if that is not known.
         archived: whether our store holds originals of it.
+        originals: how many it holds.
         subagents: how many transcripts of subagents belong to it.
         problem: why it cannot be read; empty if it can.
         missing: what of it is in no file that could be read, in sentences for the user.
@@ -57,6 +59,7 @@ class ListedSession:
     window: int | None = None
     compactions: int | None = None
     archived: bool = False
+    originals: int = 0
     subagents: int = 0
     problem: str = ""
     missing: Sequence[str] = ()
@@ -195,6 +198,7 @@ def _with_record(about: ListedSession, conversations: Conversations) -> ListedSe
         window=opened.session.settings.token_budget,
         compactions=len(state.compressions),
         archived=bool(state.refs),
+        originals=len(state.refs),
     )
 
 
@@ -224,6 +228,9 @@ def _with_transcript(
             first = conversations.readings.first_words(about.path) or words
             words = words if words and is_no_request(first) else first
         title = words
+    originals = 0
+    with suppress(StoreError):  # of a damaged record, which does not hide the session
+        originals = len(opened.before.refs) if opened.session.log.exists() else 0
     return replace(
         about,
         id=opened.session.id,
@@ -232,7 +239,8 @@ def _with_transcript(
         tokens=_size(opened) if ends is None or transcript.usage else None,
         window=opened.session.settings.token_budget,
         compactions=compactions,
-        archived=opened.session.log.exists(),
+        archived=originals > 0,
+        originals=originals,
         missing=[*transcript.missing],
     )
 

@@ -341,13 +341,13 @@ def _newest_checkpoints(store: Store, *, detailed: bool) -> list[str]:
 
 
 def _held(store: Store, id: str) -> str:
-    """`"45 messages, 12 refs, 120,000 bytes"`, or why the session cannot be read."""
+    """`"45 messages, 12 originals, 120,000 bytes"`, or why the session cannot be read."""
     try:
         state = Session(store, id).state()
     except StoreError as error:
         return f"cannot be read: {one_line(error, 300)}"
     messages = [] if id in KEPT_IN else [how_many(len(state.recorded), "message")]
-    parts = [*messages, how_many(len(state.refs), "ref"), how_many(store.size_of(id), "byte")]
+    parts = [*messages, how_many(len(state.refs), "original"), how_many(store.size_of(id), "byte")]
     return ", ".join(parts)
 
 

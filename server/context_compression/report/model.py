@@ -242,7 +242,7 @@ class Report:
         by_file: the largest consumers by file.
         repeated: what came again and again, the most costly first.
         archived: what left and can be restored, the largest first; at most `LISTED`.
-        archived_total: how many originals are archived; a message and its only text are one.
+        archived_total: how many originals are archived, each with a ref of its own.
         archived_tokens: of all of them.
         archived_restored: how many of them were brought back, in whole or in part.
         cost: of the requests.

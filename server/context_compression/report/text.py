@@ -306,8 +306,8 @@ def _evidence(report: Report) -> Iterator[str]:
     lost = sum(each.lost for each in report.evidence)
     sample = " of a sample" * (report.sampled < 1)
     yield (
-        f"{'evidence':{LABEL}}{seen:,} of {total:,} pieces{sample} in the context, {stored:,} only "
-        f"in the archive, {lost:,} in neither"
+        f"{'evidence':{LABEL}}{seen:,} of {total:,} pieces{sample} in context, {stored:,} "
+        f"restorable, {lost:,} in neither"
     )
     if lost:
         gone = (f"{each.lost:,} of {each.total:,} {each.name}" for each in report.evidence)

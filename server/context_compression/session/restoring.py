@@ -15,14 +15,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Opaque, is_object, texts_of
 from context_compression.conversation.refs import canonical
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
-from context_compression.plurals import (
-    how_many,
-    in_range,
-    out_of,
-    texts_and_messages,
-    unpacked,
-    whole_number,
-)
+from context_compression.plurals import how_many, in_range, out_of, unpacked, whole_number
 from context_compression.session.events import timestamp
 from context_compression.settings import Value
 from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store
@@ -379,8 +372,7 @@ def found(
         hint = MORE_BY_PATTERN if pattern else MORE_BY_WORDS
         hint = f"{wider} {hint}" if session and wider else hint
         where = f"the archive of session {session}" if session else "the archive"
-        searched = texts_and_messages(result.searched)
-        headline = f"No hits for {terms} in {where} ({searched} searched). {hint}"
+        headline = f"No hits for {terms} in {where}. {hint}"
     notes = [*filter(None, [note]), *([f"note: {one_line(result.note)}"] if result.note else [])]
     hits = [_quoted(hit, result) for hit in result.hits]
     return "\n\n".join([headline.rstrip(), *notes, *hits])
@@ -402,7 +394,7 @@ def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) 
     count = len(result.hits)
     numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
     alone = count == 1 and result.total in (None, 1) and not skip
-    things = "text or message" if alone else "texts and messages"
+    things = "original" if alone else "originals"
     matching = f"for {terms}, the best first"
     if pattern:
         order = "the best" if result.words else "the newest"
@@ -414,8 +406,7 @@ def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) 
         following = " · this is the last page; to find later hits, pass more words"
     total = out_of(result.total, exact=result.exact)
     return (
-        f"{numbers}{total} archived {things} {matching}; context_restore(ref=…) brings one "
-        f"back{following}"
+        f"{numbers}{total} {things} {matching}; context_restore(ref=…) brings one back{following}"
     )
 
 

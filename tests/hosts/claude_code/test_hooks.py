@@ -620,8 +620,9 @@ async def test_the_user_sees_one_line_after_a_compaction(
     await client.call_tool("context_hook", unknown)
     its_own = await line()
 
-    assert re.fullmatch(r"\d+K -> \d+K tokens, \d+ items restorable", ours)
-    assert re.fullmatch(r"what this summary replaces is archived, \d+ items restorable", its_own)
+    assert re.fullmatch(r"\d+K -> \d+K tokens, \d+ originals restorable", ours)
+    archived = r"what this summary replaces is archived, \d+ originals restorable"
+    assert re.fullmatch(archived, its_own)
 
 
 async def test_the_user_reads_why_a_size_was_not_reached(
@@ -642,8 +643,8 @@ async def test_the_user_reads_why_a_size_was_not_reached(
     after = {"hook_event_name": "SessionStart", "source": "compact", "session_id": SESSION}
     said = await answered(client, after)
     assert re.fullmatch(
-        r"\d+K -> 4\dK tokens, \d+ items restorable; 20K could not be reached: Claude Code itself "
-        r"adds [\d.]+K",
+        r"\d+K -> 4\dK tokens, \d+ originals restorable; 20K could not be reached: Claude Code "
+        r"itself adds [\d.]+K",
         said["systemMessage"],
     )
     assert rows

@@ -185,4 +185,4 @@ def test_the_command_answers_a_compaction_and_tells_what_it_did(tmp_path: Path) 
     assert json.loads(before.stdout)["messages"]
     [(name, line)] = json.loads(after.stdout).items()  # nothing for the model: it has our view
     assert name == "systemMessage"
-    assert re.fullmatch(r"[\d.]+K? -> [\d.]+K? tokens, \d+ items restorable", line)
+    assert re.fullmatch(r"[\d.]+K? -> [\d.]+K? tokens, \d+ originals restorable", line)

@@ -112,7 +112,7 @@ async def apart() -> dict[str, Any]:
     return {
         "shown_whole": [log(n) in "\n".join(model.seen) for n, model in models.items()],
         "archived": [texts == [log(n)] for n, texts in zip(models, originals, strict=True)],
-        "found": [" archived text or message for " in model.seen[2] for model in models.values()],
+        "found": [" original for " in model.seen[2] for model in models.values()],
         "calls": [model.calls_are_its_own for model in models.values()],
     }
 
