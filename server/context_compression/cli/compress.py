@@ -180,10 +180,7 @@ class RequestedCompression:
 
     def told(self, result: Result, **more: Any) -> ReportedCompression:
         """A result as all doors tell it; `more` are attributes of `ReportedCompression`."""
-        listing = f"`{PROGRAM} status {quote(self.opened.session.id)} --detailed`"
-        return ReportedCompression(
-            result, self.opened, self.options, warning=self.warning, listing=listing, **more
-        )
+        return ReportedCompression(result, self.opened, self.options, warning=self.warning, **more)
 
     def _summarizer(self) -> Summarizer | None:
         """The model that writes a summary; prints why a model that was named is not called."""
@@ -219,7 +216,8 @@ def read_summary(path: str) -> str:
 NOT_PRINTED = (
     "The messages are not shown on a terminal: `--output FILE` writes them, `| …` passes them on."
 )
-TOLD_FIRST = ("note", "session", "target_tokens", "target_met")
+TOLD_FIRST = ("note", "session", "target_tokens", "target_met", "other_refs")
+"""Facts that the beginning of the page tells, in words of its own."""
 SHORT_ID = 8
 """How much of a long id of a session is shown in a command, if no other one begins so."""
 
@@ -393,6 +391,7 @@ def _next_commands(told: ReportedCompression) -> Table:
     id = session.id[:SHORT_ID] if long else session.id
     rows = [
         ("restore REF", "an original, byte for byte"),
+        (f"status {id} --detailed", "the newest refs"),
         (f"export {id} --host HOST", "a session for that host"),
         (f"compress {id} --undo", "all as it was"),
     ]

@@ -203,7 +203,6 @@ class ReportedCompression:
         forecast: the expected calls and tokens of a summary, in a dry run.
         warning: why a model that was named did not write the summary.
         replaced: how many earlier compressions it replaces.
-        listing: what lists the refs of the session at this door; by default, a call of a tool.
     """
 
     result: Result
@@ -215,7 +214,6 @@ class ReportedCompression:
     forecast: Forecast | None = None
     warning: str | None = None
     replaced: int = 0
-    listing: str = ""
 
     @property
     def has_target(self) -> bool:
@@ -306,8 +304,8 @@ class ReportedCompression:
         result, session = self.result, self.opened.session
         largest = _largest_first(result)
         rest = len(largest) - REFS
-        call = f'context_status(conversation="{session.id}", response_format="detailed")'
-        listing = f"; {self.listing or call} lists the newest" * (not self.dry_run)
+        status_call = f'context_status(conversation="{session.id}", response_format="detailed")'
+        others = f"{rest:,}" if self.dry_run else f"{rest:,}; {status_call} lists the newest"
         sentences = result.user_sentences
         return {
             "strategy": result.strategy,
@@ -321,7 +319,7 @@ class ReportedCompression:
             "user_sentences_unjudged": sentences.unjudged or None,
             "refs_of_this_call": len(result.refs),
             "refs": {ref: _described(result, ref, result.refs[ref]) for ref in largest[:REFS]},
-            "other_refs": f"{rest:,}{listing}" if rest > 0 else None,
+            "other_refs": others if rest > 0 else None,
         }
 
     def _summary(self) -> Record:
