@@ -326,7 +326,7 @@ def test_an_original_stands_beside_what_the_model_sees(tmp_path: Path):
     assert entry.original == (LINES * 20)[:20_000]
     assert entry.cut == len(LINES * 20) - 20_000
     assert ref in entry.shown
-    assert (report.archived_total, report.archived_restored) == (1, 1)
+    assert (report.archived_total, report.archived_restored) == (2, 1)
     assert {each.lost for each in report.evidence} == {0}
     assert (report.store.refs, report.store.proven) == (len(session.state().refs),) * 2
     assert before.keys() == {path for path in tmp_path.rglob("*") if path.is_file()}
