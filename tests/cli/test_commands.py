@@ -85,8 +85,8 @@ def test_a_compression_says_first_what_became_of_the_messages_and_what_one_can_d
     assert target == "Target of 6,000 tokens: met."
     assert kept == f"The compacted context is kept in session chat of {desk.store}."
     assert written == "small.json holds its messages; chat.json is unchanged."
-    assert [call.split("  ")[0].split()[1] for call in calls[:3]] == [
-        "restore", "export", "compress",
+    assert [call.split("  ")[0].split()[1] for call in calls[:4]] == [
+        "restore", "status", "export", "compress",
     ]  # fmt: skip
 
 

@@ -362,7 +362,7 @@ def _done(
     page = page_of(facts, said)
     if result.changed and not told.dry_run:
         first = [*_outcome(told, conversation, output), "", _next_commands(told)]
-        page = page_of(facts, said, first=first, without=TOLD_FIRST)
+        page = page_of(facts, {*said, result.missed}, first=first, without=TOLD_FIRST)
     return Done(result.messages, facts.record | more, page, warnings_of(facts, {*said, REPEATED}))
 
 
@@ -374,11 +374,14 @@ def _outcome(told: ReportedCompression, conversation: str, output: Path | None) 
         missed = f"missed: {result.missed}" if result.missed else "missed"
         yield f"Target of {target}: {'met' if result.target_met else missed}."
     kept = f"The compacted context is kept in session {session.id} of {session.store.name}."
+    if told.opened.transcript is None:
+        kept = f"Session {session.id} of {session.store.name} continues with the compacted context."
     if told.replaced and not result.repeated:
         kept += f" It replaces that of {how_many(told.replaced, 'earlier compression')}."
     yield kept
     if output:
-        yield f"{output} holds its messages; {one_line(conversation)} is unchanged."
+        stays = f"; {one_line(conversation)} is unchanged" * (told.opened.transcript is not None)
+        yield f"{output} holds its messages{stays}."
     elif is_terminal(sys.stdout):
         yield NOT_PRINTED
 
@@ -388,7 +391,7 @@ def _next_commands(told: ReportedCompression) -> Table:
     session = told.opened.session
     others = sum(each.startswith(session.id[:SHORT_ID]) for each in session.store.sessions()) > 1
     long = len(session.id) > 2 * SHORT_ID and not others
-    id = session.id[:SHORT_ID] if long else session.id
+    id = quote(session.id[:SHORT_ID] if long else session.id)
     rows = [
         ("restore REF", "an original, byte for byte"),
         (f"status {id} --detailed", "the newest refs"),
