@@ -89,7 +89,7 @@ def test_a_configured_summary_that_nobody_can_write_is_told_and_another_way_take
 
     done = desk.does("compress", "chat.json", "--target-tokens", "6000")
 
-    assert b"extract " in done.stderr
+    assert b"strategy: extract" in done.stderr
     assert b"no summary: nobody is there to write one" in done.stderr
 
 
