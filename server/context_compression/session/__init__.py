@@ -14,6 +14,7 @@ compression, `store` keeps the files, and `hosts` finds the session that a calle
     outgoing.py     what goes out for a view, repaired
     arrivals.py     shortens tool results that come in
     restoring.py    what `context_restore` answers; `restore_tool`
+    pages.py        pages of a text, of whole lines
     status.py       how full it is, what it held before, and which one a conversation has
 
 The log, its events, and the archive:
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from context_compression.session.events import decode_message, timestamp
     from context_compression.session.outgoing import Outgoing
     from context_compression.session.pacing import GROWTH, Event
-    from context_compression.session.restoring import NO_LINE, PAGE, as_text, select
+    from context_compression.session.pages import PAGE
+    from context_compression.session.restoring import NO_LINE, as_text, select
     from context_compression.session.session import Session
     from context_compression.session.state import SCHEMAS
     from context_compression.session.status import Status, session_id_for
@@ -61,7 +63,8 @@ __getattr__ = on_demand(  # a server that starts needs the arguments of `restori
         "session.events": ("decode_message", "timestamp"),
         "session.outgoing": ("Outgoing",),
         "session.pacing": ("GROWTH", "Event"),
-        "session.restoring": ("NO_LINE", "PAGE", "as_text", "select"),
+        "session.pages": ("PAGE",),
+        "session.restoring": ("NO_LINE", "as_text", "select"),
         "session.session": ("Session",),
         "session.state": ("SCHEMAS",),
         "session.status": ("Status", "session_id_for"),

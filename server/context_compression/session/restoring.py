@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -17,6 +16,7 @@ from context_compression.conversation.refs import canonical
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
 from context_compression.plurals import how_many, in_range, out_of, unpacked, whole_number
 from context_compression.session.events import timestamp
+from context_compression.session.pages import PAGE, page
 from context_compression.settings import Value
 from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store
 from context_compression.store.refs import bare_ref
@@ -104,8 +104,6 @@ def note_restored(session: "Session", ref: str, shown: str) -> None:
 # way that the text cannot end.
 
 
-PAGE = 8_000
-"""The most characters of one page of a text."""
 HITS = 5
 """Hits on one page of a search."""
 MOST_PAGES = 100
@@ -119,7 +117,6 @@ MORE_BY_PATTERN = (
     "pass words in query instead."
 )
 
-_CURSOR = re.compile(r"(\d{1,12})-([0-9a-f]{8})")
 _LINES = re.compile(r"\s*(\d{1,9})(?:\s*[-–:]\s*(\d{1,9}))?\s*")
 
 
@@ -206,70 +203,6 @@ def line_range(lines: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2] or match[1])
 
 
-@dataclass(frozen=True)
-class TextPage:
-    """A part of a text: `text[start:stop]`.
-
-    Attributes:
-        cursor: names the next page; `None` on the last one.
-    """
-
-    text: str
-    start: int
-    stop: int
-    total: int
-    cursor: str | None
-
-    @property
-    def range(self) -> str:
-        """`"characters 8,001-16,000 of 20,000"`, `"all 312 characters"`."""
-        if self.stop - self.start == self.total:
-            return f"all {how_many(self.total, 'character')}"
-        return f"characters {self.start + 1:,}-{self.stop:,} of {self.total:,}"
-
-
-def page(text: str, key: str, asked: Asked, size: int = PAGE) -> TextPage:
-    """The first page of a text, or the one that a start or cursor names.
-
-    A page ends behind a line, or within a line that is longer than half of it. The joined pages are
-    exactly the text.
-
-    Args:
-        text: the full text.
-        key: identifies the text, so that a cursor fits only the text it was made for.
-        asked: names the page.
-        size: the most characters of the page.
-
-    Raises:
-        StoreError: the cursor does not belong to this text, or the start is past its end.
-    """
-    start = max(0, asked.start) if asked.cursor is None else _start(asked.cursor, key, len(text))
-    if start >= max(1, len(text)):
-        raise StoreError(
-            f"start={start} is past the end: there are {how_many(len(text), 'character')}."
-        )
-    stop = min(start + size, len(text))
-    if stop < len(text) and (end := text.rfind("\n", start + size // 2, stop)) >= 0:
-        stop = end + 1
-    following = f"{stop}-{_mark(key)}" if stop < len(text) else None
-    return TextPage(text[start:stop], start, stop, len(text), following)
-
-
-def _start(cursor: str, key: str, length: int) -> int:
-    match = _CURSOR.fullmatch(cursor)
-    if match is None or match[2] != _mark(key) or not 0 < int(match[1]) < length:
-        raise StoreError(
-            f"The cursor {cursor[:40]!r} does not belong to this text. Pass the cursor from the "
-            "header of the page before, with the same ref, lines and pattern; or pass no cursor, "
-            "to begin with the first page."
-        )
-    return int(match[1])
-
-
-def _mark(key: str) -> str:
-    return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-
-
 def restored(session: "Session", asked: Asked, most: int = PAGE) -> str:
     """A page of an original of a session, quoted; the session notes it.
 
@@ -322,7 +255,8 @@ def quoted(
     if (sendable := with_halves_spelled(shown.text)) != shown.text:
         header.append(r"half characters are spelled out, as \ud83d")
     if shown.cursor:
-        header += [f"goes on at start={shown.stop}", f"next page: cursor {shown.cursor}"]
+        line = "ends within a line, which is longer than a page; " * shown.within_line
+        header += [f"{line}goes on at start={shown.stop}", f"next page: cursor {shown.cursor}"]
     elif following and not asked.is_part:
         header.append(f"next archived message: ref {following}")
     return f"{' · '.join(header)}\n{fenced(sendable)}", shown.text
