@@ -16,12 +16,14 @@ import pytest
 import context_compression
 from context_compression import Session
 from context_compression.cli import status as pages
+from context_compression.cli.page import Page
 from context_compression.conversation import is_array, is_object, ref_of
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import INSTALLABLE, Host, Machine, Server, examine, read
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
 from context_compression.hosts.setup import installing
 from context_compression.mcp_server.tools.summary import page as page_of_summaries
+from context_compression.report.facts import status_facts
 from context_compression.session import SummaryAssignment
 from context_compression.settings import Settings
 from context_compression.store import Store
@@ -102,9 +104,15 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
         yield lambda: [*session().archived()]
     if changed in ("events.jsonl", "config.json"):
         workspace = Workspace.here(environ={}, store=str(store.folder))
-        yield lambda: pages.status_page(
-            workspace, Opened(session()), session().status(), detailed=True
-        )
+
+        def status() -> Page:
+            full = session().status()
+            facts = status_facts(
+                workspace, Opened(session()), full, detailed=True, next_call="compress"
+            )
+            return pages.status_page(facts, full)
+
+        yield status
         yield lambda: pages.sessions_page(store.name, pages.recorded(store, store.sessions()))
     yield answer
     yield lambda: session().compress(target_tokens=300, force=True)

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import Implementation, ResourceTemplateReference, TextContent, TextResourceContents
-from mcp_door import agrees, ask, everything_in, refusal
+from mcp_door import agrees, ask, everything_in, refusal, tells_a_part
+
+from context_compression.tokens import base_count
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -74,10 +76,11 @@ async def test_every_call_is_answered_with_what_helps_in_such_a_client(
         f"{NOT_SHARED}, so its size is not known here; archived here: 2 sessions, " in status.text
     )
     assert any(line.startswith("offloaded: 2 refs, ") for line in status.facts["sessions"])
+    assert base_count(status.text) <= 250
     assert status.facts["newest_checkpoints"][0].endswith("Dates work; write the docs.")
     assert "context_summary() brings the newest checkpoints into this chat" in status.text
     assert 'context_status(response_format="detailed") lists the newest refs' in status.text
-    assert agrees(status)
+    assert tells_a_part(status) and agrees(detailed)
 
 
 async def nothing_is_known_and_nothing_fails(client: Client) -> None:
@@ -85,6 +88,7 @@ async def nothing_is_known_and_nothing_fails(client: Client) -> None:
         status = await ask(client, "context_status", **arguments)
         assert f"{NOT_SHARED}, so its size is not known here; nothing is archived" in status.text
         assert "but by 'claude-ai', so there is no current one" in status.facts["reason"]
+        assert base_count(status.text) <= 120
         assert status.facts["settings"]["strategy"] == "auto"
         assert any(KEEP in call for call in status.facts["calls_that_help"])
     for arguments in ({}, {"focus": "the parser"}, {"target_tokens": 9_000, "dry_run": True}):

@@ -61,6 +61,17 @@ def agrees(answer: Answer) -> bool:
     return all_in(answer.text, answer.facts)
 
 
+NUMBER = re.compile(r"\d[\d,]*")
+
+
+def tells_a_part(answer: Answer) -> bool:
+    """Whether every number of a text is in the structured content, which may hold more."""
+    facts = json.dumps(answer.facts, ensure_ascii=False).replace(",", "")
+    told = {number.strip(",").replace(",", "") for number in NUMBER.findall(answer.text)}
+    assert not (unknown := {number for number in told if number not in facts}), unknown
+    return len(answer.text) < len(facts)
+
+
 def all_in(text: str, facts: Mapping[str, Any]) -> bool:
     """Whether every number, text and name of some facts is in a text."""
     for name, fact in facts.items():

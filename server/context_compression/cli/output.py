@@ -25,7 +25,7 @@ def page_of(
         first: what stands between the headline and the facts.
         without: the names of facts that `first` tells.
     """
-    shown = {name: value for name, value in facts.shown.items() if name not in without}
+    shown = {name: value for name, value in facts.text.items() if name not in without}
     return [StyledLine(facts.headline, "strong"), *first, "", *_blocks(shown, said)]
 
 

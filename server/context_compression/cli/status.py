@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import CURRENT, Conversations
 from context_compression.listening import COUNTING, READING
 from context_compression.plurals import how_many
-from context_compression.report.facts import Record, status_facts
+from context_compression.report.facts import Facts, Record, status_facts
 from context_compression.session import Session, Status
 from context_compression.store import Store
 from context_compression.strings import fenced, one_line
@@ -26,7 +27,8 @@ from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.opened import KEPT_IN
 
 LISTED = 8  # refs
-MAKES_ROOM = "`context-compression compress` makes room; the archive keeps the originals"
+MAKES_ROOM = "makes room; the archive keeps the originals"
+WOULD_REMOVE = "says what a compaction would remove"
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 SHOWN_ON_SCREEN = 600
@@ -69,11 +71,23 @@ def status(
         return
     with working(COUNTING, COUNTING):
         status = opened.session.status(opened.shown, opened.anchor)
-    workspace = conversations.workspace
+    facts = status_facts(
+        conversations.workspace,
+        opened,
+        status,
+        detailed=detailed,
+        next_call=next_command(conversation or CURRENT, status),
+    )
     if as_json:
-        write_json(status_facts(workspace, opened, status, detailed=detailed).record)
+        write_json(facts.record)
     else:
-        show(*status_page(workspace, opened, status, detailed=detailed))
+        show(*status_page(facts, status))
+
+
+def next_command(conversation: str, status: Status) -> str:
+    """The command that makes room, or says what it would make."""
+    command = f"context-compression compress {quote(conversation)}"
+    return command if status.due.now else f"{command} --dry-run"
 
 
 def _show_own_session(opened: Opened, as_json: bool) -> None:
@@ -109,11 +123,13 @@ def _list_recorded(workspace: Workspace, as_json: bool) -> None:
         show(*sessions_page(store.name, records))
 
 
-def status_page(workspace: Workspace, opened: Opened, status: Status, *, detailed: bool) -> Page:
-    """How full the context of a conversation is, and what fills it."""
-    head, _, *rest = page_of(status_facts(workspace, opened, status, detailed=detailed))
-    room = [MAKES_ROOM] if status.due.now else []
-    return [head, Gauge(status.usage.usage_percent, _fullness(status)), *room, *rest]
+def status_page(facts: Facts, status: Status) -> Page:
+    """How full the context of a conversation is, what fills it, and the next command."""
+    named = [name for name in facts.told or () if name != "next_call"]
+    head, _, *rest = page_of(facts._replace(told=named))
+    does = MAKES_ROOM if status.due.now else WOULD_REMOVE
+    last = f"`{facts.more['next_call']}` {does}"
+    return [head, Gauge(status.usage.usage_percent, _fullness(status)), *rest, last]
 
 
 def _fullness(status: Status) -> Style:
@@ -174,7 +190,8 @@ def sessions_page(store: str, records: Sequence[Record]) -> Page:
         for about in records
     ]
     head = ("session", "last written", "messages", "compressions", "tokens saved")
-    return [store, "", Table([head, *rows], left=2, flexible=(0,), long=True)]
+    table = Table([head, *rows], left=2, flexible=(0,), long=True)
+    return [store, "", table, "`context-compression status SESSION` shows how full one is"]
 
 
 @click.command(

@@ -275,28 +275,30 @@ STRATEGIES = (
 NAMED_BY = ("key", "name", "setting")
 """Arguments that name one setting, for models that do not pass it by its own name."""
 ONCE = "Pass it once, by its own name. Nothing was changed."
-IN_SCHEMA = (
-    "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
-    "keep_recent_tokens", "offload_min_tokens", "summary_target_tokens",
-)  # fmt: skip
+IN_SCHEMA = ("token_budget", "strategy")
 """The settings in the schema, which every client loads; the others are accepted as well."""
 
 
 class StatusArguments(Arguments):
-    """How full the context window is, what fills it, refs; or, if unknown, what helps instead."""
+    """How full the context window is and what fills it; or what is archived, and which calls help.
+
+    Use in a long chat.
+    """
 
     conversation: str | None = None
     """session id, transcript path, or current (default)"""
     messages: Messages | None = None
     """the history, if a program holds it"""
+    model: str | None = None
+    """its model: window, counting"""
     response_format: Literal["concise", "detailed"] = "concise"
     """detailed shows more"""
 
 
 class CompressArguments(Arguments):
-    """Compacts a conversation and archives the originals; reports sizes and refs.
+    """Compacts a conversation and archives the originals. Use when it is due.
 
-    With summary alone, keeps it as a checkpoint for a new chat.
+    At the end of a long chat, with summary alone: keeps a checkpoint for a new chat.
     """
 
     unlisted = frozenset({"model", "explain", "settings"})
@@ -317,7 +319,9 @@ class CompressArguments(Arguments):
     dry_run: bool = False
     """only report"""
     summary: str | None = None
-    """text to keep as a checkpoint; with plan_id: the requested summary"""
+    """text of a checkpoint; with plan_id: the requested summary"""
+    title: str | None = None
+    """of a checkpoint"""
     plan_id: str | None = None
     """from the request"""
     explain: bool = False
@@ -329,16 +333,21 @@ class CompressArguments(Arguments):
 
 
 class ConfigArguments(Arguments):
-    """Shows all settings, or changes the given ones permanently; takes unlisted ones too."""
+    """Lists settings, or changes them permanently, and says which act in this client.
+
+    Use when the user asks.
+    """
 
     model_config = ConfigDict(extra="allow")
-    tolerated = frozenset({"settings", *NAMED_BY, "value"})
+    tolerated = frozenset({*NAMED_BY, "value", "response_format"})
     unlisted = tolerated.union(NAMES).difference(IN_SCHEMA)
 
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """any by name, as {"keep_recent": 15}"""
     reset: tuple[str, ...] = ()
     """names, or all"""
-    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """settings by name; an empty list in here is a value"""
+    response_format: Literal["concise", "detailed"] = "concise"
+    """detailed lists every setting"""
     key: str | None = None
     """the name of one setting; without value, it is shown"""
     name: str | None = None
@@ -390,13 +399,13 @@ class ConfigArguments(Arguments):
 
 
 class OffloadArguments(Arguments):
-    """Archives a text, a text file (shows a preview) or a conversation's large tool results.
+    """Archives a text file and shows a preview. Use before reading a large file.
 
-    Returns refs for context_restore.
+    Also archives a text, or a conversation's large tool results. Returns refs.
     """
 
     content: str | None = None
-    """a text"""
+    """a text; this chat does not get shorter"""
     path: str | None = None
     """of a text file"""
     conversation: str | None = None
@@ -406,13 +415,19 @@ class OffloadArguments(Arguments):
 
 
 class RestoreArguments(Arguments, Asked):
-    """Brings back the original under a ref, quoted, in pages; or searches the archive."""
+    """Brings back the original under a ref, quoted, in pages; or searches the archive.
+
+    Use for details that a note, summary or preview leaves out.
+    """
 
     unlisted: ClassVar = frozenset({"start"})
 
 
 class SummaryArguments(Arguments):
-    """Brings summaries and checkpoints of earlier chats, newest first, to continue from."""
+    """Brings summaries and checkpoints with title and time, newest first.
+
+    Use at the start of a chat that refers to earlier work.
+    """
 
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 3
     """default 3"""

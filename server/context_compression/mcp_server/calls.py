@@ -3,7 +3,7 @@
 A host shows its model one of the two. So the text is made from the facts and cannot differ.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -16,10 +16,14 @@ from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import InvalidSettings
 from context_compression.hosts.conversations import Conversations
 from context_compression.mcp_server.arguments import without_empty
+from context_compression.plurals import how_many
 from context_compression.report.facts import Facts, inline, label
+from context_compression.session.pages import page
+from context_compression.session.restoring import Asked
 from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.strings import harmless, one_line, with_halves_spelled
 from context_compression.threads import ask, before_writing, in_thread
+from context_compression.tokens import base_count
 from context_compression.transcripts.sessions import ToolRequest
 from context_compression.workspace import Workspace
 from context_compression.workspace.doubts import CREDENTIALS
@@ -32,7 +36,12 @@ MULTILINE = {"note": "", "instructions": "instructions: ", "preview": "preview:\
 
 
 def answer(
-    headline: str, stated: Mapping[str, Any], more: Mapping[str, Any], **for_programs: Any
+    headline: str,
+    stated: Mapping[str, Any],
+    more: Mapping[str, Any],
+    told: Sequence[str] | None = None,
+    most_tokens: int | None = None,
+    **for_programs: Any,
 ) -> CallToolResult:
     """A tool's answer: the parts of `Facts`, as text and as structured content.
 
@@ -40,16 +49,52 @@ def answer(
         headline: begins the text; its first line is also in the structured content.
         stated: the facts in the headline, which the text does not repeat.
         more: all other facts.
+        told: the names of those that the text tells; `None` for all.
+        most_tokens: of the text; what does not fit is left to a detailed answer.
         for_programs: values for the structured content only, unchanged.
     """
-    facts = Facts(headline.partition("\n")[0], stated, more)
-    text = "\n".join([headline, *_lines(facts.shown)])
+    facts = Facts(headline.partition("\n")[0], stated, more, told)
+    lines = [headline, *_lines(facts.text)]
+    text = "\n".join(lines if most_tokens is None else _within(lines, most_tokens))
     if len(text) > LONGEST:
-        text = f"{text[:LONGEST]}… (cut here)"
+        shown = page(text, "", Asked(), LONGEST)
+        left = how_many(text.count("\n", shown.stop) + 1, "line")
+        text = f"{shown.text.rstrip()}\n… (cut here, before {left} more)"
     return CallToolResult(
         content=[TextContent(type="text", text=harmless(text))],
         structured_content={**facts.record, **for_programs},
     )
+
+
+MORE = 'more: context_status(response_format="detailed")'
+NEXT = "next call: "
+
+
+def _within(lines: Sequence[str], most_tokens: int) -> list[str]:
+    """The first line, the next call, and those between them that fit, in their order.
+
+    A line that only names its list goes with the items of the list.
+    """
+    if sum(map(_tokens, lines)) <= most_tokens:
+        return [*lines]
+    first, *between = lines
+    ends = [MORE, *(line for line in lines[-1:] if line.startswith(NEXT))]
+    between = between[: len(between) - len(ends) + 1]
+    room = most_tokens - sum(map(_tokens, (first, *ends)))
+    kept: list[str] = []
+    head = ""
+    for line in between:
+        item = line.startswith("- ")
+        head = head if item else line if line.endswith(":") else ""
+        unit = [head, line] if item and head not in ("", *kept) else [line] * (line != head)
+        if (tokens := sum(map(_tokens, unit))) <= room:
+            kept += unit
+            room -= tokens
+    return [first, *kept, *ends]
+
+
+def _tokens(line: str) -> int:
+    return base_count(f"{line}\n")
 
 
 def text_answer(text: str) -> CallToolResult:

@@ -101,6 +101,15 @@ async def open_conversation(
     )
 
 
+def same_conversation(
+    conversation: str | None, messages: Messages | None, model: str | None
+) -> list[str]:
+    """The arguments with which another call names the same conversation."""
+    named = {"conversation": conversation, "model": model}
+    parts = [f'{name}="{value}"' for name, value in named.items() if value]
+    return ["messages=<the same>"] * (messages is not None) + parts
+
+
 async def open_named_session(call: Call, conversation: str | None) -> tuple[str | None, str]:
     """The id of the session that `conversation` names or that keeps its transcript, and a note.
 
@@ -256,6 +265,10 @@ CHECKPOINTS = {False: 3, True: 10}
 SETTINGS = ("strategy", "summarizer", "token_budget", "offload_min_tokens")
 """Settings of what can be compressed without a host; those that were set are added."""
 KEEP = 'context_compress(summary="<text>")'
+MOST_TOKENS = 250
+"""The most tokens of a status that is not detailed, in the vocabulary o200k."""
+MOST_OF_NOTHING = 120
+"""The same where nothing is known and nothing is archived."""
 
 
 def status_without_conversation(
@@ -269,8 +282,10 @@ def status_without_conversation(
     held = f"archived here: {how_many(len(ids), 'session')}, {how_many(sizes['bytes'], 'byte')}"
     held = held if ids else "nothing is archived here yet"
     settings, reads_files = call.workspace.settings(), call.workspace.reads_files()
+    warnings = [*call.workspace.doubts()]
     facts = {
         "reason": nothing.reason,
+        "warnings": warnings,
         "sessions": [f"{id}: {_held(store, id)}" for id in ids[: SESSIONS[detailed]]],
         "newest_checkpoints": kept,
         "newest_refs": {
@@ -281,10 +296,14 @@ def status_without_conversation(
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
         "to_read_other_files": None if reads_files or call.workspace.tenant else HOW_TO_ALLOW,
         "calls_that_help": _calls(ids, has_checkpoint=bool(kept), reads_files=reads_files),
-        "warnings": [*call.workspace.doubts()],
     }
     headline = f"{nothing.why}, so its size is not known here; {held}"
-    return answer(headline, {"conversation_known": False, "archived": sizes}, facts)
+    known = {"conversation_known": False, "archived": sizes}
+    if detailed:
+        return answer(headline, known, facts)
+    told = ("warnings", "calls_that_help", "newest_checkpoints")
+    most = MOST_TOKENS if ids or warnings else MOST_OF_NOTHING
+    return answer(headline, known, facts, told, most)
 
 
 def status_of_own_session(call: Call, id: str, *, detailed: bool) -> CallToolResult:
@@ -302,7 +321,11 @@ def status_of_own_session(call: Call, id: str, *, detailed: bool) -> CallToolRes
         "store": store.name,
         "warnings": [*call.workspace.doubts()],
     }
-    return answer(headline, {"session": id, "refs_total": len(refs)}, facts)
+    known = {"session": id, "refs_total": len(refs)}
+    if detailed:
+        return answer(headline, known, facts)
+    told = ("warnings", "newest_checkpoints" if id == CHECKPOINT else "newest_refs")
+    return answer(headline, known, facts, told, MOST_TOKENS)
 
 
 def compress_without_conversation(
@@ -358,6 +381,7 @@ def _offloads(*, reads_files: bool) -> list[str]:
 
 
 def _calls(ids: list[str], *, has_checkpoint: bool, reads_files: bool) -> list[str]:
+    """The calls that help, the most helpful first."""
     recorded = next((id for id in ids if id not in KEPT_IN), None)
     calls = [f"{KEEP} keeps a checkpoint for a new chat", *_offloads(reads_files=reads_files)]
     if has_checkpoint:

@@ -36,6 +36,15 @@ NEWEST_REFS = {False: 5, True: 100}
 """How many refs a status names, and how many in detail."""
 ITEMS = {False: 3, True: 10}
 """The same for the largest blocks."""
+STATUS = (
+    "compression_is", "warnings", "next_request", "messages", "tokens_by_kind", "largest",
+    "offload_would_free_tokens", "host_compactions", "compressions", "messages_compressed",
+    "tokens_saved", "compacted_copy", "compacted_context", "refs_total", "settings", "session",
+    "counted_by", "used_tokens_upper", "next_call",
+)  # fmt: skip
+"""What the text of a status tells, the most needed first; the others are in a detailed one."""
+SAID_BY_COMPRESSION = {"due_from_tokens", "host_compacts_at_tokens"}
+"""Numbers for programs, which `compression_is` has in its words."""
 SHOWN_IN_PROMPT_CACHE = ("cached", "written_anew", "pays_after")  # parts of a forecast
 LABELS = {
     "floor_tokens": "minimum size in tokens",
@@ -47,6 +56,7 @@ LABELS = {
     "other_refs": "more originals",
     "refs_total": "originals in all",
     "newest_refs": "the newest",
+    "compression_is": "compression",
 }
 """Labels in the text, where the name of the fact would not read well."""
 
@@ -58,11 +68,14 @@ class Facts(NamedTuple):
         headline: the first line of a text.
         stated: the facts that the headline states, which a text does not repeat.
         more: all other facts, by names that read well; empty ones are left out.
+        told: the names of those that a text tells, in this order and without zeros; `None` if it
+            tells all as they are.
     """
 
     headline: str
     stated: Mapping[str, Any]
     more: Mapping[str, Any]
+    told: Sequence[str] | None = None
 
     @property
     def shown(self) -> Record:
@@ -70,9 +83,21 @@ class Facts(NamedTuple):
         return {name: value for name, value in self.more.items() if value not in EMPTY}
 
     @property
+    def text(self) -> Record:
+        """Those of them that a text tells."""
+        if self.told is None:
+            return self.shown
+        named = {name: self.shown[name] for name in self.told if name in self.shown}
+        return {name: value for name, value in named.items() if not _is_zero(value)}
+
+    @property
     def record(self) -> Record:
         """All of them, for programs: structured content and `--json`."""
         return _sendable({"headline": self.headline, **self.stated, **self.shown})
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == 0
 
 
 def _sendable(value: Any) -> Any:
@@ -452,6 +477,7 @@ def status_facts(
     status: Status,
     *,
     detailed: bool,
+    next_call: str | None = None,
     offered: bool = False,
     readable: Sequence[str] = (),
 ) -> Facts:
@@ -461,7 +487,8 @@ def status_facts(
         workspace: the call works in it.
         opened: the conversation.
         status: of its session.
-        detailed: whether more refs and items, and all settings are told.
+        detailed: whether more refs and items, all settings and all other facts are told.
+        next_call: what the reader of this door calls next.
         offered: whether the model of this conversation is offered our six tools.
         readable: folders in which the tools may read files, at a door that is one of the tools.
     """
@@ -496,8 +523,10 @@ def status_facts(
             *(transcript.warnings if transcript else ()),
             *_outdated_hooks(workspace),
         ],
+        "next_call": next_call,
     }
-    return Facts(*_fullness(status), more)
+    told = [name for name in more if name not in SAID_BY_COMPRESSION] if detailed else STATUS
+    return Facts(*_fullness(status), more, told)
 
 
 def _fullness(status: Status) -> tuple[str, Record]:

@@ -18,6 +18,7 @@ from context_compression.mcp_server.compressing import (
     compress_conversation,
     compress_without_conversation,
     open_conversation,
+    same_conversation,
 )
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
 from context_compression.planning.edits import recorded
@@ -139,11 +140,10 @@ def _writer(call: Call, arguments: CompressArguments, settings: Settings) -> Sum
 
 def _same_conversation(arguments: CompressArguments, opened: Opened) -> str:
     """The arguments with which the next call names the same conversation."""
-    named = {"conversation": arguments.conversation, "model": arguments.model}
-    parts = [f'{name}="{value}"' for name, value in named.items() if value]
+    conversation = arguments.conversation
     if arguments.messages is not None:
-        session = [f'conversation="{opened.session.id}"'] * (arguments.conversation is None)
-        parts = ["messages=<the same>", *session, *parts]
+        conversation = conversation or opened.session.id
+    parts = same_conversation(conversation, arguments.messages, arguments.model)
     return "".join(f"{part}, " for part in parts)
 
 
