@@ -1,9 +1,5 @@
 """Opens the conversation of a call, and runs the compression that the call requests.
 
-Checkpoints: what an agent writes into one, and those that are kept. A checkpoint is a summary that
-an agent wrote itself. In a client that does not share its conversation, it is the way from one chat
-to the next.
-
 The answers of status and compress where the client does not share its conversation. Claude Desktop
 and clients on the web keep their conversations to themselves. There a call without `messages` is
 about nothing that can be read. That is no error of the agent: it learns what is archived here and
@@ -32,7 +28,8 @@ from context_compression.errors import (
 from context_compression.hosts.conversations import CURRENT
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.calls import Call, answer
-from context_compression.mcp_server.resources import WHAT_TO_WRITE, checkpoints, newest_refs
+from context_compression.mcp_server.checkpoints import WHAT_TO_WRITE, checkpoints
+from context_compression.mcp_server.resources import newest_refs
 from context_compression.plurals import how_many
 from context_compression.report.facts import ReportedCompression, replaced_compressions
 from context_compression.session import Session
@@ -183,7 +180,7 @@ def report(compression: ReportedCompression, messages: Messages | None = None) -
         messages: for the caller, instead of the result's messages.
     """
     result, values = compression.result, dict[str, Any]()
-    if compression.messages_passed and result.changed:
+    if compression.messages_passed and result.changed and not compression.dry_run:
         values["messages"] = result.messages if messages is None else messages
         if summary_in(result.system):
             values["system"] = result.system
@@ -338,8 +335,7 @@ def compress_without_conversation(
         "reason": nothing.reason,
         "instructions": f"Write {WHAT_TO_WRITE}{about}.",
         "next_call": KEEP,
-        "then": "the user starts a new chat, in which context_summary or the prompt resume brings "
-        "the checkpoint back; this chat stays as long as it is",
+        "then": "its answer says what to tell the user; this chat stays as long as it is",
         "other_ways": [
             *_offloads(reads_files=reads_files),
             "context_compress(conversation=<path or session id>) compresses a transcript, a file "
@@ -358,7 +354,7 @@ def compress_without_conversation(
 
 def _newest_checkpoints(store: Store, *, detailed: bool) -> list[str]:
     return [
-        f"ref {each.ref}, {one_line(each.created_at)}: {each.glimpse}"
+        f"ref {each.ref}, {one_line(each.created_at)}: {each.title}"
         for each in checkpoints(store, CHECKPOINTS[detailed])
     ]
 

@@ -306,7 +306,7 @@ class ReportedCompression:
     def _note(self) -> Record:
         result, opened, passed = self.result, self.opened, self.messages_passed
         if not result.changed or self.dry_run:
-            return {"note": unchanged_note(opened, messages_passed=passed and not result.changed)}
+            return {"note": unchanged_note(opened, messages_passed=passed)}
         replaced = 0 if result.repeated else self.replaced
         note = next_steps(opened, result, messages_passed=passed, replaced=replaced)
         return {"note": note, "session": opened.session.id}

@@ -472,6 +472,7 @@ _FIELDS = frozenset(
         "n",
         "session",
         "strategy",
+        "title",
         "tokens",
         "turns",
     }
@@ -518,7 +519,7 @@ def _without_repeats(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, An
 def _fits(name: str, value: Any) -> bool:
     """Whether a value has the type of its field; unknown fields may have any type."""
     match name, value:
-        case (("content" | "created_at" | "session" | "strategy"), str()):
+        case (("content" | "created_at" | "session" | "strategy" | "title"), str()):
             return True
         case (("tokens" | "n"), int()):
             return not isinstance(value, bool)

@@ -12,6 +12,7 @@ from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.hosts.conversations import CURRENT
 from context_compression.mcp_server.arguments import CompressArguments, Messages, without_empty
 from context_compression.mcp_server.calls import Call, answer, settings_for
+from context_compression.mcp_server.checkpoints import title_of
 from context_compression.mcp_server.compressing import (
     NoCurrentConversation,
     SummaryWriter,
@@ -31,6 +32,11 @@ from context_compression.tokens import Counter
 from context_compression.workspace import Opened
 from context_compression.workspace.opened import CHECKPOINT
 
+TELL = (
+    'Start a new chat and say there: Resume the checkpoint "{title}". Or pick the prompt resume. '
+    "This chat stays as it is, and as long as it is."
+)
+
 
 async def context_compress(call: Call, arguments: CompressArguments) -> CallToolResult:
     """What `context_compress` answers."""
@@ -42,6 +48,10 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
 
 async def _compressed(call: Call, arguments: CompressArguments) -> CallToolResult:
     """The answer to a call that may change a conversation."""
+    if arguments.title:
+        raise ToolError(
+            "title is that of a checkpoint. Pass it with summary alone, or leave it out."
+        )
     _refuse_contradictions(arguments)
     settings = await run_sync(settings_for, call.workspace, arguments.settings)
     conversation, messages, plan_id = arguments.conversation, arguments.messages, arguments.plan_id
@@ -173,18 +183,28 @@ async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallTool
         raise ToolError("summary is empty. Pass the text to keep.")
 
     def work() -> CallToolResult:
-        tokens = Counter(arguments.model).text(text)
+        tokens, title = Counter(arguments.model).text(text), title_of(text, arguments.title)
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        entry = {"created_at": now, "session": CHECKPOINT, "content": text, "tokens": tokens}
+        entry = {
+            "created_at": now, "session": CHECKPOINT, "title": title, "content": text,
+            "tokens": tokens,
+        }  # fmt: skip
         about_to_write()
         store = call.workspace.store
-        ref = Session(store, CHECKPOINT).offload(text, what=CHECKPOINT)  # so that a search finds it
+        what = f"{CHECKPOINT}: {title}"
+        ref = Session(store, CHECKPOINT).offload(text, what=what)  # so that a search finds it
         store.add_summary(entry)
         kept = f"checkpoint of {how_many(tokens, 'token')} kept as {ref}"
         return answer(
             f"{kept}; context_summary brings it into any chat",
             {"tokens": tokens, "ref": ref},
-            {"created_at": now, "store": store.name},
+            {
+                "title": title,
+                "created_at": now,
+                "tell_the_user": TELL.format(title=title),
+                "store": store.name,
+            },
+            ("title", "created_at", "tell_the_user"),
         )
 
     return await call.in_thread("keeping the checkpoint", work)

@@ -17,6 +17,10 @@ from context_compression.tokens import Counter
 from context_compression.transcripts.opening import opened_once
 from context_compression.workspace.opened import OFFLOADED
 
+STAYS = (
+    "This chat does not get shorter, because the text is in it already. In a new chat the ref "
+    "stands for the text, and brings back only the lines that are needed."
+)
 MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -70,6 +74,7 @@ def _archived(call: Call, what: str, text: str, *, with_preview: bool = False) -
         "store": store.name,
         "restore": f'context_restore(ref="{ref}") brings it back; with lines="10-40" or '
         'query="words" only those lines',
+        "note": None if with_preview else STAYS,
         "preview": fenced(preview) if preview else None,
     }
     return answer(f"archived as {ref}: {one_line(what)}", {"ref": ref, "what": what}, facts)

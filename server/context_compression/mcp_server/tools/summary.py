@@ -9,9 +9,10 @@ from context_compression.conversation.messages import is_array
 from context_compression.conversation.refs import ref_of
 from context_compression.mcp_server.arguments import SummaryArguments
 from context_compression.mcp_server.calls import Call, text_answer
+from context_compression.mcp_server.checkpoints import Checkpoint, beginning
 from context_compression.mcp_server.compressing import open_named_session
 from context_compression.plurals import how_many, in_range
-from context_compression.session.restoring import PAGE
+from context_compression.session import PAGE
 from context_compression.strings import fenced, one_line
 from context_compression.workspace.opened import CHECKPOINT
 
@@ -47,16 +48,16 @@ def page(entries: list[dict[str, Any]], limit: int) -> str:
 
 
 def _that_fit(entries: list[dict[str, Any]]) -> list[str]:
-    """The newest summaries that fit in full; if the first one does not fit, it is cut."""
+    """The newest summaries that fit in full; if the first one does not fit, it is cut at a line."""
     shown: list[str] = []
     room = PAGE
     for entry in entries:
         text = _text(entry) + _key_points(entry)
         if shown and len(text) > room:
             break
-        too_long = len(text) > room
-        cut = f" · cut after {room:,} characters; context_restore has all" * too_long
-        shown.append(f"{_header(entry)}{cut}\n{fenced(text[:room])}")
+        part, cut = beginning(_text(entry), room)
+        text = part if cut else text
+        shown.append(f"{_header(entry)}{cut}\n{fenced(text)}")
         room -= len(text)
     return shown
 
@@ -74,8 +75,10 @@ def _key_points(entry: dict[str, Any]) -> str:
 
 
 def _header(entry: dict[str, Any]) -> str:
+    checkpoint = entry.get("session") == CHECKPOINT
     parts = [
         f"ref {ref_of(_text(entry))}",
+        f'"{Checkpoint.of(entry).title}"' if checkpoint else None,
         entry.get("created_at"),
         f"session {entry.get('session')}",
     ]
