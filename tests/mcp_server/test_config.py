@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -6,9 +7,11 @@ import pytest
 from mcp import Client
 from mcp_door import agrees, ask, connected, refusal, workspace_in
 
+from context_compression.hosts.conversations import Conversations
 from context_compression.mcp_server import create_server
-from context_compression.settings import GUARDED, NAMES, Settings
+from context_compression.settings import GUARDED, NAMES, USUAL, Settings
 from context_compression.testing import conversation
+from context_compression.tokens import base_count
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +24,7 @@ async def test_without_arguments_it_shows_every_setting_with_origin_and_meaning(
     workspace.store.update_config(lambda _: {"keepRecent": 4})
 
     async with connected(workspace) as client:
-        answer = await ask(client, "context_config")
+        answer = await ask(client, "context_config", response_format="detailed")
 
     shown = answer.facts["settings"]
     assert tuple(shown) == NAMES
@@ -33,6 +36,69 @@ async def test_without_arguments_it_shows_every_setting_with_origin_and_meaning(
     assert "token_budget: 200,000 (default; tokens of the model's context window)" in answer.text
     assert len(answer.text) < 8_000
     assert agrees(answer)
+
+
+async def test_the_list_names_what_people_change_and_what_was_set_and_how_to_see_the_others(
+    client: Client,
+) -> None:
+    await ask(client, "context_config", settings={"summary_role": "system"})
+
+    answer = await ask(client, "context_config")
+    everything = await ask(client, "context_config", response_format="detailed")
+
+    told = re.findall(r"^(\w+): .*\((?:default|config\.json); ", answer.text, re.M)
+    assert told == [name for name in NAMES if name in {*USUAL, "summary_role"}]
+    assert '23 more: context_config(response_format="detailed")' in answer.text
+    assert tuple(answer.facts["settings"]) == NAMES
+    assert "alternate_roles: unset" in everything.text
+    assert "summary_role: system (config.json; " in answer.text
+    assert base_count(answer.text) < 450
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            {"keepRecent": 15},
+            "keep_recent changes nothing in this chat: this client does not share",
+        ),
+        (
+            {"settings": {"keep_recent": 15, "max_turns": 60}},
+            "max_turns and keep_recent change nothing in this chat",
+        ),
+        ({"summaryTargetTokens": 4_000}, "summary_target_tokens changes nothing in this chat"),
+        ({"trigger_threshold": 0.7}, "trigger_threshold changes nothing in this chat"),
+        ({"offload_at_source": "bash=500"}, "offload_at_source changes nothing in this client"),
+        ({"manual_target_usage": 0.3}, "A host's hooks (context-compression install) and programs"),
+    ],
+)
+async def test_a_value_that_acts_on_nothing_in_this_client_is_said_to(
+    tmp_path: Path, values: dict[str, Any], said: str
+) -> None:
+    async with connected(workspace_in(tmp_path), name="claude-ai") as client:
+        answer = await ask(client, "context_config", **values)
+        preview = await ask(client, "context_config", offload_preview_tokens=300)
+
+    assert said in answer.facts["note"]
+    assert said in answer.text
+    assert "note" not in preview.facts
+    assert agrees(answer)
+
+
+async def test_where_the_chat_is_shared_only_what_another_strategy_reads_acts_on_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Conversations, "shares_current", lambda *_: True)
+
+    async with connected(workspace_in(tmp_path)) as client:
+        of_window = await ask(client, "context_config", keep_recent=5)
+        of_all = await ask(client, "context_config", keep_recent_tokens=9_000)
+        window = await ask(client, "context_config", strategy="window", keep_recent=4)
+
+    note = "keep_recent is read by the strategy window alone, and the strategy is another one."
+    assert of_window.facts["note"] == note
+    assert "note" not in of_all.facts
+    assert "note" not in window.facts
 
 
 async def test_a_change_is_written_and_said(client: Client, workspace: Workspace) -> None:
@@ -204,7 +270,7 @@ async def test_a_zero_that_cannot_be_is_not_taken_silently(
 ) -> None:
     zeros = {"keep_recent": 0, "tokenBudget": 0}
     changed = await ask(client, "context_config", **zeros, max_turns=70)
-    shown = await ask(client, "context_config", **zeros)
+    shown = await ask(client, "context_config", **zeros, response_format="detailed")
 
     assert workspace.store.read_config() == {"max_turns": 70}
     for answer in (changed, shown):
@@ -398,13 +464,13 @@ async def test_a_very_long_value_is_taken_and_not_said_again_at_length(
     keyword = "x" * 5_000
 
     changed = await ask(client, "context_config", important_keywords=[keyword])
-    shown = await ask(client, "context_config")
+    shown = await ask(client, "context_config", response_format="detailed")
     refused = await refusal(client, "context_config", strategy=keyword, reset=[keyword])
 
     assert workspace.store.read_config() == {"important_keywords": [keyword]}
     assert "… (5,000 characters)" in changed.text
     assert len(changed.text) < 1_500
-    assert len(json.dumps(changed.facts)) < 1_500
+    assert len(json.dumps(changed.facts)) < 1_800
     assert keyword not in json.dumps(shown.facts)
     assert "record_markers: ARTIFACT_SAVED; NODE_COMPLETE (default; " in shown.text
     assert agrees(changed) and agrees(shown)
@@ -423,7 +489,7 @@ async def test_folders_allowed_on_the_command_line_are_shown(tmp_path: Path) -> 
     workspace = Workspace.here(environ=environ, cwd=cwd, home=home, allow=[str(two)])
 
     async with connected(workspace) as client:
-        answer = await ask(client, "context_config")
+        answer = await ask(client, "context_config", response_format="detailed")
         changed = await ask(client, "context_config", keep_recent=3)
 
     shown = answer.facts["settings"]["allowed_paths"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
-from mcp.types import INVALID_PARAMS, TextContent
+from mcp.types import INVALID_PARAMS, PromptReference, TextContent
 from mcp_door import ask, connected, workspace_in
 
 from context_compression.mcp_server.arguments import CompressArguments
@@ -24,16 +24,15 @@ async def test_there_are_three_prompts_with_titles_and_descriptions(client: Clie
 
     assert [prompt.name for prompt in prompts] == ["compact", "handoff", "resume"]
     assert all(prompt.title and prompt.description for prompt in prompts)
-    assert [a.name for prompt in prompts for a in prompt.arguments or ()] == ["focus"]
+    assert [a.name for prompt in prompts for a in prompt.arguments or ()] == ["focus", "checkpoint"]
 
 
 async def test_they_name_arguments_that_exist(client: Client) -> None:
     texts = [await text_of(client, "compact", focus="tests"), await text_of(client, "handoff")]
 
     named = {name for text in texts for name in re.findall(r"[(,] ?(\w+)=", text)}
-    assert named == {"conversation", "strategy", "focus", "summary"}
+    assert named == {"conversation", "strategy", "focus", "summary", "title"}
     assert named <= set(CompressArguments.known())
-    assert "context_summary" in texts[1]
 
 
 async def test_a_focus_stays_inside_its_quotes(client: Client) -> None:
@@ -83,7 +82,76 @@ async def test_a_checkpoint_longer_than_a_chat_takes_is_cut_and_says_so(client: 
     resumed = await text_of(client, "resume")
 
     assert len(resumed) < 41_000
-    assert "cut after 40,000 characters; context_restore(ref=…) has all" in resumed
+    goes_on = re.search(
+        r'cut after 40,000 characters; context_restore\(ref="(\w+)", start=40000\) goes on', resumed
+    )
+    assert goes_on
+    rest = await ask(client, "context_restore", ref=goes_on[1], start=40_000)
+    assert "characters 40,001-" in rest.text
+
+
+KEPT = {
+    "Payments": "Goal: refunds without doubles.",
+    "Parser": "## Goal\nA parser for TOML.",
+    "支付系统": "# 目标\n重构支付系统。",
+}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "brought"),
+    [
+        ("", "支付系统"),
+        ("1", "支付系统"),
+        ("3", "Payments"),
+        ("latest", "支付系统"),
+        ("Parser", "Parser"),
+        ('"parser"', "Parser"),
+        ("支付", "支付系统"),
+        ("refunds doubles", "Payments"),
+        ("<ref>", "Payments"),
+    ],
+)
+async def test_resume_takes_a_title_words_a_ref_or_a_number(
+    client: Client, wanted: str, brought: str
+) -> None:
+    refs = {
+        title: (await ask(client, "context_compress", summary=text, title=title)).facts["ref"]
+        for title, text in KEPT.items()
+    }
+
+    resumed = await text_of(client, "resume", checkpoint=wanted.replace("<ref>", refs["Payments"]))
+
+    assert f'checkpoint "{brought}" · ref {refs[brought]} · 20' in resumed
+    assert KEPT[brought] in resumed
+
+
+async def test_a_checkpoint_that_does_not_exist_is_answered_with_those_that_do(
+    client: Client,
+) -> None:
+    for title, text in KEPT.items():
+        await ask(client, "context_compress", summary=text, title=title)
+
+    for wanted in ("knitting", "4", "0"):
+        told = await text_of(client, "resume", checkpoint=wanted)
+        assert told.startswith(f"No checkpoint fits '{wanted}'.")
+        assert all(f'- checkpoint "{title}" · ref ' in told for title in KEPT)
+
+
+async def test_titles_of_checkpoints_are_completed(client: Client) -> None:
+    for text in ("Goal: the parser.", "Goal: the parser.\nMore.", "Goal: refunds."):
+        await ask(client, "context_compress", summary=text)
+    of = PromptReference(type="ref/prompt", name="resume")
+
+    every = (await client.complete(of, {"name": "checkpoint", "value": ""})).completion.values
+    begun = (await client.complete(of, {"name": "checkpoint", "value": "ref"})).completion.values
+    none = await client.complete(
+        PromptReference(type="ref/prompt", name="compact"), {"name": "focus", "value": ""}
+    )
+
+    assert [every[0], every[1], len(every)] == ["refunds", "the parser", 3]
+    assert begun == ["refunds"]
+    assert "More." not in await text_of(client, "resume", checkpoint=every[2])
+    assert none.completion.values == []
 
 
 async def test_a_checkpoint_that_came_with_a_clone_waits_for_the_users_word(

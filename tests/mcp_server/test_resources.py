@@ -38,13 +38,9 @@ async def test_checkpoints_are_listed_newest_first_and_read_quoted(client: Clien
     newest = await read(client, "context://checkpoint/latest")
     older = await read(client, listed[2].uri)
 
-    assert [resource.title for resource in listed] == [
-        "Goal: two. ```",
-        "Goal: two. ```",
-        "Goal: one.",
-    ]
+    assert [resource.title for resource in listed] == ["two", "two", "one"]
     assert listed[0].uri == "context://checkpoint/latest"
-    assert newest.startswith("checkpoint · ref ")
+    assert newest.startswith('checkpoint "two" · ref ')
     assert "````text quoted from the archive\nGoal: two.\n```\n\n````" in newest
     assert "Goal: one." in older
 

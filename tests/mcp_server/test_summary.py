@@ -2,7 +2,7 @@ import re
 
 import pytest
 from mcp import Client
-from mcp_door import ask, write_transcript
+from mcp_door import ask, refusal, write_transcript
 
 from context_compression import Session
 from context_compression.testing import conversation
@@ -25,7 +25,8 @@ async def test_the_newest_come_first_quoted_and_counted(client: Client) -> None:
 
     assert answer.text.startswith("2 of 5 summaries, newest first")
     assert answer.pages == ["chapter 4\n```\nnot the end", "chapter 3\n```\nnot the end"]
-    headers = re.findall(r"^ref \w+ · 20\S+Z · session checkpoint · \d+ tokens$", answer.text, re.M)
+    header = r"^ref \w+ · \"chapter \d\" · 20\S+Z · session checkpoint · \d+ tokens$"
+    headers = re.findall(header, answer.text, re.M)
     assert len(headers) == 5
     assert "Older ones, for context_restore(ref=…):\n" + "\n".join(headers[2:]) in answer.text
     assert answer.whole.structured_content is None
@@ -72,6 +73,44 @@ async def test_an_answer_stays_a_page_long(client: Client, workspace: Workspace)
     none = await ask(client, "context_summary", conversation="other")
 
     assert many.text.startswith("1 of 4 summaries")
-    assert "cut after 8,000 characters" in many.text
-    assert len(many.text) < 8_500
+    assert "cut after 8,000 characters; context_restore(ref=" in many.text
+    assert len(many.text) < 8_900
     assert none.text.startswith("No summaries of other yet")
+
+
+async def test_a_long_summary_is_cut_at_a_line_and_says_with_which_call_it_goes_on(
+    client: Client,
+) -> None:
+    text = "\n".join(f"step {n}: paid {n * 7919}.50 EUR" for n in range(900))
+    await ask(client, "context_compress", summary=text)
+
+    answer = await ask(client, "context_summary")
+    call = re.search(r'context_restore\(ref="(\w+)", start=(\d+)\) goes on', answer.text)
+    assert call
+    joined = answer.pages[0]
+    start: int | None = int(call[2])
+    while start:
+        more = await ask(client, "context_restore", ref=call[1], start=start)
+        joined += more.pages[0]
+        goes_on = re.search(r"goes on at start=(\d+)", more.text)
+        start = int(goes_on[1]) if goes_on else None
+
+    assert answer.pages[0].endswith(".50 EUR\n")
+    assert joined == text
+
+
+async def test_a_checkpoint_has_a_title_a_time_and_what_to_tell_the_user(client: Client) -> None:
+    kept = await ask(client, "context_compress", summary="## Goal\nA parser for TOML. It is slow.")
+    named = await ask(client, "context_compress", summary="x", title=' The "second"\none ')
+    listed = await ask(client, "context_summary", limit=1)
+    status = await ask(client, "context_status")
+
+    assert kept.facts["title"] == "A parser for TOML"
+    assert 'say there: Resume the checkpoint "A parser for TOML"' in kept.facts["tell_the_user"]
+    assert kept.facts["tell_the_user"] in kept.text
+    assert named.facts["title"] == "The 'second' one"
+    for told in (listed.text, status.text):
+        assert kept.facts["created_at"] in told and "A parser for TOML" in told
+        assert "The 'second' one" in told
+    refused = await refusal(client, "context_compress", title="x")
+    assert "title is that of a checkpoint" in refused

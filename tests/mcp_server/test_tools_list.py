@@ -9,6 +9,7 @@ from mcp import Client, MCPError
 from mcp.types import INVALID_PARAMS, Tool
 
 import context_compression
+from context_compression.mcp_server.arguments import input_schema
 from context_compression.mcp_server.server import INSTRUCTIONS
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.session import SCHEMAS
@@ -95,12 +96,25 @@ async def test_descriptions_do_not_command_the_model(client: Client) -> None:
         )
 
 
-def test_config_takes_every_setting_and_lists_eight_of_them() -> None:
+def test_config_takes_every_setting_by_name_and_in_settings() -> None:
     config = next(offer for offer in OFFERS if offer.name == "context_config").arguments
 
-    assert set(config.known()) >= {"reset", *NAMES}
-    assert len(listed := set(config.known()) - config.unlisted - {"reset"}) == 8
+    assert set(config.known()) >= {"reset", "settings", *NAMES}
+    listed = {*input_schema(config)["properties"]}
+    assert listed == {"settings", "reset", "token_budget", "strategy"}
     assert not listed & {*GUARDED}
+
+
+async def test_descriptions_say_when_to_call(client: Client) -> None:
+    told = {tool.name: tool.description or "" for tool in await tools_of(client)}
+    instructions = client.instructions or ""
+
+    assert all(re.search(r"\b(Use|At the end)\b", words) for words in told.values())
+    assert "at the end of a long chat" in told["context_compress"].lower()
+    assert "at the start of a chat that refers to earlier work" in told["context_summary"]
+    assert "before reading a large file" in told["context_offload"]
+    for moment in ("End of a long chat", "Start of one that refers", "Before reading a large"):
+        assert moment in instructions
 
 
 async def test_each_strategy_is_explained_in_a_few_words(client: Client) -> None:

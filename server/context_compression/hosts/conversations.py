@@ -105,6 +105,20 @@ class Conversations:
             transcript = self.readings.look(path)
         return self.workspace.of(transcript, settings=settings, model=model)
 
+    def shares_current(self, tool_request: ToolRequest) -> bool:
+        """Whether the conversation that a tool is called from can be read, or one of a few may be.
+
+        Blocks up to 0.3 s.
+        """
+        try:
+            self.workspace.access.check_search()
+            self.workspace.access.check_current(find_current(self._caller(tool_request)))
+        except ConversationNotFound as error:
+            return bool(error.candidates)
+        except PathNotAllowed:
+            return False
+        return True
+
     def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
         """A session, with what its log records about the program that keeps its conversation."""
         origin = Session(self._store, id).state().origin

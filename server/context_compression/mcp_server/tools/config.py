@@ -1,7 +1,7 @@
 """`context_config`: shows and changes the settings of a store."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
@@ -16,12 +16,71 @@ from context_compression.mcp_server.calls import (
 from context_compression.plurals import MOST, how_many
 from context_compression.report.facts import inline
 from context_compression.setting_names import own_name
-from context_compression.settings import NAMES, Settings, changed_config, setting_name, variables
+from context_compression.settings import (
+    GUARDED,
+    NAMES,
+    Settings,
+    changed_config,
+    listed,
+    setting_name,
+    variables,
+)
 from context_compression.threads import about_to_write
 from context_compression.workspace import Workspace
 from context_compression.workspace.doubts import unknown_variables
 
 Config = dict[str, Any]
+CHAT, HOOKS = "chat", "hooks"
+"""What a client may have: a chat that is shared with this server, and hooks that use it."""
+
+
+class Kind(NamedTuple):
+    """Settings of one kind, what they need, and what is so where that is missing."""
+
+    names: Collection[str]
+    needs: str
+    one: str
+    several: str
+
+
+OUTSIDE = {*GUARDED, "offload_preview_tokens"}
+"""Settings that act without a conversation, on files."""
+KINDS = (
+    Kind(
+        ("auto_compress", "manual_target_usage", "offload_at_source"),
+        HOOKS,
+        "{} changes nothing in this client, because a compression runs here only when a tool is "
+        "called. A host's hooks (context-compression install) and programs with a Session read it.",
+        "{} change nothing in this client, because a compression runs here only when a tool is "
+        "called. A host's hooks (context-compression install) and programs with a Session read "
+        "them.",
+    ),
+    Kind(
+        [name for name in NAMES if name not in OUTSIDE],
+        CHAT,
+        "{} changes nothing in this chat: this client does not share it, and no tool can change "
+        "it. It counts for messages, files and sessions that a call names.",
+        "{} change nothing in this chat: this client does not share it, and no tool can change "
+        "it. They count for messages, files and sessions that a call names.",
+    ),
+    Kind(
+        ("trigger_threshold", "reserve_tokens"),
+        HOOKS,
+        "{} decides here from when on context_status calls a compression due.",
+        "{} decide here from when on context_status calls a compression due.",
+    ),
+    Kind(
+        ("keep_recent", "max_turns", "summary_max_chars", "importance_threshold"),
+        "window",
+        "{} is read by the strategy window alone, and the strategy is another one.",
+        "{} are read by the strategy window alone, and the strategy is another one.",
+    ),
+)
+"""In this order: a setting is told of once, by the first kind that misses something."""
+NAMED = 3
+"""So many settings of a kind are named."""
+OTHERS = 'context_config(response_format="detailed")'
+THOSE = "Settings of a compression"
 DECIDE_WHEN = {"token_budget", "trigger_threshold", "target_usage", "reserve_tokens"}
 LONGEST = 300  # characters of a value
 
@@ -37,31 +96,44 @@ async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResu
     def work() -> CallToolResult:
         if values or arguments.reset:
             return _changed(call, values, arguments.reset)
-        return _shown(call.workspace, [named] if named else NAMES)
+        return _shown(call, named, detailed=arguments.response_format == "detailed")
 
     return await call.in_thread("reading the settings", work)
 
 
-def _shown(workspace: Workspace, names: Collection[str]) -> CallToolResult:
+def _shown(call: Call, named: str | None, *, detailed: bool) -> CallToolResult:
+    """One setting, all of them, or those that people change with all that were set."""
+    workspace = call.workspace
     config = workspace.store.read_config()
     settings = workspace.settings()
-    values = {n: _shortened(v) for n, v in settings.model_dump(mode="json").items() if n in names}
+    all_of_them = [named] if named else NAMES
+    names = all_of_them if named or detailed else listed(settings)
+    every = settings.model_dump(mode="json")
+    values = {name: _shortened(every[name]) for name in all_of_them}
     origins = _origins(workspace, config)
     meanings = {name: field.description for name, field in Settings.model_fields.items()}
     changed = [name for name in values if origins[name] != "default"]
     are = "differs from its default" if len(changed) == 1 else "differ from their defaults"
     lines = [
-        f"{how_many(len(values), 'setting')}; {len(changed)} {are}",
-        *(f"{n}: {inline(v)} ({origins[n]}; {meanings[n]})" for n, v in values.items()),
+        f"{how_many(len(values), 'setting')}; {len(changed) or 'none'} {are}",
+        *(f"{n}: {inline(values[n])} ({origins[n]}; {meanings[n]})" for n in names),
     ]
+    if len(names) < len(values):
+        lines.append(f"{len(values) - len(names)} more: {OTHERS}")
     shown = {
         name: {"value": value, "from": origins[name], "meaning": meanings[name]}
         for name, value in values.items()
     }
+    told_of = [name for name in names if name in changed or name not in KINDS[-1].names]
     file = workspace.store.place_of_settings
     unknown = unknown_variables(workspace.environ).items()
     told = [*workspace.doubts(), *(f"{name} sets nothing here. {meant}" for name, meant in unknown)]
-    facts = {**_due(settings), "config_file": file, "warnings": told}
+    facts = {
+        **_due(settings),
+        "config_file": file,
+        "note": _acting_on_nothing(call, settings, told_of),
+        "warnings": told,
+    }
     return answer("\n".join(lines), {"settings": shown}, facts)
 
 
@@ -100,7 +172,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
         "config_file": workspace.store.place_of_settings,
         "warnings": [*workspace.doubts()],
         **(_due(workspace.settings()) if asked & DECIDE_WHEN else {}),
-        "note": _without_hooks(call, changed),
+        "note": _acting_on_nothing(call, workspace.settings(), changed),
     }
     headline = "; ".join(said) or "nothing was changed: the settings had these values already"
     return answer(headline, {"changed": changed}, facts)
@@ -124,15 +196,20 @@ def _due(settings: Settings) -> dict[str, str]:
     return {"compression_is_due": due}
 
 
-def _without_hooks(call: Call, changed: Collection[str]) -> str | None:
-    """What a change of automatic compression means where no hooks ask for one."""
-    if call.hooks or not {*changed} & {"auto_compress", "trigger_threshold"}:
-        return None
-    return (
-        "This server compresses only when a tool is called: trigger_threshold decides here from "
-        "when on context_status calls a compression due, and auto_compress changes nothing. The "
-        "hooks of a host (context-compression install) and programs with a Session read both."
-    )
+def _acting_on_nothing(call: Call, settings: Settings, names: Collection[str]) -> str | None:
+    """Which settings change nothing in this client or with this strategy, a sentence a kind."""
+    chat = call.hooks or call.conversations.shares_current(call.request)
+    has = {CHAT: chat, HOOKS: call.hooks, settings.strategy: True}
+    said: list[str] = []
+    left = {*names}
+    for kind in KINDS:
+        missing = [name for name in NAMES if name in left and name in kind.names]
+        if has.get(kind.needs) or not missing:
+            continue
+        left.difference_update(missing)
+        told = " and ".join(missing) if len(missing) <= NAMED else THOSE
+        said.append((kind.one if len(missing) == 1 else kind.several).format(told))
+    return " ".join(said) or None
 
 
 def _shortened(value: Any) -> Any:
