@@ -134,6 +134,22 @@ async def test_a_session_of_passed_messages_cannot_hide_a_file(
     assert answer.facts["session"] == "chat"
 
 
+async def test_a_dry_run_returns_no_messages(client: Client) -> None:
+    talk = conversation(10)
+    for strategy in ("auto", "window", "offload"):
+        dry = await ask(
+            client, "context_compress", messages=talk, strategy=strategy, dry_run=True,
+            target_tokens=9_000,
+        )  # fmt: skip
+        real = await ask(
+            client, "context_compress", messages=talk, strategy=strategy, target_tokens=9_000
+        )
+        assert not {"messages", "system"} & dry.facts.keys()
+        assert "The messages stay as you passed them" in dry.facts["note"]
+        assert real.facts["messages"]
+        assert not dry.facts["changed"]
+
+
 @pytest.mark.slow
 async def test_the_account_names_steps_evidence_and_refs(
     client: Client, workspace: Workspace

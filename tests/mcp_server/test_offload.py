@@ -162,3 +162,15 @@ async def test_min_tokens_goes_with_a_conversation(client: Client) -> None:
     said = await refusal(client, "context_offload", content="a text", min_tokens=5)
 
     assert "min_tokens goes only with conversation" in said
+
+
+async def test_a_text_of_the_chat_is_archived_and_the_answer_says_that_the_chat_stays_as_long(
+    client: Client, workspace: Workspace
+) -> None:
+    (workspace.cwd / "log.txt").write_text("line\n" * 50, "utf-8")
+
+    text = await ask(client, "context_offload", content="line\n" * 50)
+    file = await ask(client, "context_offload", path="log.txt")
+
+    assert "This chat does not get shorter, because the text is in it already." in text.text
+    assert "note" not in file.facts

@@ -491,7 +491,7 @@ async def test_a_summary_can_be_restored_by_its_ref(client: Client) -> None:
 
     found = re.search(r"ref ([0-9a-f]{12})", shown.text)
     assert found
-    assert "context_restore has all" in shown.text
+    assert f'context_restore(ref="{found[1]}", start=7992) goes on' in shown.text
     assert "".join(await all_pages(client, ref=found[1])) == text
 
 

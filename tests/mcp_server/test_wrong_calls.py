@@ -39,7 +39,7 @@ async def test_an_argument_like_no_other_is_answered_with_all_there_are(client: 
 
     assert "'xyzzy', 'stratgy' (did you mean strategy?). Accepted: conversation, " in compress
     accepted = config.partition("Accepted: ")[2].rstrip(".").split(", ")
-    assert {*accepted} == {*NAMES, "reset"}.difference(GUARDED)
+    assert {*accepted} == {*NAMES, "reset", "settings"}.difference(GUARDED)
 
 
 async def test_a_setting_that_is_no_argument_is_answered_with_where_it_goes(client: Client) -> None:

@@ -335,7 +335,7 @@ def compress_without_conversation(
         "reason": nothing.reason,
         "instructions": f"Write {WHAT_TO_WRITE}{about}.",
         "next_call": KEEP,
-        "then": "its answer says what to tell the user; this chat stays as long as it is",
+        "then": "its answer says what to tell the user; this chat itself does not get shorter",
         "other_ways": [
             *_offloads(reads_files=reads_files),
             "context_compress(conversation=<path or session id>) compresses a transcript, a file "

@@ -34,7 +34,7 @@ from context_compression.workspace.opened import CHECKPOINT
 
 TELL = (
     'Start a new chat and say there: Resume the checkpoint "{title}". Or pick the prompt resume. '
-    "This chat stays as it is, and as long as it is."
+    "This chat itself does not get shorter."
 )
 
 
@@ -204,7 +204,6 @@ async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallTool
                 "tell_the_user": TELL.format(title=title),
                 "store": store.name,
             },
-            ("title", "created_at", "tell_the_user"),
         )
 
     return await call.in_thread("keeping the checkpoint", work)
