@@ -218,7 +218,7 @@ async def test_where_the_client_shares_nothing_it_says_what_there_is_and_which_c
         assert answer.text.startswith("this client does not share its conversation")
         assert answer.facts["archived"]["sessions"] == 2
         assert any(line.startswith("earlier: 1 message") for line in answer.facts["sessions"])
-        assert answer.facts["newest_checkpoints"][0].endswith(": Goal: the parser.")
+        assert answer.facts["newest_checkpoints"][0].endswith(": the parser")
         assert 'context_status(conversation="earlier")' in answer.text
         assert "context_summary()" in answer.text
         assert "used_tokens" not in answer.facts

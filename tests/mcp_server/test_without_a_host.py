@@ -77,7 +77,7 @@ async def test_every_call_is_answered_with_what_helps_in_such_a_client(
     )
     assert any(line.startswith("offloaded: 2 refs, ") for line in status.facts["sessions"])
     assert base_count(status.text) <= 250
-    assert status.facts["newest_checkpoints"][0].endswith("Dates work; write the docs.")
+    assert status.facts["newest_checkpoints"][0].endswith("Z: A parser for TOML")
     assert "context_summary() brings the newest checkpoints into this chat" in status.text
     assert 'context_status(response_format="detailed") lists the newest refs' in status.text
     assert tells_a_part(status) and agrees(detailed)
@@ -115,7 +115,7 @@ async def a_checkpoint_goes_from_chat_to_chat(client: Client) -> None:
     second = await ask(client, "context_compress", summary=SECOND, conversation="current")
     past = await ask(client, "context_summary", conversation="current")
 
-    assert "context_compress(summary=<the text>)" in asked
+    assert "context_compress(summary=<the text>, title=" in asked
     assert f"kept as {first.facts['ref']}; context_summary brings it into any chat" in first.text
     assert past.pages == [SECOND, FIRST]
     assert "note: no conversation is known as current, so this is of all sessions" in past.text
