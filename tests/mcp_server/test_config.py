@@ -7,7 +7,6 @@ import pytest
 from mcp import Client
 from mcp_door import agrees, ask, connected, refusal, workspace_in
 
-from context_compression.hosts.conversations import Conversations
 from context_compression.mcp_server import create_server
 from context_compression.settings import GUARDED, NAMES, USUAL, Settings
 from context_compression.testing import conversation
@@ -88,7 +87,8 @@ async def test_a_value_that_acts_on_nothing_in_this_client_is_said_to(
 async def test_where_the_chat_is_shared_only_what_another_strategy_reads_acts_on_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Conversations, "shares_current", lambda *_: True)
+    shares = "context_compression.hosts.conversations.Conversations.shares_current"
+    monkeypatch.setattr(shares, lambda *_: True)
 
     async with connected(workspace_in(tmp_path)) as client:
         of_window = await ask(client, "context_config", keep_recent=5)

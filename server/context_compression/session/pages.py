@@ -16,7 +16,7 @@ NEAR_END = 200
 _CURSOR = re.compile(r"(\d{1,12})-([0-9a-f]{8})")
 
 
-class Place(Protocol):
+class PageStart(Protocol):
     """Where a page begins: `start` characters of the text are skipped, or a cursor names it."""
 
     @property
@@ -54,7 +54,7 @@ class TextPage:
         return f"characters {self.start + 1:,}-{self.stop:,} of {self.total:,}"
 
 
-def page(text: str, key: str, asked: Place, size: int = PAGE) -> TextPage:
+def page(text: str, key: str, asked: PageStart, size: int = PAGE) -> TextPage:
     """The first page of a text, or the one that a start or cursor names.
 
     A page holds whole lines: it ends behind a line, and a start within a line is moved to where the

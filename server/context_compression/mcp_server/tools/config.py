@@ -34,7 +34,7 @@ CHAT, HOOKS = "chat", "hooks"
 """What a client may have: a chat that is shared with this server, and hooks that use it."""
 
 
-class Kind(NamedTuple):
+class SettingKind(NamedTuple):
     """Settings of one kind, what they need, and what is so where that is missing."""
 
     names: Collection[str]
@@ -46,7 +46,7 @@ class Kind(NamedTuple):
 OUTSIDE = {*GUARDED, "offload_preview_tokens"}
 """Settings that act without a conversation, on files."""
 KINDS = (
-    Kind(
+    SettingKind(
         ("auto_compress", "manual_target_usage", "offload_at_source"),
         HOOKS,
         "{} changes nothing in this client, because a compression runs here only when a tool is "
@@ -55,7 +55,7 @@ KINDS = (
         "called. A host's hooks (context-compression install) and programs with a Session read "
         "them.",
     ),
-    Kind(
+    SettingKind(
         [name for name in NAMES if name not in OUTSIDE],
         CHAT,
         "{} changes nothing in this chat: this client does not share it, and no tool can change "
@@ -63,13 +63,13 @@ KINDS = (
         "{} change nothing in this chat: this client does not share it, and no tool can change "
         "it. They count for messages, files and sessions that a call names.",
     ),
-    Kind(
+    SettingKind(
         ("trigger_threshold", "reserve_tokens"),
         HOOKS,
         "{} decides here from when on context_status calls a compression due.",
         "{} decide here from when on context_status calls a compression due.",
     ),
-    Kind(
+    SettingKind(
         ("keep_recent", "max_turns", "summary_max_chars", "importance_threshold"),
         "window",
         "{} is read by the strategy window alone, and the strategy is another one.",
