@@ -88,7 +88,11 @@ async def test_where_the_chat_is_shared_only_what_another_strategy_reads_acts_on
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = "context_compression.hosts.conversations.Conversations.shares_current"
-    monkeypatch.setattr(shares, lambda *_: True)
+
+    def shared(_: object, request: object) -> bool:
+        return request is not None
+
+    monkeypatch.setattr(shares, shared)
 
     async with connected(workspace_in(tmp_path)) as client:
         of_window = await ask(client, "context_config", keep_recent=5)

@@ -20,6 +20,8 @@ from context_compression.listening import COUNTING, READING
 from context_compression.plurals import how_many
 from context_compression.report.facts import Facts, Record, status_facts
 from context_compression.session import Session, Status
+from context_compression.session.pages import page
+from context_compression.session.restoring import Asked
 from context_compression.store import Store
 from context_compression.strings import fenced, one_line
 from context_compression.tokens import Counter
@@ -71,22 +73,26 @@ def status(
         return
     with working(COUNTING, COUNTING):
         status = opened.session.status(opened.shown, opened.anchor)
-    facts = status_facts(
-        conversations.workspace,
-        opened,
-        status,
-        detailed=detailed,
-        next_call=next_command(conversation or CURRENT, status),
-    )
+    workspace = conversations.workspace
+    call = next_command(workspace, opened, status)
+    facts = status_facts(workspace, opened, status, detailed=detailed, next_call=call)
     if as_json:
         write_json(facts.record)
     else:
         show(*status_page(facts, status))
 
 
-def next_command(conversation: str, status: Status) -> str:
-    """The command that makes room, or says what it would make."""
-    command = f"context-compression compress {quote(conversation)}"
+def next_command(workspace: Workspace, opened: Opened, status: Status) -> str:
+    """The command that makes room, or says what it would make; it names the file, if there is one.
+
+    So it is the same however the conversation was named.
+    """
+    name = opened.session.id
+    if opened.transcript is not None:
+        path = opened.transcript.path
+        inside = path.is_relative_to(workspace.cwd)
+        name = str(path.relative_to(workspace.cwd) if inside else path)
+    command = f"context-compression compress {quote(name)}"
     return command if status.due.now else f"{command} --dry-run"
 
 
@@ -230,16 +236,17 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 
 
 def summaries_page(entries: Iterable[Mapping[str, Any]], most: int = SHOWN) -> Page:
-    """Past summaries, each quoted under its time, session and strategy; long ones are cut."""
+    """Past summaries, each quoted under its time, session and strategy; cut at a line."""
     parts: list[Block] = []
     for entry in entries:
         text = str(entry.get("content", ""))
-        more = len(text) - most
+        shown = page(text, "", Asked(), most).text
+        more = len(text) - len(shown)
         rest = f"\n… {how_many(more, 'more character')}; --json shows them" if more > 0 else ""
         about = (("created_at", "?"), ("session", "?"), ("strategy", "summary"))
         heading = "  ".join(one_line(entry.get(name, unknown)) for name, unknown in about)
         tokens = entry.get("tokens")
         size = how_many(tokens if isinstance(tokens, int) else 0, "token")
         parts += [*([""] if parts else []), StyledLine(f"── {heading}  {size}", "strong")]
-        parts.append(f"{fenced(text[:most])}{rest}")
+        parts.append(f"{fenced(shown)}{rest}")
     return parts or ["There are no summaries yet."]
