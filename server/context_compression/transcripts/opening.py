@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from io import BufferedReader
 from os import fstat
 from pathlib import Path
@@ -202,18 +203,15 @@ def check_packed(stream: BinaryIO, path: Path, max_bytes: int) -> int:
 
 def _zstandard(path: Path) -> Any:
     """The module that unpacks Zstandard; part of Python since 3.14."""
+    packed_by = "compression" if sys.version_info >= (3, 14) else "backports"
     try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        return import_module(f"{packed_by}.zstd")
     except ImportError as error:
         raise TranscriptError(
             f"{path} is packed with Zstandard; `zstd -d --keep {path.name}` unpacks it. Pass the "
             "file that comes out, or install context-compression[zstd] (from Python 3.14 on, "
             "nothing is needed)."
         ) from error
-    return zstd
 
 
 def _holds_too_much(path: Path, why: str) -> TranscriptError:
