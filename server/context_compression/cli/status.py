@@ -135,7 +135,7 @@ def status_page(facts: Facts, status: Status) -> Page:
     head, _, *rest = page_of(facts._replace(told=named))
     does = MAKES_ROOM if status.due.now else WOULD_REMOVE
     last = f"`{facts.more['next_call']}` {does}"
-    return [head, Gauge(status.usage.usage_percent, _fullness(status)), *rest, last]
+    return [head, Gauge(status.usage.usage_percent, _fullness(status)), *rest, "", last]
 
 
 def _fullness(status: Status) -> Style:
