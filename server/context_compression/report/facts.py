@@ -397,7 +397,7 @@ class ReportedCompression:
 def steps_in_words(result: Result) -> str | None:
     """What each of several strategies left, and why a later one left more; `None` for one alone.
 
-    `offload left 19,007 tokens, 993 below the target; extract filled 981 of them with evidence`
+    `offload left 19,007 tokens, 993 below the target; extract filled 981 with evidence`
     """
     parts, target, last = list[str](), result.target_tokens or 0, result.tokens_before
     for step in result.steps:
@@ -406,7 +406,7 @@ def steps_in_words(result: Result) -> str | None:
         more, room = step.tokens_after - last, target - last
         if 0 < more <= room:
             parts[-1] += f", {room:,} below the target"
-            parts.append(f"{step.strategy} filled {more:,} of them with evidence")
+            parts.append(f"{step.strategy} filled {more:,} with evidence")
         else:
             parts.append(f"{step.strategy} left {how_many(step.tokens_after, 'token')}")
         last = step.tokens_after
