@@ -47,7 +47,8 @@ async def test_the_list_names_what_people_change_and_what_was_set_and_how_to_see
 
     told = re.findall(r"^(\w+): .*\((?:default|config\.json); ", answer.text, re.M)
     assert told == [name for name in NAMES if name in {*USUAL, "summary_role"}]
-    assert '23 more: context_config(response_format="detailed")' in answer.text
+    more = len(NAMES) - len(told)
+    assert f'{more} more: context_config(response_format="detailed")' in answer.text
     assert tuple(answer.facts["settings"]) == NAMES
     assert "alternate_roles: unset" in everything.text
     assert "summary_role: system (config.json; " in answer.text

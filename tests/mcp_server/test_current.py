@@ -151,7 +151,7 @@ async def test_a_client_we_do_not_know_is_told_which_hosts_we_do(workspace: Work
         answer = await ask(client, "context_status")
 
     assert "somebody-else" in answer.facts["reason"]
-    assert "Claude Code, Codex, Gemini CLI, opencode, Pi" in answer.text
+    assert "Claude Code, Codex, Gemini CLI, opencode, Pi" in answer.facts["reason"]
 
 
 async def test_our_own_log_may_be_named_by_its_path(workspace: Workspace) -> None:

@@ -1,5 +1,6 @@
 """What an agent may read: the project it works in, never all that the user has."""
 
+import json
 import os
 from pathlib import Path
 
@@ -57,8 +58,9 @@ async def test_what_is_open_is_told(home: Path) -> None:
 
     async with connected(workspace) as client:
         status = await ask(
-            client, "context_status", messages=[{"role": "user", "content": "Hello."}]
-        )
+            client, "context_status", messages=[{"role": "user", "content": "Hello."}],
+            response_format="detailed",
+        )  # fmt: skip
 
     assert status.facts["files_may_be_read_in"] == [
         str(home / ".compression"), str(home / "work"),
@@ -78,4 +80,5 @@ async def test_where_no_file_may_be_read_no_call_with_a_path_is_offered(home: Pa
         for answer in (status, compressed):
             assert "context_offload(content=…)" in answer.text
             assert ("path=…" in answer.text or "<path" in answer.text) == bool(environ)
-        assert ("CONTEXT_COMPRESSION_ALLOWED_PATHS" in status.text) != bool(environ)
+        told = json.dumps(status.facts)
+        assert ("CONTEXT_COMPRESSION_ALLOWED_PATHS" in told) != bool(environ)

@@ -279,7 +279,7 @@ async def test_a_session_without_a_conversation_is_shown_with_what_is_kept_in_it
     offloaded = await ask(client, "context_status", conversation="offloaded")
     checkpoints = await ask(client, "context_status", conversation="checkpoint")
 
-    headline = "'offloaded' is no conversation: offloaded texts are kept in it; 1 ref, "
+    headline = "'offloaded' is no conversation: offloaded texts are kept in it; 1 original, "
     assert offloaded.text.startswith(headline)
     assert [*offloaded.facts["newest_refs"]] == [kept.facts["ref"]]
     assert checkpoints.text.startswith("'checkpoint' is no conversation: checkpoints are kept")

@@ -13,15 +13,17 @@ from context_compression.report.facts import steps_in_words
     ("steps", "said"),
     [
         ([("offload", 9_000)], None),
-        ([("offload", 100_000), ("extract", 9_000)], None),  # offload found nothing
+        (
+            [("offload", 100_000), ("extract", 9_000)],
+            "offload freed nothing; extract left 9,000 tokens",
+        ),
         (
             [("offload", 60_000), ("truncate", 60_000), ("extract", 9_900)],
-            "offload left 60,000 tokens; extract left 9,900 tokens",
+            "offload left 60,000 tokens; truncate freed nothing; extract left 9,900 tokens",
         ),
         (
             [("offload", 9_007), ("extract", 9_988)],
-            "offload left 9,007 tokens, 993 below the target; extract filled 981 of them with "
-            "evidence",
+            "offload left 9,007 tokens, 993 below the target; extract filled 981 with evidence",
         ),
     ],
 )

@@ -401,10 +401,10 @@ def steps_in_words(result: Result) -> str | None:
     """
     parts, target, last = list[str](), result.target_tokens or 0, result.tokens_before
     for step in result.steps:
-        if step.tokens_after == last:
-            continue
         more, room = step.tokens_after - last, target - last
-        if 0 < more <= room:
+        if not more:
+            parts.append(f"{step.strategy} freed nothing")
+        elif 0 < more <= room:
             parts[-1] += f", {room:,} below the target"
             parts.append(f"{step.strategy} filled {more:,} with evidence")
         else:
