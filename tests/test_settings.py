@@ -388,6 +388,26 @@ def test_a_file_with_such_names_is_changed_and_reset_by_our_own(tmp_path: Path) 
     assert store.read_config() == {"reserve_tokens": 9}
 
 
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [
+        ({"compaction": {"enabled": False}}, "auto_compress"),
+        ({"compaction": {"enabled": False}}, "compaction.auto"),
+        ({"compaction.enabled": False}, "autoCompress"),
+        ({"contextTokenLimit": 9_000}, "token_budget"),
+        ({"contextTokenLimit": 9_000, "token_budget": 8_000}, "contextTokenLimit"),
+        ({"tokenBudget": 9_000}, "contextTokenLimit"),
+        ({"compaction": []}, "compaction"),
+        ({"nonsense": 1, "compaction": {"x": 1}}, "all"),
+    ],
+)
+def test_a_reset_setting_is_gone_under_every_name_that_it_has_in_the_file(
+    config: dict[str, Any], name: str
+) -> None:
+    assert changed_config(config, {}, [name]) == {}
+    assert changed_config({**config, "keepRecent": 3}, {}, [name, "keep_recent"]) == {}
+
+
 def test_the_command_takes_such_names_too(tmp_path: Path) -> None:
     run = CliRunner()
     command = ["--store", str(tmp_path / "store"), "config"]

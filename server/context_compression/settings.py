@@ -29,7 +29,7 @@ from context_compression.plurals import (
     Share,
     Words,
 )
-from context_compression.setting_names import ALIASES, FOREIGN, own_name, snake_case, with_own_names
+from context_compression.setting_names import ALIASES, FOREIGN, own_name, with_own_names
 from context_compression.strings import SHOWN_VALUE, one_line
 
 if TYPE_CHECKING:
@@ -376,9 +376,12 @@ def changed_config(
         raise InvalidSettings(
             f"Set or reset {', '.join(sorted(both))}, not both at once. Nothing was changed."
         )
-    removed = {name if name in config else setting_name(name) for name in reset if name != ALL}
     before: Mapping[str, Any] = {} if ALL in reset else config
-    kept = {name: value for name, value in before.items() if not removed & {name, snake_case(name)}}
+    known = {name for name in reset if own_name(name) in NAMES}
+    others = {name for name in reset if name in config} - known
+    removed = {setting_name(name) for name in {*reset} - others - {ALL}}
+    left = with_own_names({name: value for name, value in before.items() if name not in others})
+    kept = {name: value for name, value in left.items() if own_name(name) not in removed}
     merged = _for_config(kept) | _for_config(values)
     checked = Settings.checked(merged).model_dump(mode="json")
     defaults = Settings().model_dump(mode="json")

@@ -174,6 +174,39 @@ def test_what_was_read_before_is_read_again_only_if_it_was_written_since(
 
 
 @pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"last": "yesterday"}, {"last": 1e300}, {"last": None}, {"dollars": "much"},
+        {"input": [1]}, {"models": [1]}, {"project": None}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_a_damaged_memory_of_sessions_is_made_anew(used: Desk, run: Run, damage: dict[str, Any]):
+    first = facts(run)
+    memory = next(used.folder.rglob("totals.json"))
+    kept = json.loads(memory.read_bytes())
+    for _, total in kept["sessions"].values():
+        total |= damage
+    memory.write_text(json.dumps(kept), "utf-8")
+
+    assert facts(run) == first
+
+
+@pytest.mark.parametrize(
+    "written", [1.8e18, -1, 1e308, "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "x", True]
+)
+def test_a_request_at_a_time_that_no_calendar_has_counts_for_the_week_of_its_file(
+    used: Desk, run: Run, written: Any
+):
+    path = asked(used, "app", "s-1", datetime(2026, 1, 4, 12, 0, tzinfo=UTC))
+    rows = [json.loads(line) | {"timestamp": written} for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    os.utime(path, (1_767_528_000, 1_767_528_000))
+
+    assert named(facts(run)["weeks"], "2026-W01")["sessions"] == 1
+
+
+@pytest.mark.usefixtures("sessions")
 def test_the_page_of_all_is_written_and_nothing_else(used: Desk, snapshot: Snapshot, run: Run):
     before = snapshot(used.store)
 

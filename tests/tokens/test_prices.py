@@ -31,10 +31,17 @@ def test_a_model_has_its_price_under_every_name_of_it(name: str):
 @pytest.mark.parametrize(
     "name",
     [None, "", "sonnet", "claude-opus-4-6-fast", "claude-sonnet-45", "gpt-5.4-pro", "llama-4",
-     "<synthetic>", "gpt-5.2:batch", "my/claude"],
+     "<synthetic>", "gpt-5.2:batch", "my/claude", "gpt-5-latest-mini", "gpt-5-v2",
+     "gpt-5-2025-08-07-mine", "ft:gpt-4o:me", "ollama/gpt-4o", "http://localhost:8080/v1/gpt-5",
+     "hosted_vllm/openai/gpt-5", "lm_studio/gpt-5"],
 )  # fmt: skip
 def test_a_model_that_the_table_does_not_name_has_no_price(name: str | None):
     assert price_of(name) is None
+
+
+def test_a_dated_model_that_has_its_own_price_keeps_it():
+    assert price_of("openai/gpt-4o-2024-05-13") == Price(5, 15, 5, 5)
+    assert price_of("gpt-4o-2024-08-06") == price_of("gpt-4o") != price_of("gpt-4o-2024-05-13")
 
 
 def test_the_day_of_the_prices_is_known():

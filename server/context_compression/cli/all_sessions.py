@@ -52,15 +52,18 @@ def _basis() -> list[str]:
 
 def _remembered() -> "Known":
     """The totals of sessions that were read before; none if the file is missing or damaged."""
+    from pydantic import TypeAdapter
+
     from context_compression.report.totals import SessionTotal
 
     try:
         document: Any = json.loads(_file().read_bytes())
         if document["basis"] != _basis():
             return {}
-        kept: dict[str, Any] = document["sessions"]
-        return {key: (at, SessionTotal(**total)) for key, (at, total) in kept.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        shape = TypeAdapter(dict[str, tuple[float, SessionTotal]])
+        kept = shape.validate_python(document["sessions"])
+        return kept if all(total.week for _, total in kept.values()) else {}
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return {}
 
 

@@ -75,21 +75,26 @@ def page(text: str, key: str, asked: PageStart, size: int = PAGE) -> TextPage:
         raise StoreError(
             f"start={start} is past the end: there are {how_many(len(text), 'character')}."
         )
-    begin, end = _line_at(text, start)
+    begin, end = _line_at(text, start, size)
     start = begin if end - begin <= size else start
     stop, within = min(start + size, len(text)), False
     if stop < len(text) and text[stop - 1] != "\n":
-        begin, end = _line_at(text, stop)
+        begin, end = _line_at(text, stop, size)
         within = end - begin > size
         stop = _between_words(text, max(start, begin), stop) if within else begin
     following = f"{stop}-{_mark(key)}" if stop < len(text) else None
     return TextPage(text[start:stop], start, stop, len(text), following, within)
 
 
-def _line_at(text: str, place: int) -> tuple[int, int]:
-    """Where the line begins that holds a place, and where it ends, behind its line break."""
-    end = text.find("\n", place)
-    return text.rfind("\n", 0, place) + 1, len(text) if end < 0 else end + 1
+def _line_at(text: str, place: int, size: int) -> tuple[int, int]:
+    """Where the line begins that holds a place, and where it ends, behind its line break.
+
+    Only `size` characters before and behind are looked at, so that all pages of a long line take
+    linear time: of a line that is longer than `size`, a part that is longer, too.
+    """
+    least, most = max(0, place - size), min(len(text), place + size)
+    begin, end = text.rfind("\n", least, place), text.find("\n", place, most)
+    return least if begin < 0 else begin + 1, min(len(text), most + 1) if end < 0 else end + 1
 
 
 def _between_words(text: str, start: int, stop: int) -> int:

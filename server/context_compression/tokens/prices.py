@@ -18,8 +18,10 @@ Source: the price list of Claude models. The ratios are alike for versions 3 and
 """
 PROVIDER = re.compile(r"^.*/|^(?:[a-z]+\.)*(?:anthropic|openai|google)\.")
 """What stands before a model's name: `openrouter/anthropic/`, `us.anthropic.`."""
-DATED = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|-v\d(?::\d)?|\[1m\]")
+DATED = re.compile(r"(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|-v1(?::\d)?|\[1m\])+$")
 """What stands behind a model's name and does not change its price."""
+OWN_SERVER = re.compile(r"ollama|lm_?studio|llama_?cpp|llamafile|vllm|://|^localhost")
+"""Part of what stands before the name of a model on a server of one's own: it has no price."""
 
 
 class Spent(Protocol):
@@ -98,11 +100,13 @@ def price_of(model: str | None) -> Price | None:
 
     `"anthropic/claude-sonnet-4.5"`, `"claude-sonnet-4-5-20250929"` -> `Price(3, 15, 0.3, 3.75)`.
     """
-    name = DATED.sub("", PROVIDER.sub("", (model or "").lower().strip()))
-    if name.startswith("claude"):
-        name = name.replace(".", "-")
-    row = _table()["models"].get(name)
-    if row is None:
+    full = (model or "").lower().strip()
+    dated = PROVIDER.sub("", full)
+    if dated.startswith("claude"):
+        dated = dated.replace(".", "-")
+    models = _table()["models"]
+    row = models.get(dated) or models.get(DATED.sub("", dated))  # few dates have their own price
+    if row is None or OWN_SERVER.search(full.removesuffix(dated)):
         return None
     of_input, write, read, output, *long = row
     return Price(of_input, output, read, write, *long)

@@ -20,6 +20,8 @@ from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.plurals import how_many
 from context_compression.transcripts.transcript import Transcript
 
+YEAR_9999 = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+
 
 def seconds(written: Any) -> float | None:
     """A time in seconds since 1970: `seconds("1970-01-01T00:01:00Z")` -> `60.0`.
@@ -28,15 +30,18 @@ def seconds(written: Any) -> float | None:
         written: a time in ISO 8601, in UTC if it names no zone, or in milliseconds since 1970.
 
     Returns:
-        `None` for any other value.
+        `None` for any other value, and for a time that no calendar has: before 1970, or after the
+        year 9998 in any zone.
     """
     try:
-        if isinstance(written, int | float):
-            return written / 1000
-        time = datetime.fromisoformat(written)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        if type(written) in (int, float):
+            at = written / 1000
+        else:
+            time = datetime.fromisoformat(written)
+            at = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
+    return at if 0 <= at < YEAR_9999 else None
 
 
 WINDOWS = re.compile(r"[A-Za-z]:[\\/]|[\\/]{2}")
