@@ -25,7 +25,7 @@ from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words
 from context_compression.plurals import NO_BOOL, WHOLE, divided, with_half_a_list
 from context_compression.session.restoring import Asked
-from context_compression.setting_names import own_value, with_own_names
+from context_compression.setting_names import own_value, snake_case, with_own_names
 from context_compression.settings import (
     GUARDED,
     NAMES,
@@ -34,7 +34,6 @@ from context_compression.settings import (
     StrategyName,
     Value,
     setting_name,
-    snake_case,
 )
 from context_compression.strings import harmless
 
