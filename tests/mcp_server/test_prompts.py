@@ -137,6 +137,32 @@ async def test_a_checkpoint_that_does_not_exist_is_answered_with_those_that_do(
         assert all(f'- checkpoint "{title}" · ref ' in told for title in KEPT)
 
 
+async def test_a_number_out_of_range_is_a_title_or_nothing_but_no_word_of_a_text(
+    client: Client,
+) -> None:
+    for text, title in (("Port 0 and 42 are free.", "Ports"), ("The lost page.", "404")):
+        await ask(client, "context_compress", summary=text, title=title)
+
+    for wanted in ("0", "-1", "42"):
+        told = await text_of(client, "resume", checkpoint=wanted)
+        assert told.startswith(f"No checkpoint fits '{wanted}'.")
+    assert "The lost page." in await text_of(client, "resume", checkpoint="404")
+
+
+async def test_a_title_shows_no_secret_and_no_marks(client: Client) -> None:
+    token = "ghp_" + "a1B2" * 9
+    given = await ask(client, "context_compress", summary="a", title=f"The new key is {token}")
+    found = await ask(client, "context_compress", summary=f"* Deploy with {token} at night")
+    marks = await ask(client, "context_compress", summary="### --- ***\n")
+    of = PromptReference(type="ref/prompt", name="resume")
+    every = (await client.complete(of, {"name": "checkpoint", "value": ""})).completion.values
+
+    assert marks.facts["title"] == "checkpoint"
+    assert found.facts["title"].startswith("Deploy with ")
+    for shown in (given.text, found.text, " ".join(every)):
+        assert token[:12] not in shown
+
+
 async def test_titles_of_checkpoints_are_completed(client: Client) -> None:
     for text in ("Goal: the parser.", "Goal: the parser.\nMore.", "Goal: refunds."):
         await ask(client, "context_compress", summary=text)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_compression.conversation.refs import SHORTEST, ref_of
+from context_compression.evidence.redaction import redact
 from context_compression.plurals import how_many
 from context_compression.session.pages import page
 from context_compression.session.restoring import Asked
@@ -26,9 +27,11 @@ WHAT_TO_WRITE = (
 )
 TITLE = 60
 """The most characters of a title."""
+LONGEST_LINE = 2_000
+"""So many characters of a line are looked at for a title."""
 LINES = 20
 """A title is looked for in so many lines."""
-MARKS = "#_=-+>•~0123456789.) \t"
+MARKS = "#*_=-+>•~0123456789.) \t"
 """What stands before the words of a line in Markdown; and the marks of bold and code."""
 LABEL = re.compile(r"\w{1,12} ?[:：]\s*(?=\S)")
 """The name of a section before its text: `Goal: `."""
@@ -90,7 +93,7 @@ def title_of(text: str, given: str | None = None) -> str:
         return _clipped(given)
     title = ""
     for line in text.lstrip().split("\n", LINES)[:LINES]:
-        words = line.replace("**", "").replace("`", "").lstrip(MARKS).rstrip("#=- \t")
+        words = line.replace("**", "").replace("`", "").lstrip(MARKS).rstrip("#*=- \t")
         if not words:
             continue
         title = title or words
@@ -104,7 +107,8 @@ def title_of(text: str, given: str | None = None) -> str:
 
 
 def _clipped(title: str) -> str:
-    return in_words(title, TITLE).replace('"', "'")
+    """A title on a line; without secrets, because lists and completions show it to everyone."""
+    return in_words(redact(title[:LONGEST_LINE]), TITLE).replace('"', "'")
 
 
 def checkpoints(store: Store, limit: int | None = None) -> list[Checkpoint]:
@@ -126,8 +130,9 @@ def fitting(kept: Sequence[Checkpoint], wanted: str) -> list[Checkpoint]:
     one = words[0] if len(words) == 1 else ""
     if one in ("", "latest") and len(words) < 2:
         return [*kept]
-    if re.fullmatch("[0-9]{1,3}", one) and int(one):
-        return [*kept[int(one) - 1 : int(one)]]
+    if re.fullmatch("-?[0-9]{1,3}", one):
+        titled = [each for each in kept if each.title == one]
+        return [*kept[int(one) - 1 : int(one)]] if 0 < int(one) <= len(kept) else titled
     refs = [each for each in kept if len(one) >= SHORTEST and each.ref.startswith(one)]
     named = [each for each in kept if each.title.casefold().split() == words]
     in_title = [each for each in kept if all(word in each.title.casefold() for word in words)]
