@@ -56,6 +56,10 @@ IN_IMAGE = (
 )  # fmt: skip
 
 
+HOST, STEP = r"https://(?!\.)[\w.-]+(?::\d+)?", r"/(?!\.+(?:/|$))[\w.~-]+"
+"""Of an address: its beginning, and a part of its path that is not `..`."""
+
+
 class Impossible(Exception):
     """Why there is no release."""
 
@@ -66,8 +70,8 @@ def main() -> None:
     try:
         version, repository = checked_version(options.version), checked_address(options.repository)
         out = options.folder or ROOT / "build" / f"release-{version}"
-        if out.exists() and any(out.iterdir()):
-            raise Impossible(f"{out} is not empty. Name another folder, or delete it first.")
+        check_folder(out)
+        site = checked_site(options.site) if options.site else site_of(repository)
         if git("status", "--porcelain", "--untracked-files=no"):
             raise Impossible("The checkout has changes that are not committed. Commit them first.")
         os.environ["SOURCE_DATE_EPOCH"] = git("log", "-1", "--format=%ct").decode().strip()
@@ -76,12 +80,14 @@ def main() -> None:
             with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as source:
                 source.extractall(tree, filter="data")
             namespace = options.namespace or namespace_of(repository)
-            site = f"{options.site.rstrip('/')}/" if options.site else site_of(repository)
             release = Release(version, repository, namespace, site, tree)
             made = Path(folder) / "made"
             make(release, made)
             check(release, made)
-            shutil.copytree(made, out, dirs_exist_ok=True)
+            try:
+                shutil.copytree(made, out, dirs_exist_ok=True)
+            except OSError as error:
+                raise Impossible(f"{out} cannot be written: {error}. Name another.") from None
     except Impossible as error:
         raise SystemExit(f"release: {error}") from None
     print(f"\n{out} has the release. Its links lead to the tag {release.tag} of {repository}.")
@@ -101,12 +107,12 @@ def asked() -> argparse.Namespace:
 
 def checked_version(text: str) -> str:
     """The version, if PyPI takes it as it is written."""
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         version = Version(text)
-    except InvalidVersion:
-        raise Impossible(f"{text!r} is no version (PEP 440). Write 0.1.0 or 1.0rc1.") from None
+    except ValueError:  # no version, or one of thousands of digits
+        raise Impossible(f"{text[:60]!r} is no version (PEP 440). Write 0.1.0, 1.0rc1.") from None
     if version.local or version.epoch:
         raise Impossible(f"{text!r} has a local part or an epoch, and cannot be published.")
     if str(version) != text:
@@ -117,9 +123,27 @@ def checked_version(text: str) -> str:
 def checked_address(text: str) -> str:
     """The address of the repository, without a slash or `.git` at its end."""
     text = text.removesuffix("/").removesuffix(".git")
-    if not re.fullmatch(r"https://[\w.-]+(?::\d+)?/[\w.-]+(?:/[\w.-]+)+", text):
-        raise Impossible(f"{text!r} is no repository. Write https://github.com/OWNER/NAME.")
+    if not re.fullmatch(f"{HOST}{STEP}{STEP}+", text, re.ASCII):
+        shown = re.sub("//[^/]*@", "//…@", text)  # a password is not shown
+        raise Impossible(f"{shown!r} is no repository. Write https://github.com/OWNER/NAME.")
     return text
+
+
+def checked_site(text: str) -> str:
+    """The address of the pages, with a slash at its end."""
+    text = text.rstrip("/")
+    if not re.fullmatch(f"{HOST}{STEP}*", text, re.ASCII):
+        raise Impossible(f"{text!r} is no address of pages. Write https://OWNER.github.io/NAME.")
+    return f"{text}/"
+
+
+def check_folder(out: Path) -> None:
+    """Raises `Impossible` if a release cannot be put there."""
+    there = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise Impossible(f"{there} is a file. Name a folder that is new or empty.")
+    if there == out and any(out.iterdir()):
+        raise Impossible(f"{out} is not empty. Name another folder, or delete it first.")
 
 
 def git(*arguments: str) -> bytes:

@@ -232,6 +232,9 @@ def test_the_bundle_of_a_release_has_its_version(release: Path) -> None:
         ("1.0+here", REPOSITORY, "cannot be published"),
         ("1.0", "github.com/someone/context", "Write https://github.com/OWNER/NAME"),
         ("1.0", "https://github.com/someone", "Write https://github.com/OWNER/NAME"),
+        ("9" * 5_000, REPOSITORY, "is no version"),
+        ("1.0", "https://github.com/someone/..", "Write https://github.com/OWNER/NAME"),
+        ("1.0", "https://me:word@github.com/someone/context", "'https://…@github.com/"),
         ("1.0", REPOSITORY, "is not empty"),
     ],
 )
@@ -245,6 +248,16 @@ def test_what_cannot_be_released_is_said_at_once(
     assert ended.returncode == 1
     assert said in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_file_is_no_folder_for_a_release_and_a_site_is_an_address(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    for place in ("file", "file/below"):
+        ended = released(ROOT, "1.0", REPOSITORY, tmp_path / place)
+        assert f"release: {tmp_path / 'file'} is a file." in ended.stderr
+    ended = released(ROOT, "1.0", REPOSITORY, tmp_path / "new", "--site", "x: y")
+    assert ended.stderr.startswith("release: 'x: y' is no address of pages.")
 
 
 def test_both_name_the_same_variables_and_hide_the_key() -> None:
