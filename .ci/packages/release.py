@@ -56,7 +56,7 @@ IN_IMAGE = (
 )  # fmt: skip
 
 
-HOST, STEP = r"https://(?!\.)[\w.-]+(?::\d+)?", r"/(?!\.+(?:/|$))[\w.~-]+"
+HOST, STEP = r"https://(?!\.)[\w.-]+(?::\d+)?", r"(?:/(?!\.+(?:/|$))[\w.~-]+)"
 """Of an address: its beginning, and a part of its path that is not `..`."""
 
 

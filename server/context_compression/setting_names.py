@@ -78,6 +78,8 @@ FAMILIES = {
 
 Databases and others compact, too: `COMPACTION_THREADS` is theirs.
 """
+LIKE = 0.75
+"""From which likeness on the nearest name is said."""
 
 
 def snake_case(name: str) -> str:
@@ -154,6 +156,8 @@ def not_understood(environ: Mapping[str, str]) -> dict[str, str]:
             continue
         if instead := NOT_TAKEN.get(name.lower()):
             found[name] = instead
-        elif near := difflib.get_close_matches(name, known, 1, likeness):
+        elif near := difflib.get_close_matches(name, known, 1, max(likeness, LIKE)):
             found[name] = f"The nearest name that is understood is {near[0]}."
+        elif not likeness:
+            found[name] = "No name that is understood is like it."
     return found

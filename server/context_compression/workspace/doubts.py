@@ -34,7 +34,9 @@ def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in OWN:
             known = [variable.removeprefix(PREFIX) for variable in OWN]
-            near = difflib.get_close_matches(name.removeprefix(PREFIX), known, 1)
+            ending = name.removeprefix(PREFIX)
+            near = difflib.get_close_matches(ending, known, 1)
+            near = near or sorted(each for each in known if each.endswith(f"_{ending}"))
             found[name] = f"Did you mean {PREFIX}{near[0]}?" if near else "Remove it."
     return found | not_understood(environ)
 

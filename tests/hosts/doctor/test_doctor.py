@@ -123,6 +123,12 @@ def test_a_command_with_the_address_of_a_database_is_told_without_its_password(
     [
         ("CONTEXT_COMPRESSION_KEEP_RECNT", "5", "is no setting of ours", "KEEP_RECENT?"),
         ("CONTEXT_COMPRESSION_XYZZY", "5", "is no setting of ours", "Remove it."),
+        (
+            "CONTEXT_COMPRESSION_MODEL",
+            "claude-haiku-4-5",
+            "is no setting of ours",
+            "Did you mean CONTEXT_COMPRESSION_SUMMARY_MODEL?",
+        ),
         ("CONTEXT_COMPRESSION_KEEP_RECENT", "many", "keep_recent", "Correct"),
         ("CONTEXT_COMPRESSION_KEY", "short", "is not 32 bytes in base64url", "Correct"),
     ],
