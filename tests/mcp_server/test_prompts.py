@@ -149,6 +149,20 @@ async def test_a_number_out_of_range_is_a_title_or_nothing_but_no_word_of_a_text
     assert "The lost page." in await text_of(client, "resume", checkpoint="404")
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("1. [ ] A list", "A list"),
+        ("#42 is fixed", "#42 is fixed"),
+        ("3.5 percent fail", "3.5 percent fail"),
+        ("~/work/app is broken", "~/work/app is broken"),
+        ("#Title", "Title"),
+    ],
+)
+async def test_a_title_has_all_words_of_its_line(client: Client, text: str, title: str) -> None:
+    assert (await ask(client, "context_compress", summary=text)).facts["title"] == title
+
+
 async def test_a_title_shows_no_secret_and_no_marks(client: Client) -> None:
     token = "ghp_" + "a1B2" * 9
     given = await ask(client, "context_compress", summary="a", title=f"The new key is {token}")

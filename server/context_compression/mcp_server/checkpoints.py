@@ -31,8 +31,11 @@ LONGEST_LINE = 2_000
 """So many characters of a line are looked at for a title."""
 LINES = 20
 """A title is looked for in so many lines."""
-MARKS = "#*_=-+>•~0123456789.) \t"
-"""What stands before the words of a line in Markdown; and the marks of bold and code."""
+MARKS = re.compile(
+    r"(?:(?:[#*_=+>•~-]{1,99}|\d{1,3}[.)])(?:\s{1,9}|$)){0,9}(?:#{1,6}(?=[^\W\d]))?"
+    r"(?:\[[ xX]\]\s{1,9})?"
+)
+"""What stands before the words of a line in Markdown: signs and numbers before a space."""
 LABEL = re.compile(r"\w{1,12} ?[:：]\s*(?=\S)")
 """The name of a section before its text: `Goal: `."""
 SENTENCE = re.compile(r".{4,59}?(?:[。！!？?；;]|\.(?=\s|$))")
@@ -93,7 +96,9 @@ def title_of(text: str, given: str | None = None) -> str:
         return _clipped(given)
     title = ""
     for line in text.lstrip().split("\n", LINES)[:LINES]:
-        words = line.replace("**", "").replace("`", "").lstrip(MARKS).rstrip("#*=- \t")
+        words = MARKS.sub(
+            "", line[:LONGEST_LINE].replace("**", "").replace("`", "").strip(), count=1
+        ).rstrip("#*=- \t")
         if not words:
             continue
         title = title or words
