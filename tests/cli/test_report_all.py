@@ -247,6 +247,18 @@ def test_a_limit_is_for_all_sessions(used: Desk, monkeypatch: pytest.MonkeyPatch
     assert "Add --all." in done.stderr
 
 
+def test_a_session_without_a_request_has_no_unknown_price(used: Desk, run: Run):
+    asked(used, "app", "s-1", datetime(2026, 1, 4, tzinfo=UTC))
+    before = facts(run)
+    path = used.folder / "home/.claude/projects/-work-app/s-9.jsonl"
+    path.write_bytes(b"")
+
+    after = facts(run)
+
+    assert after["all"]["sessions"] == before["all"]["sessions"] + 1
+    assert after["all"]["unpriced"] == before["all"]["unpriced"]
+
+
 def test_without_any_session_that_is_said(desk: Desk):
     done = desk.does("report", "--all")
 

@@ -66,7 +66,7 @@ def test_the_smallest_size_holds_them_and_says_so() -> None:
     with pytest.raises(BudgetTooSmall) as refused:
         compress(history("openai"), target_tokens=900, settings={"keep_tools": "*get_plan"})
 
-    assert "pinned" in str(refused.value)
+    assert "pinned messages and those of keep_tools" in str(refused.value)
     assert refused.value.floor_tokens > 900
 
 

@@ -206,7 +206,7 @@ def _groups(read: Iterable[SessionTotal], by: Callable[[SessionTotal], str]) -> 
 
 
 def _together(name: str, several: Sequence[SessionTotal]) -> Total:
-    unpriced = [one for one in several if one.dollars is None]
+    unpriced = [one for one in several if one.dollars is None and one.input + one.output]
     dollars = [one.dollars for one in several if one.dollars is not None]
     return Total(
         name=name,

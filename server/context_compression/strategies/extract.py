@@ -208,7 +208,8 @@ def _part(plan: Plan, index: int) -> str:
     if plan.open_step and index in plan.open_step and index not in plan.pins:
         return "open tool step"
     if not plan.pins.isdisjoint(plan.step_of(index) or (index,)):
-        return "pinned messages"  # or other messages of their tool steps
+        kept = " and those of keep_tools" * bool(plan.settings.keep_tools)
+        return f"pinned messages{kept}"  # or other messages of their tool steps
     if any(plan.messages[i].stays for i in plan.step_of(index) or (index,)):
         return "what always stays"
     of_user = index in (plan.last_user, *plan.shown_since) or plan.messages[index].starts_turn
