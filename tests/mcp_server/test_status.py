@@ -43,6 +43,13 @@ async def test_it_says_how_full_the_context_is(client: Client) -> None:
     assert tells_a_part(answer)
 
 
+async def test_the_next_call_can_be_made_whatever_the_model_is_called(client: Client) -> None:
+    answer = await ask(client, "context_status", messages=conversation(40), model='a"b\nc')
+
+    made = 'context_compress(messages=<the same>, model="a\\"b\\nc")'
+    assert answer.text.splitlines()[-1] == f"next call: {made}"
+
+
 async def test_it_says_when_compression_is_due(client: Client) -> None:
     answer = await ask(client, "context_status", messages=conversation(40))
 

@@ -6,6 +6,7 @@ about nothing that can be read. That is no error of the agent: it learns what is
 which calls help.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -103,7 +104,7 @@ def same_conversation(
 ) -> list[str]:
     """The arguments with which another call names the same conversation."""
     named = {"conversation": conversation, "model": model}
-    parts = [f'{name}="{value}"' for name, value in named.items() if value]
+    parts = [f"{n}={json.dumps(value, ensure_ascii=False)}" for n, value in named.items() if value]
     return ["messages=<the same>"] * (messages is not None) + parts
 
 
