@@ -538,6 +538,10 @@ def test_a_name_like_no_other_is_refused_with_all_there_are() -> None:
         ({"keep_recent": True}, r"keep_recent = true: .*not true or false; default: 10\b"),
         ({"target_usage": True}, r"target_usage = true: .*not true or false; default: 0\.5"),
         ({"max_summary_tokens": False}, r"max_summary_tokens = false: .*not true or false"),
+        ({"keep_recent": [1]}, r"keep_recent = \[1\]: input should be a whole number; default: 10"),
+        ({"keep_tools": 3}, r"keep_tools = 3: input should be a list of texts; default: \[\]"),
+        ({"auto_compress": "x"}, r"input should be true or false; default: true"),
+        ({"offload_at_source": {"Bash": "x"}}, r"'Bash=x' is no limit"),
         ({"keep_recent": 2.5}, r"keep_recent = 2.5: .*default: 10\b"),
         ({"target_usage": 1.5}, r"target_usage = 1.5: .*nearest valid: 1\.0"),
         (

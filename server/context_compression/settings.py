@@ -193,7 +193,9 @@ class Settings(Value):
         share = ceil(round(self.token_budget * self.trigger_threshold, 6))  # 0.29 of 100 is 29
         reserved = self.token_budget - self.reserve + 1
         if share <= reserved:
-            return Threshold(share, f"{100 * self.trigger_threshold:g} % of {self.token_budget:,}")
+            return Threshold(
+                share, f"{round(100 * self.trigger_threshold, 2):g} % of {self.token_budget:,}"
+            )
         return Threshold(
             reserved, f"more than {self.token_budget:,} minus {self.reserve:,} of reserve_tokens"
         )
@@ -395,6 +397,14 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: v for v, name in by_variable.items() if environ.get(v, "").strip()}
 
 
+PLAIN = {
+    "bool": "input should be true or false", "float": "input should be a number",
+    "int": "input should be a whole number", "string": "input should be a text",
+    "tuple": "input should be a list of texts",
+}  # fmt: skip
+"""What pydantic says in the words of Python, by the first word of the error's type."""
+
+
 def _explain(error: Any, origins: Mapping[str, str]) -> str:
     """One pydantic error in plain words: the value, its origin, the nearest valid value."""
     name = ".".join(str(part) for part in error["loc"])
@@ -402,7 +412,10 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     origin = origins.get(name.split(".")[0], "")
     value = one_line(json.dumps(given, ensure_ascii=False, default=str), SHOWN + 1)
     assignment = f"{name[:SHOWN]} = {value}{f' (from {origin})' * bool(origin)}"
-    message = f"{assignment}: {error['msg'].lower()}"
+    said = error["msg"]
+    mistaken = re.fullmatch("([a-z]+)_(type|parsing|from_float)", error["type"])
+    wanted = PLAIN.get(mistaken[1]) if mistaken else None
+    message = f"{assignment}: {wanted or said[:1].lower() + said[1:]}"
     if "expected" in bounds:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))
         near = difflib.get_close_matches(str(given), choices, 1, 0.5)

@@ -206,7 +206,9 @@ def test_colours_and_width_can_be_asked_for(screens: Screens):
     narrow = screens.one("status", "chat.json", environ={"COLUMNS": "40"})
 
     assert "\x1b[1m" in forced["out"]
-    assert max(map(cells, SGR.sub("", narrow["out"]).splitlines())) <= 40
+    *said, command = SGR.sub("", narrow["out"]).splitlines()
+    assert max(map(cells, said)) <= 40
+    assert command == "context-compression compress chat.json --dry-run"  # to be copied
 
 
 def test_started_bare_on_a_terminal_it_prints_its_help(screens: Screens):

@@ -114,3 +114,15 @@ async def test_a_checkpoint_has_a_title_a_time_and_what_to_tell_the_user(client:
         assert "The 'second' one" in told
     refused = await refusal(client, "context_compress", title="x")
     assert "title is that of a checkpoint" in refused
+
+
+async def test_a_checkpoint_is_found_by_what_its_user_says_of_it(client: Client) -> None:
+    kept = await ask(client, "context_compress", summary="Pay by card.", title="The CI/CD move")
+    await ask(client, "context_compress", summary="译文在 zh.json。", title="结账页中文翻译")
+
+    for name in ("The CI/CD move", "ci/cd", "2", str(kept.facts["ref"]), "card"):
+        answer = await ask(client, "context_summary", conversation=name)
+        assert "1 of 1 summary" in answer.text and answer.pages == ["Pay by card."]
+    chinese = await ask(client, "context_summary", conversation="结账页")
+    assert chinese.pages == ["译文在 zh.json。"]
+    assert "'neither'" in await refusal(client, "context_summary", conversation="neither")

@@ -123,7 +123,7 @@ def _value(value: Any) -> str:
     if value is None:
         return "unset"
     if isinstance(value, tuple):
-        words = ", ".join(map(str, cast(tuple[object, ...], value)))
+        words = ", ".join(map(str, cast(tuple[object, ...], value))) or "none"
         return words if len(words) <= 24 else f"{words[:23]}…"
     return str(value).lower() if isinstance(value, bool) else str(value)
 

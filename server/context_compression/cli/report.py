@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
 from context_compression.cli.app import Options, Refused, as_json, examples, place
 from context_compression.cli.arguments import FiniteRange
+from context_compression.cli.page import Page, StyledLine
 from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import is_terminal, say, show, size, working, write_json
 from context_compression.errors import (
@@ -135,7 +137,7 @@ def report(
         from context_compression.report.text import text
 
         show(text(facts, _width()))
-        say("\nAs a page for a browser: context-compression report … --html FILE")
+        say(*_as_a_page(quote(conversation) if conversation else ""))
 
 
 _TEXTS = (
@@ -249,7 +251,12 @@ def _show_all(
         write_json(asdict(facts))
     elif not path and not opens:
         show(*as_text(facts, home))
-        say("\nAs a page for a browser: context-compression report --all --html FILE")
+        say(*_as_a_page("--all"))
+
+
+def _as_a_page(of: str) -> Page:
+    command = " ".join(filter(None, ["context-compression report", of, "--html FILE"]))
+    return ["", "As a page for a browser:", StyledLine(command, "command")]
 
 
 def _write(page: str, path: Path | None, opens: bool, more: str = "") -> None:

@@ -29,8 +29,8 @@ from context_compression.workspace import Opened, Workspace
 from context_compression.workspace.opened import KEPT_IN
 
 LISTED = 8  # refs
-MAKES_ROOM = "makes room; the archive keeps the originals"
-WOULD_REMOVE = "says what a compaction would remove"
+MAKES_ROOM = "This makes room; the archive keeps the originals:"
+WOULD_REMOVE = "This says what a compaction would remove:"
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 SHOWN_ON_SCREEN = 600
@@ -134,8 +134,9 @@ def status_page(facts: Facts, status: Status) -> Page:
     named = [name for name in facts.told or () if name != "next_call"]
     head, _, *rest = page_of(facts._replace(told=named))
     does = MAKES_ROOM if status.due.now else WOULD_REMOVE
-    last = f"`{facts.more['next_call']}` {does}"
-    return [head, Gauge(status.usage.usage_percent, _fullness(status)), *rest, "", last]
+    command = StyledLine(str(facts.more["next_call"]), "command")
+    gauge = Gauge(status.usage.usage_percent, _fullness(status))
+    return [head, gauge, *rest, "", does, command]
 
 
 def _fullness(status: Status) -> Style:

@@ -7,9 +7,10 @@ from mcp.types import CallToolResult
 from context_compression.conversation.labels import SEARCH
 from context_compression.conversation.messages import is_array
 from context_compression.conversation.refs import ref_of
+from context_compression.errors import TranscriptError
 from context_compression.mcp_server.arguments import SummaryArguments
 from context_compression.mcp_server.calls import Call, text_answer
-from context_compression.mcp_server.checkpoints import Checkpoint, beginning
+from context_compression.mcp_server.checkpoints import Checkpoint, beginning, fitting
 from context_compression.mcp_server.compressing import open_named_session
 from context_compression.plurals import how_many, in_range
 from context_compression.session import PAGE
@@ -22,12 +23,20 @@ NAMED = 10
 
 async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolResult:
     """What `context_summary` answers."""
-    session, note = CHECKPOINT, ""
+    session, note, unknown = CHECKPOINT, "", None
     if arguments.conversation != CHECKPOINT:
-        session, note = await open_named_session(call, arguments.conversation)
+        try:
+            session, note = await open_named_session(call, arguments.conversation)
+        except TranscriptError as error:
+            session, unknown = CHECKPOINT, error
     entries = await call.in_thread(
         "reading the summaries", lambda: call.workspace.store.summaries(session=session)
     )
+    if unknown:
+        entries = _meant(entries, arguments.conversation or "")
+        if not entries:
+            raise unknown
+        note = "note: no conversation has this name; it is that of a checkpoint"
     if not entries:
         of = f" of {session}" if session else ""
         return text_answer(
@@ -36,6 +45,12 @@ async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolRe
             f"{SEARCH} searches what was compressed."
         )
     return text_answer("\n\n".join(filter(None, [note, page(entries, arguments.limit)])))
+
+
+def _meant(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """The checkpoints that a person may mean by `name`, as for the prompt `resume`."""
+    refs = {each.ref for each in fitting([*map(Checkpoint.of, entries)], name)}
+    return [entry for entry in entries if ref_of(_text(entry)) in refs]
 
 
 def page(entries: list[dict[str, Any]], limit: int) -> str:
