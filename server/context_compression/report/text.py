@@ -312,7 +312,9 @@ def _evidence(report: Report) -> Iterator[str]:
     if lost:
         gone = (f"{each.lost:,} of {each.total:,} {each.name}" for each in report.evidence)
         several = [text for text, each in zip(gone, report.evidence, strict=True) if each.lost]
-        yield f"{'':{LABEL}}in neither: {', '.join(several)}"
+        of_host = report.host not in ("messages", OURS)
+        may = "; the host's own file may still hold them" * of_host
+        yield f"{'':{LABEL}}in neither: {', '.join(several)}{may}"
 
 
 def _health(report: Report) -> Iterator[str]:
