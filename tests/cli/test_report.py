@@ -41,7 +41,7 @@ def test_a_transcript_is_told_in_a_few_lines(desk: Desk, run: Run):
     assert "compacted  never" in told
     assert "archived   nothing" in told
     assert max(map(len, told.splitlines())) <= 80
-    assert "--html FILE" in done.stderr
+    assert done.stderr.endswith("\ncontext-compression report chat.json --html FILE\n")
     assert not desk.store.exists()
 
 
