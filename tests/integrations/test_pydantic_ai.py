@@ -88,7 +88,7 @@ def test_two_conversations_of_one_agent_are_apart(carried: dict[str, Any]) -> No
     found = carried["apart"]["found"]
 
     assert carried["apart"]["sessions"] == 2
-    assert " 1 of 1 archived text" in found["alpha"]
+    assert " 1 of 1 original" in found["alpha"]
     assert "No hits" in found["beta"]
 
 
