@@ -35,6 +35,7 @@ ALLOWED = {
     "cli/demo.py": "the demo's conversation, from the package",
     "hosts/host.py": "templates, from the package",
     "tokens/o200k.py": "ranks, from the package",
+    "tokens/prices.py": "prices, from the package",
     "mcp_server/resources.py": "the panel, from the package",
     "mcp_server/server.py": "the icon, from the package",
     # what is written, or is no file

@@ -75,7 +75,7 @@ async def test_every_call_is_answered_with_what_helps_in_such_a_client(
     assert (
         f"{NOT_SHARED}, so its size is not known here; archived here: 2 sessions, " in status.text
     )
-    assert any(line.startswith("offloaded: 2 refs, ") for line in status.facts["sessions"])
+    assert any(line.startswith("offloaded: 2 originals, ") for line in status.facts["sessions"])
     assert base_count(status.text) <= 250
     assert status.facts["newest_checkpoints"][0].endswith("Z: A parser for TOML")
     assert "context_summary() brings the newest checkpoints into this chat" in status.text

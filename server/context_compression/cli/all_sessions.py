@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from context_compression.cli.page import Fact, Page, Table
 from context_compression.cli.terminal import say, working
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, StoreDamaged
 from context_compression.hosts.conversations import Conversations
 from context_compression.listening import LISTING
 from context_compression.plurals import how_many, short_number
-from context_compression.store.files import replace_file, to_json
+from context_compression.store.files import read_text, replace_file, to_json
 from context_compression.strings import in_words
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ def _remembered() -> "Known":
     from context_compression.report.totals import SessionTotal
 
     try:
-        document: Any = json.loads(_file().read_bytes())
+        document: Any = json.loads(read_text(_file()) or "")
         if document["basis"] != _basis():
             return {}
         shape = TypeAdapter(dict[str, tuple[float, SessionTotal]])
         kept = shape.validate_python(document["sessions"])
         return kept if all(total.week for _, total in kept.values()) else {}
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (StoreDamaged, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return {}
 
 
