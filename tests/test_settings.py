@@ -780,7 +780,8 @@ def test_what_is_no_dict_of_names_is_refused(given: Any, tmp_path: Path) -> None
 
 
 def test_settings_made_in_any_way_are_the_same() -> None:
-    made = Settings(keepRecent=7, token_budget=60_000)  # pyright: ignore[reportCallIssue]  # as JSON has it
+    as_in_json: dict[str, Any] = {"keepRecent": 7, "token_budget": 60_000}
+    made = Settings(**as_in_json)
 
     assert made == Settings.checked({"keep_recent": 7, "token_budget": 60_000})
     assert made.model_fields_set == {"keep_recent", "token_budget"}

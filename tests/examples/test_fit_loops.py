@@ -48,9 +48,14 @@ def test_a_loop_of_the_anthropic_tutorials_stays_small_and_restores(session: Ses
     assert "ERROR build 1: undefined symbol `flush_1`" in json.dumps(bodies[-1]["messages"][-1])
 
 
-def test_a_loop_of_the_openai_tutorials_stays_small_and_restores(session: Session):
+@pytest.mark.parametrize(
+    ("loop", "messages"), [("openai_fit", "messages"), ("openai_responses_fit", "input")]
+)
+def test_a_loop_of_the_openai_tutorials_stays_small_and_restores(
+    loop: str, messages: str, session: Session
+):
     openai = pytest.importorskip("openai")
-    module = example("openai_fit")
+    module = example(loop)
 
     with ScriptedModel(script(module.read_log)) as model:
         client = openai.OpenAI(api_key="any", base_url=f"{model.url}/v1")
@@ -58,19 +63,5 @@ def test_a_loop_of_the_openai_tutorials_stays_small_and_restores(session: Sessio
 
     assert answer == "Every build lacks a flush symbol."
     bodies = [turn.body for turn in model.turns]
-    assert max(count_tokens(body["messages"], tools=body["tools"]) for body in bodies) < BUDGET
-    assert "ERROR build 1: undefined symbol `flush_1`" in model.turns[-1].results[-1]
-
-
-def test_a_loop_over_openais_responses_stays_small_and_restores(session: Session):
-    openai = pytest.importorskip("openai")
-    module = example("openai_responses_fit")
-
-    with ScriptedModel(script(module.read_log)) as model:
-        client = openai.OpenAI(api_key="any", base_url=f"{model.url}/v1")
-        answer = module.ask(client, session, "What is wrong?")
-
-    assert answer == "Every build lacks a flush symbol."
-    bodies = [turn.body for turn in model.turns]
-    assert max(count_tokens(body["input"], tools=body["tools"]) for body in bodies) < BUDGET
+    assert max(count_tokens(body[messages], tools=body["tools"]) for body in bodies) < BUDGET
     assert "ERROR build 1: undefined symbol `flush_1`" in model.turns[-1].results[-1]

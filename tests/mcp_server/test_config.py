@@ -100,7 +100,7 @@ async def test_where_the_chat_is_shared_only_what_another_strategy_reads_acts_on
         of_all = await ask(client, "context_config", keep_recent_tokens=9_000)
         window = await ask(client, "context_config", strategy="window", keep_recent=4)
 
-    note = "keep_recent is read by the strategy window alone, and the strategy is another one."
+    note = "Only the strategy window reads keep_recent, and the strategy is another one."
     assert of_window.facts["note"] == note
     assert "note" not in of_all.facts
     assert "note" not in window.facts
@@ -549,5 +549,5 @@ async def test_a_variable_that_sets_nothing_is_told(tmp_path: Path) -> None:
     [told] = shown.facts["warnings"]
     assert (
         told
-        == "COMPACT_FOO sets nothing here. The nearest name that is understood is COMPACT_MODEL."
+        == "COMPACT_FOO is not understood. The nearest name that is understood is COMPACT_MODEL."
     )

@@ -14,7 +14,7 @@ from context_compression.cli.arguments import change_in
 from context_compression.cli.page import Page, Table
 from context_compression.cli.terminal import confirmed, say, show, write_json
 from context_compression.plurals import how_many
-from context_compression.setting_names import own_name, with_own_names
+from context_compression.setting_names import own_name
 from context_compression.settings import (
     NAMES,
     Settings,
@@ -61,7 +61,7 @@ def config(
 
     Without NAME, show those that people change and all that are set here; --json has all.
     """
-    from context_compression.hosts.doctor.checks import check_variables
+    from context_compression.hosts.doctor.checks import doubts_about
 
     workspace = options.workspace()
     changes = dict(change_in(name) for name in names if "=" in name)
@@ -79,20 +79,15 @@ def config(
         _warn_of_overrides(changed, kept, workspace)
         shown |= changed
     settings = workspace.settings()  # an invalid variable ends the command here
-    for finding in check_variables(workspace.environ):
-        if finding.mend:
-            say(f"warning: {finding.says}. {finding.mend}")
+    for doubt in doubts_about(workspace.environ):
+        say(f"warning: {doubt}")
     for doubt in workspace.doubts():
         say(doubt)
     if as_json:
         write_json(settings.model_dump(mode="json"))
     else:
-        kept_names = map(own_name, with_own_names(workspace.store.read_config()))
-        origins = dict.fromkeys(kept_names, workspace.settings_origin)
-        origins |= variables(workspace.environ)
-        origins |= dict.fromkeys(workspace.overrides, "command line")
         names = NAMES if everything else (*shown,) or listed(settings)
-        show(*_page(settings, origins, names))
+        show(*_page(settings, workspace.origins(), names))
         if not (everything or shown) and (more := len(NAMES) - len(names)):
             show(f"{how_many(more, 'more setting')}: `context-compression config --all`")
 

@@ -22,6 +22,7 @@ from context_compression.hosts.listing import (
     RECORDED,
     ListedSession,
     Listing,
+    below_home,
     list_sessions,
 )
 from context_compression.listening import LISTING
@@ -291,10 +292,7 @@ def _age(seconds: float) -> str:
 
 def _project(project: str, home: Path, most: int | None) -> str:
     """`~/work/shop`; of a path longer than `most` cells, the last two folders: `…/devenv/cli`."""
-    path = Path(project)
-    if project and path.is_relative_to(home):
-        path = Path("~") / path.relative_to(home)
-    shown = str(path) if project else ""
+    shown = below_home(project, home)
     if most is None or cells(shown) <= most:
         return shown
-    return str(Path("…", *path.parts[-2:]))
+    return str(Path("…", *Path(shown).parts[-2:]))

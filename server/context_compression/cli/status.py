@@ -20,8 +20,7 @@ from context_compression.listening import COUNTING, READING
 from context_compression.plurals import how_many
 from context_compression.report.facts import Facts, Record, status_facts
 from context_compression.session import Session, Status
-from context_compression.session.pages import page
-from context_compression.session.restoring import Asked
+from context_compression.session.pages import beginning
 from context_compression.store import Store
 from context_compression.strings import fenced, one_line
 from context_compression.tokens import Counter
@@ -241,7 +240,7 @@ def summaries_page(entries: Iterable[Mapping[str, Any]], most: int = SHOWN) -> P
     parts: list[Block] = []
     for entry in entries:
         text = str(entry.get("content", ""))
-        shown = page(text, "", Asked(), most).text
+        shown = beginning(text, most).text
         more = len(text) - len(shown)
         rest = f"\n… {how_many(more, 'more character')}; --json shows them" if more > 0 else ""
         about = (("created_at", "?"), ("session", "?"), ("strategy", "summary"))

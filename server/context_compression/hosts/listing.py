@@ -256,3 +256,10 @@ def _size(opened: Opened) -> int:
     if anchor is None:
         return session.usage(shown).used_tokens
     return anchored(Counter(session.model), parse(shown).messages, anchor)
+
+
+def below_home(folder: str, home: Path) -> str:
+    """`below_home("/home/ana/shop", Path("/home/ana"))` -> `"~/shop"`; other folders as given."""
+    if folder and Path(folder).is_relative_to(home):
+        return str(Path("~") / Path(folder).relative_to(home))
+    return folder

@@ -18,8 +18,7 @@ from context_compression.hosts.conversations import Conversations
 from context_compression.mcp_server.arguments import without_empty
 from context_compression.plurals import how_many
 from context_compression.report.facts import Facts, inline, label
-from context_compression.session.pages import page
-from context_compression.session.restoring import Asked
+from context_compression.session.pages import beginning
 from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.strings import harmless, one_line, with_halves_spelled
 from context_compression.threads import ask, before_writing, in_thread
@@ -57,7 +56,7 @@ def answer(
     lines = [headline, *_lines(facts.text)]
     text = "\n".join(lines if most_tokens is None else _within(lines, most_tokens))
     if len(text) > LONGEST:
-        shown = page(text, "", Asked(), LONGEST)
+        shown = beginning(text, LONGEST)
         left = how_many(text.count("\n", shown.stop) + 1, "line")
         text = f"{shown.text.rstrip()}\n… (cut here, before {left} more)"
     return CallToolResult(

@@ -12,8 +12,7 @@ from typing import Any
 from context_compression.conversation.refs import SHORTEST, ref_of
 from context_compression.evidence.redaction import redact
 from context_compression.plurals import how_many
-from context_compression.session.pages import page
-from context_compression.session.restoring import Asked
+from context_compression.session import pages
 from context_compression.store import Store
 from context_compression.strings import fenced, in_words, one_line
 
@@ -80,8 +79,8 @@ class Checkpoint:
 
 def beginning(text: str, most: int) -> tuple[str, str]:
     """The beginning of a summary, of whole lines, and a note on how it goes on; "" if it is all."""
-    shown = page(text, "", Asked(), most) if text else None
-    if shown is None or shown.cursor is None:
+    shown = pages.beginning(text, most)
+    if shown.cursor is None:
         return text, ""
     goes_on = f'context_restore(ref="{ref_of(text)}", start={shown.stop}) goes on'
     return shown.text, f" · cut after {how_many(shown.stop, 'character')}; {goes_on}"
@@ -132,9 +131,9 @@ def fitting(kept: Sequence[Checkpoint], wanted: str) -> list[Checkpoint]:
             of a title, else of the text.
     """
     words = wanted.casefold().strip(" \"'“”「」").split()
-    one = words[0] if len(words) == 1 else ""
-    if one in ("", "latest") and len(words) < 2:
+    if words in ([], ["latest"]):
         return [*kept]
+    one = words[0] if len(words) == 1 else ""
     if re.fullmatch("-?[0-9]{1,3}", one):
         titled = [each for each in kept if each.title == one]
         return [*kept[int(one) - 1 : int(one)]] if 0 < int(one) <= len(kept) else titled

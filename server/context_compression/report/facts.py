@@ -404,7 +404,7 @@ def steps_in_words(result: Result) -> str | None:
         more, room = step.tokens_after - last, target - last
         if not more:
             parts.append(f"{step.strategy} freed nothing")
-        elif 0 < more <= room:
+        elif parts and 0 < more <= room:
             parts[-1] += f", {room:,} below the target"
             parts.append(f"{step.strategy} filled {more:,} with evidence")
         else:

@@ -7,6 +7,7 @@ from itertools import chain
 from math import ceil
 from pathlib import Path
 
+from context_compression.hosts.listing import below_home
 from context_compression.hosts.table import TITLES
 from context_compression.plurals import how_many, short_number, times
 from context_compression.report.model import (
@@ -357,6 +358,4 @@ def compacted(total: Total) -> str:
 
 def project_in_words(name: str, home: Path | None = None) -> str:
     """A project below the home folder with `~`; words for sessions of no known project."""
-    if home and name and Path(name).is_relative_to(home):
-        return str(Path("~") / Path(name).relative_to(home))
-    return TITLES.get(name, name) or "not known"
+    return TITLES.get(name) or (below_home(name, home) if home else name) or "not known"

@@ -54,7 +54,7 @@ class TextPage:
         return f"characters {self.start + 1:,}-{self.stop:,} of {self.total:,}"
 
 
-def page(text: str, key: str, asked: PageStart, size: int = PAGE) -> TextPage:
+def page(text: str, key: str, asked: PageStart | None, size: int = PAGE) -> TextPage:
     """The first page of a text, or the one that a start or cursor names.
 
     A page holds whole lines: it ends behind a line, and a start within a line is moved to where the
@@ -64,13 +64,15 @@ def page(text: str, key: str, asked: PageStart, size: int = PAGE) -> TextPage:
     Args:
         text: the full text.
         key: identifies the text, so that a cursor fits only the text it was made for.
-        asked: names the page.
+        asked: names the page; `None` is the first one.
         size: the most characters of the page.
 
     Raises:
         StoreError: the cursor does not belong to this text, or the start is past its end.
     """
-    start = max(0, asked.start) if asked.cursor is None else _start(asked.cursor, key, len(text))
+    cursor = asked.cursor if asked else None
+    given = asked.start if asked else 0
+    start = max(0, given) if cursor is None else _start(cursor, key, len(text))
     if start >= max(1, len(text)):
         raise StoreError(
             f"start={start} is past the end: there are {how_many(len(text), 'character')}."
@@ -84,6 +86,11 @@ def page(text: str, key: str, asked: PageStart, size: int = PAGE) -> TextPage:
         stop = _between_words(text, max(start, begin), stop) if within else begin
     following = f"{stop}-{_mark(key)}" if stop < len(text) else None
     return TextPage(text[start:stop], start, stop, len(text), following, within)
+
+
+def beginning(text: str, size: int) -> TextPage:
+    """The first page of a text that is shown without a cursor."""
+    return page(text, "", None, size)
 
 
 def _line_at(text: str, place: int, size: int) -> tuple[int, int]:

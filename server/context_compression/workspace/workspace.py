@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidSettings
-from context_compression.setting_names import Provider
+from context_compression.setting_names import Provider, own_name
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.store.location import TENANT
@@ -164,6 +164,12 @@ class Workspace:
     def settings_origin(self) -> str:
         """What people are shown as the origin of a setting that the store keeps."""
         return "config.json" if self.store.backend.folder else "the store"
+
+    def origins(self) -> dict[str, str]:
+        """What sets each setting that is set: the store, a variable by name, the command line."""
+        origins = dict.fromkeys(map(own_name, self.store.read_config()), self.settings_origin)
+        origins |= variables(self.environ)
+        return origins | dict.fromkeys(map(own_name, self.overrides), "command line")
 
     def summarizer(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None

@@ -166,6 +166,11 @@ def check_variables(
         yield Finding("environment", True, ", ".join(given))
 
 
+def doubts_about(environ: Mapping[str, str]) -> list[str]:
+    """What is wrong or unknown among our variables, each with what to do, in sentences."""
+    return [f"{found.says}. {found.mend}" for found in check_variables(environ) if found.mend]
+
+
 def check_place(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[Finding]:
     """A finding on a variable that goes only with a database, if a server has a folder."""
     if not is_database(place_of(command, environ)) and (why := not_of_folders(environ)):

@@ -1,6 +1,6 @@
 """`context_config`: shows and changes the settings of a store."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -27,7 +27,6 @@ from context_compression.settings import (
 )
 from context_compression.threads import about_to_write
 from context_compression.workspace import Workspace
-from context_compression.workspace.doubts import unknown_variables
 
 Config = dict[str, Any]
 CHAT, HOOKS = "chat", "hooks"
@@ -39,8 +38,8 @@ class SettingKind(NamedTuple):
 
     names: Collection[str]
     needs: str
-    one: str
-    several: str
+    text: str
+    """with `{names}`, and `{s}` after a verb and `{them}` for one setting or several"""
 
 
 OUTSIDE = {*GUARDED, "offload_preview_tokens"}
@@ -49,39 +48,34 @@ KINDS = (
     SettingKind(
         ("auto_compress", "manual_target_usage", "offload_at_source"),
         HOOKS,
-        "{} changes nothing in this client, because a compression runs here only when a tool is "
-        "called. A host's hooks (context-compression install) and programs with a Session read it.",
-        "{} change nothing in this client, because a compression runs here only when a tool is "
-        "called. A host's hooks (context-compression install) and programs with a Session read "
-        "them.",
+        "{names} change{s} nothing in this client, because a compression runs here only when a "
+        "tool is called. A host's hooks (context-compression install) and programs with a Session "
+        "read {them}.",
     ),
     SettingKind(
         [name for name in NAMES if name not in OUTSIDE],
         CHAT,
-        "{} changes nothing in this chat: this client does not share it, and no tool can change "
-        "it. It counts for messages, files and sessions that a call names.",
-        "{} change nothing in this chat: this client does not share it, and no tool can change "
-        "it. They count for messages, files and sessions that a call names.",
+        "{names} change{s} nothing in this chat: this client does not share it, and no tool can "
+        "change it. Messages, files and sessions that a call names use {them}.",
     ),
     SettingKind(
         ("trigger_threshold", "reserve_tokens"),
         HOOKS,
-        "{} decides here from when on context_status calls a compression due.",
-        "{} decide here from when on context_status calls a compression due.",
+        "{names} decide{s} here from when on context_status calls a compression due.",
     ),
     SettingKind(
         ("keep_recent", "max_turns", "summary_max_chars", "importance_threshold"),
         "window",
-        "{} is read by the strategy window alone, and the strategy is another one.",
-        "{} are read by the strategy window alone, and the strategy is another one.",
+        "Only the strategy window reads {names}, and the strategy is another one.",
     ),
 )
 """In this order: a setting is told of once, by the first kind that misses something."""
 NAMED = 3
 """So many settings of a kind are named."""
 OTHERS = 'context_config(response_format="detailed")'
-THOSE = "Settings of a compression"
+THOSE = "settings of a compression"
 DECIDE_WHEN = {"token_budget", "trigger_threshold", "target_usage", "reserve_tokens"}
+DEFAULT = "default"
 LONGEST = 300  # characters of a value
 
 
@@ -103,36 +97,36 @@ async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResu
 
 def _shown(call: Call, named: str | None, *, detailed: bool) -> CallToolResult:
     """One setting, all of them, or those that people change with all that were set."""
+    from context_compression.hosts.doctor.checks import doubts_about
+
     workspace = call.workspace
-    config = workspace.store.read_config()
     settings = workspace.settings()
     all_of_them = [named] if named else NAMES
     names = all_of_them if named or detailed else listed(settings)
     every = settings.model_dump(mode="json")
     values = {name: _shortened(every[name]) for name in all_of_them}
-    origins = _origins(workspace, config)
+    set_by = workspace.origins().items()
+    origins = {n: "environment" if by in workspace.environ else by for n, by in set_by}
     meanings = {name: field.description for name, field in Settings.model_fields.items()}
-    changed = [name for name in values if origins[name] != "default"]
+    changed = [name for name in values if name in origins]
     are = "differs from its default" if len(changed) == 1 else "differ from their defaults"
     lines = [
         f"{how_many(len(values), 'setting')}; {len(changed) or 'none'} {are}",
-        *(f"{n}: {inline(values[n])} ({origins[n]}; {meanings[n]})" for n in names),
+        *(f"{n}: {inline(values[n])} ({origins.get(n, DEFAULT)}; {meanings[n]})" for n in names),
     ]
     if len(names) < len(values):
         lines.append(f"{len(values) - len(names)} more: {OTHERS}")
     shown = {
-        name: {"value": value, "from": origins[name], "meaning": meanings[name]}
+        name: {"value": value, "from": origins.get(name, DEFAULT), "meaning": meanings[name]}
         for name, value in values.items()
     }
     told_of = [name for name in names if name in changed or name not in KINDS[-1].names]
     file = workspace.store.place_of_settings
-    unknown = unknown_variables(workspace.environ).items()
-    told = [*workspace.doubts(), *(f"{name} sets nothing here. {meant}" for name, meant in unknown)]
     facts = {
         **_due(settings),
         "config_file": file,
         "note": _acting_on_nothing(call, settings, told_of),
-        "warnings": told,
+        "warnings": [*workspace.doubts(), *doubts_about(workspace.environ)],
     }
     return answer("\n".join(lines), {"settings": shown}, facts)
 
@@ -208,7 +202,8 @@ def _acting_on_nothing(call: Call, settings: Settings, names: Collection[str]) -
             continue
         left.difference_update(missing)
         told = " and ".join(missing) if len(missing) <= NAMED else THOSE
-        said.append((kind.one if len(missing) == 1 else kind.several).format(told))
+        s, them = ("s", "it") if len(missing) == 1 else ("", "them")
+        said.append(kind.text.format(names=told, s=s, them=them))
     return " ".join(said) or None
 
 
@@ -216,16 +211,3 @@ def _shortened(value: Any) -> Any:
     """A value; a very long value is replaced by the beginning of its text."""
     text = inline(value, MOST)
     return value if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
-
-
-def _origins(workspace: Workspace, config: Mapping[str, Any]) -> dict[str, str]:
-    """Where each setting's value comes from."""
-    layers: tuple[tuple[str, Iterable[str]], ...] = (
-        (workspace.settings_origin, map(setting_name, config)),
-        ("environment", Settings.layered(environ=workspace.environ).model_fields_set),
-        ("command line", map(setting_name, workspace.overrides)),
-    )
-    origins = dict.fromkeys(Settings.model_fields, "default")
-    for origin, names in layers:
-        origins |= dict.fromkeys(names, origin)
-    return origins
