@@ -18,7 +18,7 @@ Source: the price list of Claude models. The ratios are alike for versions 3 and
 """
 PROVIDER = re.compile(r"^.*/|^(?:[a-z]+\.)*(?:anthropic|openai|google)\.")
 """What stands before a model's name: `openrouter/anthropic/`, `us.anthropic.`."""
-DATED = re.compile(r"(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|-v1(?::\d)?|\[1m\])+$")
+DATED = re.compile(r"(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|-v1(?::\d)?|\[1m\]){1,3}$")
 """What stands behind a model's name and does not change its price."""
 OWN_SERVER = re.compile(r"ollama|lm_?studio|llama_?cpp|llamafile|vllm|://|^localhost")
 """Part of what stands before the name of a model on a server of one's own: it has no price."""

@@ -87,8 +87,9 @@ class AISDKFormat:
         if isinstance(content, str):
             return Message(role_of(message), (Text(content),) if content else (), message)
         parts = content if is_array(content) else ()
-        blocks = tuple(_read_part(part, of_tool=role_of(message) == "tool") for part in parts)
-        return Message(role_of(message), blocks, message)
+        role = role_of(message)
+        blocks = tuple(_read_part(part, role) for part in parts)
+        return Message(role, blocks, message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; unknown keys are kept."""
@@ -106,11 +107,11 @@ class AISDKFormat:
 FORMAT = AISDKFormat()
 
 
-def _read_part(part: Any, *, of_tool: bool = False) -> Block:
+def _read_part(part: Any, role: str = "assistant") -> Block:
     if not is_object(part):
         return Text(part) if isinstance(part, str) else Opaque(part)
     match part:
-        case _ if is_compaction(part):
+        case _ if role == "assistant" and is_compaction(part):
             return opaque(part)
         case {"type": "text", "text": str(text)}:
             return Text(text, part)
@@ -128,7 +129,7 @@ def _read_part(part: Any, *, of_tool: bool = False) -> Block:
             signed = any(option.get(SIGNATURE) for option in _options(part))
             return ToolCall(call_id, name, arguments, part, signed=signed, written=text)
         case {"type": "tool-result", "toolCallId": str(call_id)}:
-            if not of_tool:
+            if role != "tool":
                 return Opaque(part, call_id)
             name = str(part.get("toolName", ""))
             content, failed = _read_output(part)
@@ -217,7 +218,7 @@ def _write_part(block: Block) -> Any:
 
 
 def _write_result(result: ToolResult) -> Any:
-    if result.source is not None and _read_part(result.source, of_tool=True) == result:
+    if result.source is not None and _read_part(result.source, "tool") == result:
         return result.source
     pattern: dict[str, Any] = dict(
         result.source or {"type": "tool-result", "toolName": result.name}
