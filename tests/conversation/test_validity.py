@@ -10,7 +10,7 @@ from provider import refused
 from context_compression import compress
 from context_compression.conversation import NO_START, parse, repair
 from context_compression.conversation.validity import NO_RESULT, ORPHAN
-from context_compression.testing import Run, conversation, tool_step
+from context_compression.testing import Run, conversation, said_by_user, tool_step
 
 LS = Run("a", "Bash", {"command": "ls"}, "main.py")
 CAT = Run("b", "Read", {"path": "main.py"}, "print(1)")
@@ -441,3 +441,19 @@ def test_an_approval_that_is_asked_for_at_the_end_is_no_damage() -> None:
 
     assert mended([hello, ASKS], "responses") == ([hello, ASKS], ())
     assert mended([hello, ASKS, SAYS], "responses") == ([hello, ASKS, SAYS], ())
+
+
+def test_a_compaction_that_a_tool_message_holds_is_a_text_out_of_place() -> None:
+    sealed = {"anthropic": {"type": "compaction"}}
+    earlier = {"type": "text", "text": "Earlier: the parser is done.", "providerOptions": sealed}
+    messages = [
+        said_by_user("Have a look.", "vercel"),
+        *tool_step([Run("a", "ls", {"path": "."}, "main.py")], "vercel"),
+    ]
+    messages[-1]["content"].append(earlier)
+
+    mended = repair(parse(messages).messages, parse(messages).format.rules)
+
+    written = [parse(messages).format.write(message) for message in mended.messages]
+    assert refused(written, "vercel") == []
+    assert earlier in written[-1]["content"]
