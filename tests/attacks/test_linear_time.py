@@ -168,7 +168,12 @@ def test_every_pattern_of_the_package_is_linear():
         (r"\[[^\]]*\]", "sub"), (r"(?:\\+[nrt])+$", "search"), (r"a*a*b", "match"),
     ],
 )  # fmt: skip
-def test_the_search_finds_a_pattern_that_is_not_linear(pattern: str, method: str):
+def test_the_search_finds_a_pattern_that_is_not_linear(
+    pattern: str, method: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("pattern_search.CHARS", 1_000)  # what takes the square takes long enough
+    monkeypatch.setattr("pattern_search.TOO_LONG", 1.0)
+
     assert hard_text(re.compile(pattern), {method})
 
 

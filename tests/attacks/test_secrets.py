@@ -205,7 +205,7 @@ def seeded(random: Random) -> tuple[list[dict[str, Any]], list[str]]:
             carried = random.choice(
                 [CARRIERS["as it is"], CARRIERS["numbered"], CARRIERS["in JSON"]]
             )
-            noise = "\n".join(f"line {n} of it" for n in range(random.randrange(400)))
+            noise = "\n".join(f"line {n} of it" for n in range(random.randrange(100)))
             texts.append(f"{noise}\n{carried(text)}\n{noise}")
         asked, told, given, answered = ("\n".join(texts[at::4]) for at in range(4))
         messages.append({"role": "user", "content": f"Step {turn} in src/mend.py: {asked}"})

@@ -5,15 +5,64 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
+from context_compression import cli
+
 Done = subprocess.CompletedProcess[bytes]
 COMMAND = (sys.executable, "-m", "context_compression")
+SCREENS = Path(__file__).parents[1] / "support" / "screens.py"
+
+
+class Commands:
+    """A process that has imported the package, and forks one for each command.
+
+    A command that starts anew imports for half a second. Those of `anew`, as `test_screens.py` has
+    them, do so, and those that run `COMMAND`.
+
+    Args:
+        anew: whether each command imports what it needs by itself.
+    """
+
+    def __init__(self, *, anew: bool = False) -> None:
+        modules = [f"{cli.__name__}.{each.name}" for each in iter_modules(cli.__path__)]
+        self._process = subprocess.Popen(
+            [sys.executable, SCREENS, *([] if anew else ["context_compression.tokens", *modules])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def of(self, screens: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """What each command prints, as `screens.py` says it."""
+        asked, answers = self._process.stdin, self._process.stdout
+        assert asked and answers
+        asked.write(f"{json.dumps(screens)}\n".encode())
+        asked.flush()
+        return json.loads(answers.readline())
+
+    def run(self, arguments: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> Done:
+        screen = {
+            "arguments": arguments, "cwd": str(folder), "environ": {**environ},
+            "pipes": ["stdin", "stdout", "stderr"],
+        }  # fmt: skip
+        [done] = self.of([screen])
+        out, err = (done[name].encode(errors="surrogateescape") for name in ("out", "err"))
+        return Done(arguments, done["code"], out, err)
+
+    def end(self) -> None:
+        self._process.communicate()
+
+
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    commands = Commands()
+    yield commands
+    commands.end()
 
 
 @dataclass(frozen=True)
@@ -21,6 +70,7 @@ class Desk:
     """Somebody at a keyboard: a working directory, a home, nothing else in the environment."""
 
     folder: Path
+    commands: Commands
 
     @property
     def store(self) -> Path:
@@ -31,15 +81,7 @@ class Desk:
         return {**kept, "HOME": str(self.folder / "home"), **more}
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=self.folder,
-            env=self.environ(**(env or {})),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
+        return self.commands.run(arguments, self.folder, self.environ(**(env or {})))
 
     def with_stdin_closed(self, *arguments: str) -> Done:
         return subprocess.run(
@@ -84,18 +126,20 @@ def messages() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path, commands: Commands) -> Desk:
     """A desk with a transcript, chat.json, and nothing recorded yet."""
     (tmp_path / "home").mkdir()
-    desk = Desk(tmp_path)
+    desk = Desk(tmp_path, commands)
     desk.write("chat.json", conversation())
     return desk
 
 
 @pytest.fixture(scope="session")
-def compressed_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+def compressed_once(
+    tmp_path_factory: pytest.TempPathFactory, commands: Commands
+) -> tuple[Path, Any]:
     """A store in which chat.json was compressed, and the account of that."""
-    desk = Desk(tmp_path_factory.mktemp("once"))
+    desk = Desk(tmp_path_factory.mktemp("once"), commands)
     desk.write("chat.json", conversation())
     return desk.store, desk.json("compress", "chat.json", "--target-tokens", "6000", "--explain")
 

@@ -1,8 +1,9 @@
-"""Commands in pseudo terminals: one process imports the package and forks a child for each.
+"""Commands in pseudo terminals or pipes: one process imports the package and forks for each.
 
-`python screens.py` reads a JSON list of `{"arguments", "columns", "cwd", "environ", "pipes"}` and
-prints a list of `{"out", "err", "code"}`. `pipes` names the streams that are no terminals. A bar is
-shown only where `quiet_seconds` says so.
+`python screens.py [MODULE ...]` imports the modules too, which then cost no command any time. It
+reads lines with a JSON list of `{"arguments", "columns", "cwd", "environ", "pipes"}` and answers
+each with a list of `{"out", "err", "code"}`. `pipes` names the streams that are no terminals; as
+stdin, that is an empty file. A bar is shown only where `quiet_seconds` says so.
 """
 
 import json
@@ -10,6 +11,7 @@ import os
 import select
 import struct
 import sys
+import traceback
 from importlib import import_module
 from typing import Any
 
@@ -26,7 +28,8 @@ def played(screen: dict[str, Any]) -> dict[str, Any]:
     for stream, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
         ours, theirs = os.pipe() if name in pipes else os.openpty()
         if name == "stdin" and name in pipes:
-            ours, theirs = theirs, ours
+            os.close(theirs)
+            theirs = os.open(os.devnull, os.O_RDONLY)
         if name not in pipes:
             size = struct.pack("HHHH", screen.get("lines", 40), screen["columns"], 0, 0)
             fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
@@ -36,9 +39,7 @@ def played(screen: dict[str, Any]) -> dict[str, Any]:
         _child(screen, {stream: theirs for stream, (_, theirs) in ends.items()})
     for _, theirs in ends.values():
         os.close(theirs)
-    if "stdin" in pipes:
-        os.close(ends[0][0])
-    elif screen.get("closes_stdin"):
+    if screen.get("closes_stdin"):
         os.write(ends[0][0], b"\x04")  # as Ctrl-D does
     read = _all_of({ends[1][0], ends[2][0]})
     _, status = os.waitpid(child, 0)
@@ -46,7 +47,11 @@ def played(screen: dict[str, Any]) -> dict[str, Any]:
         os.close(ends[stream][0])
     if "stdin" not in pipes:
         os.close(ends[0][0])
-    out, err = (read[ends[s][0]].decode().replace("\r\n", "\n") for s in (1, 2))
+    out, err = (read[ends[stream][0]].decode(errors="surrogateescape") for stream in (1, 2))
+    if "stdout" not in pipes:
+        out = out.replace("\r\n", "\n")
+    if "stderr" not in pipes:
+        err = err.replace("\r\n", "\n")
     return {"out": out, "err": err, "code": os.waitstatus_to_exitcode(status)}
 
 
@@ -58,21 +63,21 @@ def _child(screen: dict[str, Any], streams: dict[int, int]) -> None:
     os.chdir(screen["cwd"])
     os.environ.clear()
     os.environ.update(screen["environ"])
-    sys.stdin = os.fdopen(0, encoding="utf-8")
-    sys.stdout, sys.stderr = (os.fdopen(stream, "w", encoding="utf-8") for stream in (1, 2))
-    code = 70
+    sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace")
+    code = 1
     try:
-        from context_compression.cli import main
+        from context_compression.__main__ import main
         from context_compression.cli import terminal as meter
 
         meter.QUIET_SECONDS = screen.get("quiet_seconds", 60)
 
         sys.argv = ["context-compression", *screen["arguments"]]
-        main(screen["arguments"], prog_name="context-compression")
+        main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1 if end.code else 0
-    except BaseException as error:
-        print(repr(error), file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -99,5 +104,7 @@ def _all_of(ends: set[int]) -> dict[int, bytes]:
 
 
 if __name__ == "__main__":
-    import_module("context_compression.cli")  # before the forks
-    json.dump([played(screen) for screen in json.load(sys.stdin)], sys.stdout)
+    for module in ("context_compression.cli", *sys.argv[1:]):
+        import_module(module)  # before the forks
+    for line in sys.stdin:
+        print(json.dumps([played(screen) for screen in json.loads(line)]), flush=True)

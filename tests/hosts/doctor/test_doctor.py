@@ -310,10 +310,10 @@ def trust_in_codex(machine: Machine, **more: Any) -> None:
     config = CODEX.file(machine)
     hooks = config.parent / "hooks.json"
     text = config.read_text(encoding="utf-8")
-    for event in ("post_tool_use", "pre_compact", "session_start"):
+    for event in ("post_tool_use:0", "pre_compact:0", "session_start:0", "session_start:1"):
         state = {"trusted_hash": "sha256:0", **more}
         shown = "".join(f"{name} = {json.dumps(value)}\n" for name, value in state.items())
-        text += f'[hooks.state."{hooks}:{event}:0:0"]\n{shown}'
+        text += f'[hooks.state."{hooks}:{event}:0"]\n{shown}'
     config.write_text(text, encoding="utf-8")
 
 
