@@ -15,6 +15,11 @@ compression, `store` keeps the files, and `hosts` finds the session that a calle
     arrivals.py     shortens tool results that come in
     restoring.py    what `context_restore` answers; `restore_tool`
     pages.py        pages of a text, of whole lines
+    parts.py        which part of an original is asked for: lines, matches, fields, a count
+    fields.py       fields of JSON by path, of a table by column
+    paths.py        JMESPath with limits; where a path ends, and what is there instead
+    documents.py    the JSON in a text
+    tables.py       the tables in a text: CSV, Markdown, aligned columns
     status.py       how full it is, what it held before, and which one a conversation has
 
 The log, its events, and the archive:
@@ -41,15 +46,16 @@ if TYPE_CHECKING:
     from context_compression.session.outgoing import Outgoing
     from context_compression.session.pacing import GROWTH, Event
     from context_compression.session.pages import PAGE
-    from context_compression.session.restoring import NO_LINE, as_text, select
+    from context_compression.session.parts import NO_LINE, OriginalPart, part_of
     from context_compression.session.session import Session
     from context_compression.session.state import SCHEMAS
     from context_compression.session.status import Status, session_id_for
 
 __all__ = [
     "GROWTH", "NO_LINE", "PAGE", "PLAN_SECONDS", "SCHEMAS", "AnsweredCall", "ArchivedTexts",
-    "Event", "Outgoing", "Session", "Status", "SummaryAssignment", "as_text", "decode_message",
-    "no_plan", "offload_result", "planned_view", "select", "session_id_for", "timestamp",
+    "Event", "OriginalPart", "Outgoing", "Session", "Status", "SummaryAssignment",
+    "decode_message", "no_plan", "offload_result", "part_of", "planned_view", "session_id_for",
+    "timestamp",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # a server that starts needs the arguments of `restoring` alone
@@ -64,7 +70,7 @@ __getattr__ = on_demand(  # a server that starts needs the arguments of `restori
         "session.outgoing": ("Outgoing",),
         "session.pacing": ("GROWTH", "Event"),
         "session.pages": ("PAGE",),
-        "session.restoring": ("NO_LINE", "as_text", "select"),
+        "session.parts": ("NO_LINE", "OriginalPart", "part_of"),
         "session.session": ("Session",),
         "session.state": ("SCHEMAS",),
         "session.status": ("Status", "session_id_for"),

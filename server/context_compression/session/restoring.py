@@ -5,20 +5,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from pydantic import field_validator
 
-from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Opaque, is_object, texts_of
-from context_compression.conversation.refs import canonical
+from context_compression.conversation.messages import is_object
 from context_compression.errors import ContextCompressionError, StoreError, StoreUnwritable
 from context_compression.plurals import how_many, in_range, out_of, unpacked, whole_number
 from context_compression.session.events import timestamp
 from context_compression.session.pages import PAGE, page
+from context_compression.session.parts import NO_LINE, OriginalPart, as_text, part_of
 from context_compression.settings import Value
-from context_compression.store import Hit, Neighbour, Pattern, SearchResult, Store
+from context_compression.store import Hit, Neighbour, SearchResult, Store
+from context_compression.store.hits import Origin
 from context_compression.store.refs import bare_ref
 from context_compression.store.search.query import Query
 from context_compression.strings import fenced, one_line, with_halves_spelled
@@ -31,53 +32,6 @@ if TYPE_CHECKING:
     from openai.types.responses import FunctionToolParam
 
     from context_compression.session.session import Session
-NO_LINE = "no line matches"
-
-
-def as_text(original: Any) -> str:
-    """An original as text: a text itself, or the JSON of a message."""
-    return original if isinstance(original, str) else canonical(original)
-
-
-def in_lines(original: Any) -> str:
-    """An original as lines to select from: the lines of a text, or of all texts of a message.
-
-    A block of unknown type is one line of JSON.
-    """
-    if isinstance(original, str):
-        return original
-    texts: list[str] = []
-    with suppress(ContextCompressionError):
-        for block in (block for message in parse([original]).messages for block in message.blocks):
-            known = not isinstance(block, Opaque)
-            texts += texts_of(block) if known else [canonical(block.source)]
-    return "\n".join(texts) or canonical(original)
-
-
-def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str:
-    r"""All of a text, a range of its lines, or the lines that match a pattern, with numbers.
-
-    `select("a\nb\nc", (2, 3), None)` -> `"b\nc"`; `select("a\nb\nc", None, "b")` -> `"2: b"`
-
-    Raises:
-        StoreError: the range is impossible, or the pattern is invalid or takes too long.
-    """
-    if lines is None and pattern is None:
-        return text
-    numbered = list(enumerate(text.split("\n"), 1))
-    if lines is not None:
-        first, last = lines
-        is_not = "is" if first == last else "are"
-        wrong = "run backwards" if last < first else f"{is_not} not there"
-        if first < 1 or last < first or first > len(numbered):
-            requested, there = in_range("line", first, last), in_range("line", 1, len(numbered))
-            raise StoreError(f"{requested} {wrong}; this has {there}.")
-        numbered = numbered[first - 1 : last]
-    if pattern is None:
-        return "\n".join(line for _, line in numbered)
-    regex = Pattern(pattern)
-    matches = [f"{number}: {line}" for number, line in numbered if regex.is_in(line)]
-    return "\n".join(matches) or NO_LINE
 
 
 def note_restored(session: "Session", ref: str, shown: str) -> None:
@@ -126,17 +80,26 @@ class Asked(Value):
     ref: str = ""
     """or its first 4 digits"""
     lines: str | None = None
-    """such as 10-40"""
+    """10-40"""
     pattern: str | None = None
-    """regular expression for lines"""
+    """regex for lines"""
+    fields: str | None = None
+    """JMESPath or column: items[*].id, STATUS"""
+    count: bool = False
+    """of lines or values"""
     query: str = ""
-    """words | other wordings | "a phrase", path:src, tool:bash, error:; with ref: its lines"""
+    """words | other wordings | "a phrase", path:src, tool:bash, error:"""
     conversation: str | None = None
-    """a session to search"""
+    """to search"""
     cursor: str | None = None
-    """from the page before"""
+    """from a page"""
     start: int = 0
     """characters to skip"""
+
+    @field_validator("fields", mode="before")
+    @classmethod
+    def _as_expressions(cls, fields: Any) -> Any:
+        return as_expressions(fields)
 
     @field_validator("query", mode="before")
     @classmethod
@@ -157,10 +120,13 @@ class Asked(Value):
             raise StoreError("With ref, pass query or pattern, not both.")
         if self.ref:
             same = not query or bare_ref(query).lower() == bare_ref(self.ref).lower()
+            if self.fields is not None and not same:
+                raise StoreError("With ref, pass fields or query, not both.")
+            line_range(self.lines)  # raises if it is none
             pattern = self.pattern if same else Query.read(query).any_term
             return self.model_copy(update={"query": query, "pattern": pattern})
-        for name, value in (("lines", self.lines), ("start", self.start)):
-            if value:
+        for name in ("lines", "start", "fields", "count"):
+            if getattr(self, name):
                 raise StoreError(f"{name} {NO_REF} {name}.")
         if not query and not self.pattern:
             raise StoreError(
@@ -177,8 +143,16 @@ class Asked(Value):
 
     @property
     def is_part(self) -> bool:
-        """Whether only some lines are asked for."""
-        return self.lines is not None or self.pattern is not None
+        """Whether only some lines, fields or a count are asked for."""
+        return self.count or any(
+            part is not None for part in (self.lines, self.pattern, self.fields)
+        )
+
+    def part(self, original: Any) -> OriginalPart:
+        """What is asked for of an original; see `part_of`."""
+        return part_of(
+            original, lines=self.span, pattern=self.pattern, fields=self.fields, count=self.count
+        )
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -212,15 +186,15 @@ def restored(session: "Session", asked: Asked, most: int = PAGE) -> str:
         StoreError: the ref is unknown, the range or pattern is impossible, or there is no such
             page.
     """
-    full = session.full_ref(asked.ref) or bare_ref(asked.ref)
-    text = session.restore(full, lines=asked.span, pattern=asked.pattern, note=False)
+    full = session.known_ref(asked.ref)
+    part = asked.part(session.original(full))
     if full in session.in_memory:
         what, following = "kept in memory", None
     else:
         about = session.log.about(full) or session.state().refs
         what = about[full]["what"] if full in about else "of a damaged entry"
         following = session.log.following(full)
-    answer, shown = quoted(text, full, what, asked, most, following)
+    answer, shown = quoted(part, full, what, asked, most, following)
     if shown is not None:
         with suppress(StoreUnwritable):  # a store that cannot be written can still be read
             note_restored(session, full, shown)
@@ -228,12 +202,17 @@ def restored(session: "Session", asked: Asked, most: int = PAGE) -> str:
 
 
 def quoted(
-    text: str, full: str, what: str, asked: Asked, most: int = PAGE, following: str | None = None
+    part: OriginalPart,
+    full: str,
+    what: str,
+    asked: Asked,
+    most: int = PAGE,
+    following: str | None = None,
 ) -> tuple[str, str | None]:
-    """A page of a text, quoted, and what it shows; `None` if no line matches.
+    """A page of a part, quoted, and what it shows; `None` if it is nothing of the original.
 
     Args:
-        text: what was selected of an original.
+        part: what is asked for of an original.
         full: the complete ref of the original.
         what: it is.
         asked: what was asked for.
@@ -248,9 +227,17 @@ def quoted(
         header.append(in_range("line", *asked.span))
     if asked.pattern is not None:
         header.append(f"lines that match {one_line(asked.pattern)!r}")
-        if text == NO_LINE:  # matching lines would begin with their numbers
+        if part.text == NO_LINE:  # matching lines would begin with their numbers
             return " · ".join([*header, NO_LINE]), None
-    shown = page(text, f"{full} {asked.lines} {asked.pattern}", asked, most)
+    if asked.fields is not None:
+        counted = "count of " * asked.count
+        header.append(f"{counted}{one_line(asked.fields, SHOWN)} of {one_line(part.about)}")
+    elif asked.count:
+        return " · ".join([*header, part.text]), None
+    key = f"{full} {asked.lines} {asked.pattern}"
+    if asked.fields is not None:
+        key += f" {asked.fields} {asked.count}"
+    shown = page(part.text, key, asked, most)
     header += [shown.range, how_many(Counter().text(shown.text), "token")]
     if (sendable := with_halves_spelled(shown.text)) != shown.text:
         header.append(r"half characters are spelled out, as \ud83d")
@@ -260,6 +247,13 @@ def quoted(
     elif following and not asked.is_part:
         header.append(f"next archived message: ref {following}")
     return f"{' · '.join(header)}\n{fenced(sendable)}", shown.text
+
+
+def as_expressions(fields: Any) -> Any:
+    """A list of texts, or the JSON of one, as expressions with commas between them."""
+    given = unpacked(fields)
+    texts = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else (None,)
+    return ", ".join(texts) if all(isinstance(text, str) for text in texts) else fields
 
 
 def as_wordings(query: Any) -> Any:
@@ -277,6 +271,7 @@ def found(
     note: str = "",
     filled_by: str = "",
     wider: str = "",
+    calling: Path | None = None,
 ) -> str:
     """The archived texts that a search finds, each with its ref and its best lines, quoted.
 
@@ -287,12 +282,15 @@ def found(
         note: a line about the scope.
         filled_by: what fills an archive.
         wider: how to search all sessions.
+        calling: see `Store.search`.
 
     Raises:
         StoreError: the pattern is invalid, or the cursor does not belong to a search.
     """
     query, pattern, skip = asked.query, asked.pattern, _skipped(asked.cursor)
-    result = store.search(query, pattern=pattern, session=session, limit=HITS, skip=skip)
+    result = store.search(
+        query, pattern=pattern, session=session, limit=HITS, skip=skip, calling=calling
+    )
     terms = " and ".join(map(_shown, filter(None, (query, pattern))))
     if result.hits:
         headline = _headline(result, terms, pattern, skip)
@@ -305,7 +303,12 @@ def found(
     else:
         hint = MORE_BY_PATTERN if pattern else MORE_BY_WORDS
         hint = f"{wider} {hint}" if session and wider else hint
-        where = f"the archive of session {session}" if session else "the archive"
+        all = (
+            "the archive or in the recorded sessions of this project"
+            if store.beside
+            else "the archive"
+        )
+        where = f"the archive of session {session}" if session else all
         headline = f"No hits for {terms} in {where}. {hint}"
     notes = [*filter(None, [note]), *([f"note: {one_line(result.note)}"] if result.note else [])]
     hits = [_quoted(hit, result) for hit in result.hits]
@@ -346,8 +349,15 @@ def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) 
 
 def _quoted(hit: Hit, result: SearchResult) -> str:
     words = f" · {hit.held} of {how_many(hit.words, 'word')}" if hit.held else ""
-    header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{words}"
+    origin = f" · {origin_in_words(hit.origin)}" if hit.origin else ""
+    header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{origin}{words}"
     return f"{header}\n{fenced(with_halves_spelled(chr(10).join(_lines(hit))))}"
+
+
+def origin_in_words(origin: Origin) -> str:
+    """`claude-code, 2026-11-20, "Add a parser", user`, without what is not known."""
+    title = f'"{one_line(origin.title)}"' if origin.title else ""
+    return ", ".join(filter(None, (origin.host, origin.date, title, one_line(origin.who))))
 
 
 def _lines(hit: Hit) -> Iterator[str]:
@@ -379,13 +389,15 @@ DESCRIPTION = (
     "the ref. Without a ref, query searches everything that was moved out: pass the words as they "
     "may have been said, and other wordings after |, such as: rain barrel | water butt."
 )
-OF_A_SESSION = ("ref", "lines", "pattern", "start", "query", "cursor")
+OF_A_SESSION = ("ref", "lines", "pattern", "fields", "count", "start", "query", "cursor")
 """The arguments of the tool: all but the conversation, which is that of the session."""
+TYPES: Mapping[Any, str] = {int: "integer", bool: "boolean"}
+"""The types of arguments in JSON; all others are texts."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         name: {
-            "type": "integer" if Asked.model_fields[name].annotation is int else "string",
+            "type": TYPES.get(Asked.model_fields[name].annotation, "string"),
             "description": Asked.model_fields[name].description,
         }
         for name in OF_A_SESSION
@@ -506,9 +518,11 @@ def _of_type(kind: str, value: Any, name: str) -> Any:
         value = value if (number := whole_number(value)) is None else number
     if kind == "string" and type(value) is int:
         value = str(value)
-    if name == "query":
-        value = as_wordings(value)
-    if type(value) is not {"integer": int, "string": str}[kind]:
+    if name in ("query", "fields"):
+        value = as_wordings(value) if name == "query" else as_expressions(value)
+    if kind == "boolean" and isinstance(value, str):
+        value = {"true": True, "false": False}.get(value.strip().lower(), value)
+    if type(value) is not {"integer": int, "string": str, "boolean": bool}[kind]:
         raise StoreError(f"{name} must be of type {kind}, not {value!r:.40}.")
     return value
 

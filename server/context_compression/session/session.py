@@ -36,7 +36,8 @@ from context_compression.session.fit import Fitting
 from context_compression.session.following import check_list, message_events, new_events
 from context_compression.session.outgoing import Outgoing, system_for
 from context_compression.session.pacing import Announcer, Event, PlannedCompression, due
-from context_compression.session.restoring import NO_LINE, as_text, in_lines, note_restored, select
+from context_compression.session.parts import part_of
+from context_compression.session.restoring import note_restored
 from context_compression.session.state import State, state_of
 from context_compression.session.status import Status, status_of
 from context_compression.settings import Settings, StrategyName
@@ -199,46 +200,50 @@ class Session:
         *,
         lines: tuple[int, int] | None = None,
         pattern: str | None = None,
+        fields: str | None = None,
+        count: bool = False,
         note: bool = True,
     ) -> str:
-        """The original under a ref, byte for byte; or some of its lines.
+        """The original under a ref, byte for byte; or some of its lines, its fields, or a count.
+
+        Also what a search found in the sessions that hosts wrote.
 
             session.restore("c3f9")                         # all of it
             session.restore("c3f9", lines=(10, 40))
             session.restore("c3f9", pattern="Error|FAILED")
+            session.restore("c3f9", pattern="FAILED", count=True)    # "12 of 4,210 lines"
+            session.restore("c3f9", fields="items[?status=='failed'].id, length(items)")
+            session.restore("c3f9", fields="NAME, STATUS")           # columns of a table
 
         Args:
             ref: the ref, or at least its first four digits.
             lines: first and last line, from 1, both included.
             pattern: a regular expression; returns the matching lines with their numbers.
+            fields: JMESPath expressions for JSON, or names of columns, with commas between them.
+                JSON may stand in other text; a table and lines of JSON are rows, of each of which
+                a name is taken.
+            count: return how many lines match, or how many values the fields have.
             note: whether to record how much was restored. A text of which a good part was restored
                 is not offloaded again.
 
         Returns:
             A text as it was; a message as JSON. The lines of a message are the lines of all its
-            texts.
+            texts. Fields are JSON, those of rows CSV.
 
         Raises:
             UnknownRef: nothing is archived under this ref.
             StoreDamaged: the archive does not contain the original of the ref.
-            StoreError: an impossible range or pattern.
+            StoreError: an impossible range, pattern or field, or two that do not go together.
         """
         full_ref = self.full_ref(ref)
-        if full_ref is None:
-            newest = ", ".join(list(self.state().refs)[-NEWEST_REFS:]) or "none yet"
-            raise UnknownRef(
-                f"Nothing is archived under {one_line(repr(ref))} here{too_short_note(ref)}. "
-                f"The newest refs: {newest}."
-            )
-        original = self.original(full_ref)
-        complete = lines is None and pattern is None
-        text = as_text(original) if complete else select(in_lines(original), lines, pattern)
-        if text == NO_LINE and lines is None:  # the pattern may match other parts than texts
-            text = select(as_text(original), None, pattern)
-        if note:
+        beside = None if full_ref else self.store.original_beside(ref)
+        full_ref = beside.ref if beside else self.known_ref(ref)
+        original = beside.original if beside else self.original(full_ref)
+        part = part_of(original, lines=lines, pattern=pattern, fields=fields, count=count)
+        if note and not beside and not part.is_number:
             with suppress(StoreUnwritable):  # the text is returned even if this fails
-                note_restored(self, full_ref, text)
-        return text
+                note_restored(self, full_ref, part.text)
+        return part.text
 
     def status(self, messages: AnyMessages | None = None, anchor: Anchor | None = None) -> Status:
         """How full the context is, and what compressions saved so far; nothing is written.
@@ -517,6 +522,20 @@ class Session:
         if known := complete_ref(bare_ref(ref), self.in_memory):
             return known
         return self.log.full_ref(ref)
+
+    def known_ref(self, ref: str) -> str:
+        """All digits of a ref.
+
+        Raises:
+            UnknownRef: nothing is archived under it; the message names the newest refs.
+        """
+        if full_ref := self.full_ref(ref):
+            return full_ref
+        newest = ", ".join(list(self.state().refs)[-NEWEST_REFS:]) or "none yet"
+        raise UnknownRef(
+            f"Nothing is archived under {one_line(repr(ref))} here{too_short_note(ref)}. "
+            f"The newest refs: {newest}."
+        )
 
     def original(self, ref: str) -> Any:
         """The original under a complete ref: a text, or a message as it came.
