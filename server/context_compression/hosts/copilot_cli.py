@@ -23,7 +23,7 @@ documents the events.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -37,7 +37,6 @@ from context_compression.transcripts.sessions import (
     CandidateConversation,
     StoredSessions,
     files,
-    is_same_folder,
     seconds,
 )
 from context_compression.transcripts.transcript import (
@@ -79,10 +78,10 @@ def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversati
     return files(paths, lambda path: path.parent.name)
 
 
-def is_of(session: CandidateConversation, project: Path) -> bool:
-    """Whether a session was started in a folder."""
+def folders(session: CandidateConversation, likely: Iterable[str] = ()) -> Iterable[str]:
+    """The folder that a session was started in."""
     context = as_object(as_object(first_row(session.path).get("data")).get("context"))
-    return is_same_folder(string(context, "cwd"), str(project))
+    return [*filter(None, [string(context, "cwd")])]
 
 
 FAMILIES = {
@@ -347,5 +346,6 @@ def _number(data: Mapping[str, Any], name: str) -> int:
 COPILOT_CLI = Host(
     NAME, TITLE, SEEN,
     formats=(RowFormat(recognises, CopilotReader, GENERATIONS, SHAPES),),
-    stored=StoredSessions(sessions, is_of),
+    stored=StoredSessions(sessions, folders),
+    resumes=("copilot", "--resume", "{id}"),
 )  # fmt: skip

@@ -5,19 +5,28 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from context_compression.conversation.authors import first_words, is_no_request
+from context_compression.conversation.authors import first_words
 from context_compression.conversation.formats import parse
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.guard import in_our_words
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.host import Host
+from context_compression.hosts.projects import (
+    FoundSession,
+    kept_beside,
+    sessions_of_hosts,
+    worked_in,
+)
 from context_compression.hosts.reading import glance
 from context_compression.hosts.table import KEEPING
 from context_compression.listening import LISTING, advance
+from context_compression.store.files import collecting
+from context_compression.store.kept import KeptSession
 from context_compression.tokens import Counter, anchored
+from context_compression.transcripts.opening import PACKED_NAMES
 from context_compression.transcripts.reading import how_often
-from context_compression.transcripts.sessions import CandidateConversation
+from context_compression.transcripts.sessions import OF_NAME, CandidateConversation, is_same_folder
 from context_compression.workspace import Opened
 
 RECORDED = "recorded"
@@ -35,7 +44,7 @@ class ListedSession:
     Attributes:
         host: the host that keeps it, as in `Transcript`; `RECORDED` for one in our store.
         id: the host's id of it, or ours.
-        path: the path of its transcript; `None` for a session in our store.
+        path: the path of its transcript; `None` for a session that only we have.
         written_at: when it was last written, in seconds since 1970.
         project: the folder that the agent worked in; empty if that is not known.
         title: the title of the session, or the user's first words.
@@ -47,6 +56,7 @@ class ListedSession:
         subagents: how many transcripts of subagents belong to it.
         problem: why it cannot be read; empty if it can.
         missing: what of it is in no file that could be read, in sentences for the user.
+        kept: whether its host has it no longer, and we do.
     """
 
     host: str
@@ -63,6 +73,7 @@ class ListedSession:
     subagents: int = 0
     problem: str = ""
     missing: Sequence[str] = ()
+    kept: bool = False
 
     @property
     def name(self) -> str:
@@ -90,15 +101,6 @@ class Listing:
     problems: Sequence[str] = field(default_factory=list[str])
 
 
-@dataclass(frozen=True)
-class FoundSession:
-    """A session that was found but not read; `host` is `None` for one in our store."""
-
-    written_at: float
-    candidate: CandidateConversation
-    host: Host | None = None
-
-
 def list_sessions(
     conversations: Conversations,
     *,
@@ -120,7 +122,7 @@ def list_sessions(
         if limit is not None and len(listed) == limit:
             return Listing(listed, len(found) - index, problems)
         if belongs(each, conversations, only_here):
-            listed.append(_read(each, conversations))
+            listed.append(described(each, conversations))
             advance(LISTING, len(listed), min(limit or len(found), len(found)))
     return Listing(listed, 0, problems)
 
@@ -129,17 +131,10 @@ def found_sessions(
     conversations: Conversations, hosts: Iterable[str] = LISTED_HOSTS
 ) -> tuple[list[FoundSession], list[str]]:
     """All sessions, the one written last first, and why some hosts have none."""
-    workspace = conversations.workspace
-    found: list[FoundSession] = []
-    problems: list[str] = []
-    for host in KEEPING:
-        try:
-            with in_our_words():
-                candidates = host.stored.sessions(workspace.environ, workspace.home)
-        except ContextCompressionError as error:
-            problems.append(f"The sessions of {host.title} cannot be listed: {error}")
-            continue
-        found += [FoundSession(each.written_at, each, host) for each in candidates]
+    found, problems = sessions_of_hosts(conversations.workspace)
+    with collecting(problems):
+        kept = kept_beside(conversations.workspace, found)
+        found += [each for each in kept if not each.is_older]
     kept_by_hosts = {each.candidate.id for each in found}
     found = [each for each in found if each.host and each.host.name in hosts]
     if RECORDED in hosts:
@@ -152,7 +147,7 @@ def _recorded(conversations: Conversations, kept_by_hosts: set[str]) -> Iterator
     store = conversations.workspace.store
     for id in conversations.recorded():
         log = store.session(id)
-        if id not in kept_by_hosts and id[:8] not in kept_by_hosts and (stamp := log.stamp()):
+        if id not in kept_by_hosts and id[:OF_NAME] not in kept_by_hosts and (stamp := log.stamp()):
             written_at = stamp[1] / 1e9
             yield FoundSession(written_at, CandidateConversation(log.place, written_at, id=id))
 
@@ -161,13 +156,23 @@ def belongs(each: FoundSession, conversations: Conversations, only_here: bool = 
     """Whether a session is listed: no subagent's, and of this project if only those are."""
     if each.host is None:
         return True
-    if only_here and not each.host.stored.is_of(each.candidate, conversations.workspace.cwd):
+    if only_here and not _is_here(each, str(conversations.workspace.cwd)):
         return False
-    return not each.host.stored.is_subagent(each.candidate)
+    return not each.is_subagent
 
 
-def _read(each: FoundSession, conversations: Conversations) -> ListedSession:
+def _is_here(each: FoundSession, here: str) -> bool:
+    """Whether a session worked in a folder; also if its file cannot be unpacked to see it."""
+    folders = [*worked_in(each, [here])]
+    is_known = folders or each.candidate.path.suffix not in PACKED_NAMES
+    return not is_known or any(is_same_folder(folder, here) for folder in folders)
+
+
+def described(each: FoundSession, conversations: Conversations) -> ListedSession:
+    """A session as it is listed; it is read, unless only we have it."""
     candidate, host = each.candidate, each.host
+    if each.kept:
+        return _described_when_kept(each.kept, conversations)
     about = ListedSession(
         host=host.name if host else RECORDED,
         id=candidate.id,
@@ -184,6 +189,17 @@ def _read(each: FoundSession, conversations: Conversations) -> ListedSession:
             return _with_transcript(about, host, conversations)
     except ContextCompressionError as error:
         return replace(about, problem=in_few_words(error, candidate.path))
+
+
+def _described_when_kept(kept: KeptSession, conversations: Conversations) -> ListedSession:
+    """The session as it was when it was kept."""
+    store, originals = conversations.workspace.store, 0
+    with suppress(StoreError):
+        originals = len(store.session(kept.id).refs()) if kept.id in store.sessions() else 0
+    return ListedSession(
+        kept.host, kept.id, None, kept.written_at, kept.project, kept.title, kept.tokens,
+        kept.window, kept.compactions, originals > 0, originals, kept.subagents, kept=True,
+    )  # fmt: skip
 
 
 def _with_record(about: ListedSession, conversations: Conversations) -> ListedSession:
@@ -220,14 +236,8 @@ def _with_transcript(
         window = opened.session.settings.token_budget
         if largest := host.stored.largest_use(about.path, transcript.model, window):
             opened = conversations.workspace.of(replace(transcript, largest=largest))
-    title = about.title or transcript.title
-    if not title:
-        words = first_words(parse(transcript.messages).messages)
-        begins_here = ends is None and not transcript.compactions
-        if not begins_here or not words or is_no_request(words):
-            first = conversations.readings.first_words(about.path) or words
-            words = words if words and is_no_request(first) else first
-        title = words
+    readings = conversations.readings
+    title = about.title or readings.title(about.path, transcript, is_whole=ends is None)
     originals = 0
     with suppress(StoreError):  # of a damaged record, which does not hide the session
         originals = len(opened.before.refs) if opened.session.log.exists() else 0

@@ -149,7 +149,7 @@ def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> 
     start, home = start.resolve(), home.resolve()
     if named := environ.get(PLACE) or environ.get(FOLDER):
         if named == USER:
-            return _among_user_data(_root(start, home))
+            return user_data(home) / name_of_project(_root(start, home))
         first, *rest = folder_named(named).parts
         place = home.joinpath(*rest) if first == "~" else start / named
         return place if not _leads_away(start, named) else home / NAME
@@ -168,9 +168,21 @@ def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> 
 def main_worktree(root: Path) -> Path | None:
     """The main worktree of a linked worktree at `root`; `None` if `root` is not a linked worktree.
 
+    A bare repository has no main worktree.
+    """
+    repository = linked_repository(root)
+    main = repository and repository.parent
+    if not repository or not main or repository.name != ".git" or not _is_folder(main / ".git"):
+        return None
+    return main if main != root else None
+
+
+def linked_repository(root: Path) -> Path | None:
+    """The folder of the repository that a linked worktree at `root` is of; `None` for others.
+
     The `.git` of a linked worktree is a file that names a folder in the repository. That folder
-    must name the file in turn; otherwise the author of the file could choose where we write. A bare
-    repository has no main worktree.
+    must name the file in turn; otherwise the author of the file could choose where we write, and
+    whose sessions are seen.
     """
     own = root / ".git"
     pointed = pointer(own, "gitdir: ")
@@ -180,10 +192,7 @@ def main_worktree(root: Path) -> Path | None:
     repository = Path(os.path.realpath(common))
     inside = os.path.realpath(pointed.parent) == os.path.realpath(repository / "worktrees")
     same = inside and os.path.realpath(back) == os.path.realpath(own)
-    main = repository.parent
-    if not same or repository.name != ".git" or not _is_folder(main / ".git"):
-        return None
-    return main if main != root else None
+    return repository if same else None
 
 
 def pointer(file: Path, prefix: str = "") -> Path | None:
@@ -212,13 +221,25 @@ def _nearest(start: Path, root: Path) -> Path | None:
     return next((folder for folder in within if _is_folder(folder / NAME)), None)
 
 
-def _among_user_data(root: Path) -> Path:
-    """The folder for a project in the user's data folder: `<its name>-<8 digits of a hash>`."""
+def user_data(home: Path) -> Path:
+    """The folder of this package among the user's data; below `home`, if that is another's.
+
+    The system's rules and `XDG_DATA_HOME` say where it is.
+    """
     from platformdirs import user_data_path
 
+    folder, own = user_data_path("context-compression", False), Path.home()
+    return home / folder.relative_to(own) if folder.is_relative_to(own) else folder
+
+
+def name_of_project(root: Path) -> str:
+    """The name of a project's folder among the user's data: `<its name>-<8 digits of a hash>`.
+
+    All worktrees of a repository have one.
+    """
     project = main_worktree(root) or root
     digest = sha256(os.fsencode(project)).hexdigest()[:8]
-    return user_data_path("context-compression", False) / f"{project.name or 'root'}-{digest}"
+    return f"{project.name or 'root'}-{digest}"
 
 
 def _leads_away(start: Path, named: str) -> bool:

@@ -13,13 +13,18 @@ import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from io import BufferedReader
 from os import fstat
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from context_compression.errors import ConversationNotFound, PathNotAllowed, TranscriptError
+from context_compression.errors import (
+    ConversationNotFound,
+    MissingExtra,
+    PathNotAllowed,
+    TranscriptError,
+)
+from context_compression.extras import zstandard
 from context_compression.opening import CheckedPath, NoFile, opened
 from context_compression.plurals import how_many
 
@@ -202,11 +207,10 @@ def check_packed(stream: BinaryIO, path: Path, max_bytes: int) -> int:
 
 
 def _zstandard(path: Path) -> Any:
-    """The module that unpacks Zstandard; part of Python since 3.14."""
-    packed_by = "compression" if sys.version_info >= (3, 14) else "backports"
+    """The module that unpacks Zstandard."""
     try:
-        return import_module(f"{packed_by}.zstd")
-    except ImportError as error:
+        return zstandard()
+    except MissingExtra as error:
         raise TranscriptError(
             f"{path} is packed with Zstandard; `zstd -d --keep {path.name}` unpacks it. Pass the "
             "file that comes out, or install context-compression[zstd] (from Python 3.14 on, "

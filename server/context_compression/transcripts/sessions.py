@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path, PureWindowsPath
+from pathlib import Path, PurePath, PureWindowsPath
 from stat import S_ISREG
 from typing import Any, Protocol
 
@@ -56,6 +56,13 @@ def is_same_folder(one: str, other: str) -> bool:
     if one == other or not (WINDOWS.match(one) and WINDOWS.match(other)):
         return one == other
     return _plain(one) == _plain(other)
+
+
+def is_below(folder: str, above: str) -> bool:
+    r"""Whether a path names a folder, or one below it: `c:/App/docs` is below `C:\app`."""
+    windows = WINDOWS.match(folder) and WINDOWS.match(above)
+    inner, outer = (_plain(each) if windows else PurePath(each) for each in (folder, above))
+    return inner.is_relative_to(outer) and ".." not in inner.parts
 
 
 def _plain(path: str) -> PureWindowsPath:
@@ -177,6 +184,10 @@ def age(seconds: float) -> str:
     return how_many(round(max(seconds, 0)), "second")
 
 
+OF_NAME = 8
+"""How many first characters of a session's id some hosts put into the name of its file."""
+
+
 @dataclass(frozen=True)
 class StoredSessions:
     """The sessions that one host keeps on this machine.
@@ -185,24 +196,31 @@ class StoredSessions:
         sessions: gives all sessions, the one written last first, for an environment and a home
             folder. No transcript is read. Sessions of subagents are left out where their paths show
             it.
-        is_of: whether a session belongs to a project's folder; reads at most one line.
+        folders: gives the folders that a session worked in, the one it began in first; none if that
+            is not known. Reads one line, and of some hosts the end of the file. It is also given
+            folders that the session may be of, for a host that keeps only the hash of a folder.
         subagents: how many transcripts of subagents belong to a session; reads none of them.
         compaction_marks: bytes that are in the row of each compaction, and in no other row; empty
             if there are none.
         is_subagent: whether a session is a subagent's; reads at most one line.
+        beside: the other files that belong to a session, in the order of their paths.
+        exported: gives a session as the lines of a document that can be read in its place, for a
+            host that has no file for each session.
         largest_use: tokens of the largest request in the whole transcript of a session, if a model
             answered one that is larger than a window, else 0; few of its rows are parsed.
     """
 
     sessions: Callable[[Mapping[str, str], Path], list[CandidateConversation]]
-    is_of: Callable[[CandidateConversation, Path], bool]
+    folders: Callable[[CandidateConversation, Iterable[str]], Iterable[str]]
     compaction_marks: Sequence[bytes] = ()
     subagents: Callable[[CandidateConversation], int] = lambda session: 0
     is_subagent: Callable[[CandidateConversation], bool] = lambda session: False
+    beside: Callable[[CandidateConversation], Sequence[Path]] = lambda session: ()
+    exported: Callable[[CandidateConversation], Iterable[bytes]] | None = None
     largest_use: Callable[[Path, str | None, int], int] = lambda path, model, window: 0
 
 
-NO_SESSIONS = StoredSessions(lambda environ, home: [], lambda session, project: False)
+NO_SESSIONS = StoredSessions(lambda environ, home: [], lambda session, likely: ())
 """Of a host that keeps none, as far as we know."""
 
 PATIENCE = 0.3  # seconds to wait until the host has written the call; Claude Code takes 0.1

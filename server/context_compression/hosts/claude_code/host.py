@@ -1,6 +1,6 @@
 """`CLAUDE_CODE`: the host, and what keeps it from using our server and our hooks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from context_compression.conversation.messages import as_object
@@ -17,6 +17,9 @@ from context_compression.hosts.claude_code.transcript.reader import FORMATS
 from context_compression.hosts.host import Finding, Host, typed
 from context_compression.hosts.setup.files import json_in, names_of
 from context_compression.hosts.setup.machine import PROGRAM, Machine
+
+DELETES_AFTER = 30
+"""Days, unless the user's settings say otherwise."""
 
 
 def folder(machine: Machine) -> Path:
@@ -64,10 +67,18 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
         yield Finding("configuration", False, state, "Start claude here, and approve the server.")
 
 
+def deletes(environ: Mapping[str, str], home: Path) -> str:
+    """When it deletes sessions; `cleanupPeriodDays` is documented at code.claude.com/docs."""
+    settings = json_in(config_folder(environ, home) / "settings.json")
+    days = settings.get("cleanupPeriodDays", DELETES_AFTER)
+    return f"deletes a session {days} days after its last use (cleanupPeriodDays in settings.json)"
+
+
 CLAUDE_CODE = Host(
     NAME, TITLE, SEEN,
     program="claude", user=settings, under="mcpServers", entry=typed, project=(".mcp.json",),
     strict=True, hindrances=hindrances,
     formats=FORMATS, transcripts=lambda machine: (folder(machine), "projects/*/*.jsonl"),
-    stored=STORED, live=LIVE, exporter=EXPORTER,
+    stored=STORED, live=LIVE, exporter=EXPORTER, deletes=deletes,
+    resumes=("claude", "--resume", "{id}"),
 )  # fmt: skip

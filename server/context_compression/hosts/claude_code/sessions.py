@@ -17,7 +17,7 @@ needs its parent, its session and a message. The next request then holds exactly
 
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -41,23 +41,29 @@ from context_compression.hosts.claude_code.transcript.rows import blocks, folder
 from context_compression.hosts.host import LiveSession
 from context_compression.transcripts.exporter import Exporter, NewSession, Row, arguments, as_user
 from context_compression.transcripts.limits import largest_use
-from context_compression.transcripts.lines import parsed_json, rows_of, string
+from context_compression.transcripts.lines import (
+    LONGEST_FIRST,
+    parsed_json,
+    row_in,
+    rows_of,
+    string,
+)
 from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.sessions import (
     NEWEST,
     PATIENCE,
     STEP,
-    WINDOWS,
     Caller,
     CandidateConversation,
     StoredSessions,
     files,
-    is_same_folder,
     uncertain,
 )
 
 LATELY = 64 * 1024
 """Bytes at the end of a file in which a session says where it moved."""
+FIRST_ROWS = 20
+"""Rows at the beginning of a file, one of which names the session's folder: some rows do not."""
 MOVED = re.compile(rb'"type":\s?"(?:relocated|worktree-state)"')
 
 
@@ -85,28 +91,46 @@ def subagent(path: Path, agent: str) -> Path:
     return found[0] if found else path.with_suffix("") / "subagents" / Path(name).name
 
 
-def is_of(session: CandidateConversation, project: Path) -> bool:
-    """Whether a session works in a folder: by the folder of its file, or because it moved there."""
-    here, name = str(project), session.path.parent.name
-    if name == project_folder_name(here) or (
-        WINDOWS.match(here) and name.lower() == project_folder_name(here).lower()
-    ):
-        return True
+def beside(session: CandidateConversation) -> list[Path]:
+    """The transcripts of the subagents of a session, and the results saved as files."""
+    return sorted(path for path in session.path.with_suffix("").rglob("*") if path.is_file())
+
+
+def folders(session: CandidateConversation, likely: Iterable[str] = ()) -> Iterator[str]:
+    """The folders that a session worked in: where it began, and where it says that it moved.
+
+    The name of its file's folder does not tell: `/a/b` and `/a-b` have the same. If it is the name
+    of another folder than the first, the session went on there, and its newest rows name it. It
+    only counts if no row names a folder.
+    """
     try:
         with opened_once(session.path) as (file, size):
+            first = (row_in(file.readline(LONGEST_FIRST)) for _ in range(FIRST_ROWS))
+            began = next(filter(None, (string(row, "cwd") for row in first)), "")
+            yield from filter(None, [began])
             file.seek(max(0, size - LATELY))
-            lines = [line for line in file.read(LATELY).split(b"\n") if MOVED.search(line)]
+            end = file.read(LATELY)
     except (OSError, TranscriptError):
-        return False
-    moves = [row for line in lines for row in rows_of(line)]
-    return any(is_same_folder(to, here) for row in moves for to in folders_moved_to(row))
+        return
+    name = session.path.parent.name.lower()
+    rows: list[dict[str, Any]] = []
+    if (elsewhere := project_folder_name(began).lower() != name) or MOVED.search(end):
+        rows = [row for line in end.split(b"\n") for row in rows_of(line)]
+    for row in rows:
+        yield from folders_moved_to(row)
+        if elsewhere and (cwd := string(row, "cwd")):
+            began = cwd
+            yield cwd
+    if not began:
+        yield from (each for each in likely if project_folder_name(each).lower() == name)
 
 
 STORED = StoredSessions(
     sessions=sessions,
-    is_of=is_of,
+    folders=folders,
     compaction_marks=(b'"subtype":"compact_boundary"', b'"subtype":"microcompact_boundary"'),
     subagents=lambda session: len(subagents(session.path)),
+    beside=beside,
     largest_use=largest_use,
 )
 

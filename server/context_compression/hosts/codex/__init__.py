@@ -24,10 +24,11 @@ the `event_msg` rows to the user, and names the session in a list by the first o
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, assert_never
 
+from context_compression import hooks, session
 from context_compression.conversation.messages import (
     COMPRESSED,
     Block,
@@ -43,8 +44,6 @@ from context_compression.conversation.messages import (
     is_array,
     objects,
 )
-from context_compression.hooks.host_compaction import answer_after_compaction, archive_all
-from context_compression.hooks.requests import session_of
 from context_compression.hosts.codex.messages import (
     FROM_CODEX,
     HOME_VARIABLE,
@@ -55,7 +54,14 @@ from context_compression.hosts.codex.messages import (
     home_folder,
     sessions_folder,
 )
-from context_compression.hosts.codex.transcript import FORMATS, by_thread, meta, newest, rollouts
+from context_compression.hosts.codex.transcript import (
+    FORMATS,
+    by_thread,
+    earlier,
+    meta,
+    newest,
+    rollouts,
+)
 from context_compression.hosts.host import (
     Finding,
     HookFile,
@@ -69,9 +75,8 @@ from context_compression.hosts.host import (
 from context_compression.hosts.setup import toml
 from context_compression.hosts.setup.files import json_in, toml_in
 from context_compression.hosts.setup.machine import Machine
-from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.transcripts.exporter import Exporter, NewSession, Row, arguments, url_of
-from context_compression.transcripts.lines import string
+from context_compression.transcripts.lines import first_row, string
 from context_compression.transcripts.reading import FileReading, contexts_of
 from context_compression.transcripts.sessions import (
     Caller,
@@ -181,12 +186,15 @@ def sessions(environ: Mapping[str, str], home: Path) -> list[CandidateConversati
     return files(ids, ids.__getitem__)
 
 
-def is_of(session: CandidateConversation, project: Path) -> bool:
-    """Whether a thread works in a folder; also if its file cannot be unpacked to see it."""
-    about = meta(session.path)
-    if not about and session.path.suffix == ".zst":
-        return True
-    return is_same_folder(string(about, "cwd"), str(project))
+def beside(session: CandidateConversation) -> list[Path]:
+    """The files with the rows that a thread goes on from."""
+    before = earlier([first_row(session.path)], session.path)
+    return [part.path for part in before.parts] if before else []
+
+
+def folders(session: CandidateConversation, likely: Iterable[str] = ()) -> Iterable[str]:
+    """The folder that a thread works in."""
+    return [*filter(None, [string(meta(session.path), "cwd")])]
 
 
 def is_subagent(session: CandidateConversation) -> bool:
@@ -201,8 +209,8 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         return {}
     given = event.get("tool_input")
     call = ToolCall(string(event, "tool_use_id"), string(event, "tool_name"), given)
-    kept = offload_result(
-        session_of(workspace, event, NAME), AnsweredCall(call, text, is_final=True)
+    kept = session.offload_result(
+        hooks.session_of(workspace, event, NAME), session.AnsweredCall(call, text, is_final=True)
     )
     return {} if kept is None else {"decision": "block", "reason": kept}
 
@@ -216,7 +224,7 @@ def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping
         reading = _reading(workspace, event)
         return reading.look().missing if reading else ()
 
-    return answer_after_compaction(workspace, id, TITLE, elsewhere)
+    return hooks.answer_after_compaction(workspace, id, TITLE, elsewhere)
 
 
 def _reading(workspace: Workspace, event: Mapping[str, Any]) -> FileReading | None:
@@ -235,7 +243,7 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, An
     if reading is None:
         return {}
     contexts = contexts_of(reading)
-    archive_all(workspace.of(contexts[-1]).session, contexts)
+    hooks.archive_all(workspace.of(contexts[-1]).session, contexts)
     missing = " ".join(contexts[-1].missing)
     return {"systemMessage": f"archived, but not all of it: {missing}"} if missing else {}
 
@@ -359,10 +367,13 @@ CODEX = Host(
     hindrances=hindrances, formats=FORMATS,
     transcripts=below(settings, "sessions/*/*/*/*.jsonl"),
     stored=StoredSessions(
-        sessions, is_of, compaction_marks=(b'"type":"compacted"',), is_subagent=is_subagent
+        sessions, folders, compaction_marks=(b'"type":"compacted"',), is_subagent=is_subagent,
+        beside=beside,
     ),
     live=LiveSession(
         THREAD_VARIABLE, rollouts_here, find_current, meta_key="x-codex-turn-metadata"
     ),
     exporter=Exporter(place, rows, command, thinking=True),
+    resumes=("codex", "resume", "{id}"),
+    deletes=lambda environ, home: "replaces what it compacts in a session's file (users report it)",
 )  # fmt: skip

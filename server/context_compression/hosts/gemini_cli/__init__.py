@@ -28,7 +28,7 @@ SessionStart   of a resumed session: the list of what was archived, and how to r
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -36,6 +36,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from context_compression import hooks, session
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import (
     COMPRESSED,
@@ -44,14 +45,11 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.hooks.host_compaction import answer_after_compaction
-from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hosts.gemini_cli.transcript import FORMATS, NAME, SEEN, TITLE
 from context_compression.hosts.host import Finding, HookFile, Host, LiveSession, below, plain
 from context_compression.hosts.setup.files import json_in, names_of
 from context_compression.hosts.setup.machine import PROGRAM, Machine
 from context_compression.opening import opened
-from context_compression.session.arrivals import AnsweredCall, offload_result
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.sessions import (
     Caller,
@@ -182,11 +180,12 @@ def known_projects(gemini: Path) -> dict[str, str]:
     return {}
 
 
-def _is_of(session: CandidateConversation, project: Path) -> bool:
-    folder = session.path.parent.parent
-    if folder in project_folders(folder.parent.parent, project):
-        return True
-    return is_same_folder(session.project, str(project))
+def _folders(session: CandidateConversation, likely: Iterable[str]) -> Iterable[str]:
+    """The folder of a session's project; until 2026 only the hash of its path was kept."""
+    if session.project:
+        return [session.project]
+    digest = session.path.parents[1].name
+    return [each for each in likely if sha256(each.encode()).hexdigest() == digest]
 
 
 def _subagents(session: CandidateConversation) -> Iterator[Path]:
@@ -299,8 +298,8 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     if fenced:
         text = text[len(start) : -len(end)]
     call = ToolCall("", string(event, "tool_name"), event.get("tool_input"))
-    kept = offload_result(
-        session_of(workspace, event, NAME), AnsweredCall(call, text, is_final=True)
+    kept = session.offload_result(
+        hooks.session_of(workspace, event, NAME), session.AnsweredCall(call, text, is_final=True)
     )
     if kept is None:
         return {}
@@ -310,7 +309,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     if event.get("source") != "resume":
         return {}
-    return answer_after_compaction(workspace, folder_name(string(event, "session_id")), TITLE)
+    return hooks.answer_after_compaction(workspace, folder_name(string(event, "session_id")), TITLE)
 
 
 def _text(content: Any) -> str | None:
@@ -332,7 +331,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
     texts = [{"role": ROLES.get(role, "user"), "content": content} for role, _, content in shown]
     # no transcript has the texts alone as its conversation, so they get a session of their own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
-    view = view_to_send(session_of(workspace, about, NAME), texts)
+    view = hooks.view_to_send(hooks.session_of(workspace, about, NAME), texts)
     if view is None or not texts:
         return {}
     messages = [
@@ -363,7 +362,7 @@ def in_place(
     before: list[list[str]] = [[] for _ in texts]  # by place: new texts, and those that stay
     after: list[list[str]] = [[] for _ in texts]
     last = -1
-    for part in positions_in(view, texts):
+    for part in hooks.positions_in(view, texts):
         if isinstance(part, int):
             kept.add(part)
             last = part
@@ -386,7 +385,9 @@ GEMINI_CLI = Host(
     project=(".gemini/settings.json",), hooks=HOOKS, hindrances=hindrances, formats=FORMATS,
     transcripts=below(settings, "tmp/*/chats/*.jsonl"),
     stored=StoredSessions(
-        sessions, _is_of, subagents=lambda session: len(list(_subagents(session)))
+        sessions, _folders, subagents=lambda session: len(list(_subagents(session))),
+        beside=lambda session: sorted(_subagents(session)),
     ),
     live=LiveSession(MARK_VARIABLE, sessions_here, find_current),
+    resumes=("gemini", "--resume", "{id}"),
 )  # fmt: skip

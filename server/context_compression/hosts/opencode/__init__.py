@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from context_compression import hooks
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import (
     Document,
@@ -33,8 +34,6 @@ from context_compression.conversation.messages import (
     objects,
 )
 from context_compression.errors import TranscriptError
-from context_compression.hooks.host_compaction import archive_all, instructions
-from context_compression.hooks.requests import positions_in, preview, session_of, view_to_send
 from context_compression.hosts.host import HookFile, Host, LiveSession, Value, first_of
 from context_compression.hosts.opencode.context import (
     CONFIG_VARIABLE,
@@ -48,7 +47,13 @@ from context_compression.hosts.opencode.context import (
     database_file,
 )
 from context_compression.hosts.opencode.context import StoredMessage as Live
-from context_compression.hosts.opencode.database import ALL, SessionReading, looking, sessions_where
+from context_compression.hosts.opencode.database import (
+    ALL,
+    SessionReading,
+    exported,
+    looking,
+    sessions_where,
+)
 from context_compression.hosts.opencode.transcript import FORMATS
 from context_compression.hosts.setup.machine import PROGRAM, Machine
 from context_compression.transcripts.exporter import arguments, as_user, url_of
@@ -132,12 +137,12 @@ Row = Mapping[str, Any]
 
 def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     call = ToolCall(string(event, "callID"), string(event, "tool"), event.get("args"))
-    return preview(session_of(workspace, event, NAME), event, call)
+    return hooks.preview(hooks.session_of(workspace, event, NAME), event, call)
 
 
 def _request(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     history = OpencodeHistory(objects(event.get("messages")))
-    view = view_to_send(session_of(workspace, event, NAME), history.messages)
+    view = hooks.view_to_send(hooks.session_of(workspace, event, NAME), history.messages)
     return {} if view is None else {"messages": history.laid_out(view)}
 
 
@@ -148,9 +153,9 @@ def _compacting(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         session = folder_name(string(event, "session_id"))
         database = database_file(workspace.environ, workspace.home)
         contexts = contexts_of(SessionReading(database, session))
-        archive_all(workspace.of(contexts[-1]).session, contexts)
+        hooks.archive_all(workspace.of(contexts[-1]).session, contexts)
         missing = contexts[-1].missing
-    return {"context": instructions(missing)}
+    return {"context": hooks.instructions(missing)}
 
 
 ANSWERS = {
@@ -189,7 +194,7 @@ class OpencodeHistory:
 
     def laid_out(self, view: Sequence[Mapping[str, Any]]) -> list[Row]:
         """A view as opencode's messages; unchanged messages are the original objects."""
-        parts = positions_in(view, self.messages)
+        parts = hooks.positions_in(view, self.messages)
         rows: list[Row] = []
         new: list[Message] = []
         position = 0
@@ -265,8 +270,10 @@ OPENCODE = Host(
     transcripts=lambda machine: (data_folder(machine.folder_variables, machine.home), DATABASE),
     stored=StoredSessions(
         sessions,
-        lambda session, project: is_same_folder(session.project, str(project)),
+        lambda session, likely: [*filter(None, [session.project])],
         subagents=_subagents,
+        exported=exported,
     ),
     live=LiveSession(MARK_VARIABLE, sessions_here, is_proved=True),
+    resumes=("opencode", "import", "{path}"),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 Later readings of a session load only the messages and parts that changed.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ from context_compression.hosts.opencode.second import (
 )
 from context_compression.hosts.opencode.transcript import before_each, transcript_of
 from context_compression.opening import is_open_twice
+from context_compression.store.files import to_json
 from context_compression.transcripts.lines import LONGEST, string, too_large
 from context_compression.transcripts.opening import opened_once
 from context_compression.transcripts.reading import MAX_BYTES
@@ -223,10 +225,45 @@ class SessionReading:
             return Held(info, not_reverted(messages, as_object(info["revert"])), None)
         raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
 
+    def exported(self) -> list[bytes]:
+        """All that the database has of the session, as opencode exports it: a message in a line.
+
+        Raises:
+            ConversationNotFound: as `look`.
+            TranscriptError: as `look`.
+        """
+        return looking(self.database, self._exported)
+
+    def _exported(self, db: "sqlite3.Connection") -> list[bytes]:
+        info, _, lineage = self._session(db, {})
+        id, held = info["id"], list[Any]()
+        if lineage is not None:
+            rows = self._second_rows(db, lineage, {})
+            held = [{**known.data, "type": kind} for known, kind in rows]
+        else:
+            for message in self._first(db, id, {}):
+                of = {"sessionID": id}
+                parts = [{**part, **of, "messageID": message.id} for part in message.parts]
+                held.append({"info": {**message.about, **of}, "parts": parts})
+        times = {name: info.get(f"time_{name}") for name in ("created", "updated")}
+        named = {re.sub("_id$", "ID", name): info[name] for name in info if info[name] is not None}
+        about = to_json({**named, "revert": object_in(info.get("revert")) or None, "time": times})
+        lines = [b'{"info":' + about + b',"messages":[\n']
+        lines += [to_json(each) + b",\n" for each in reversed(held)]
+        return [*lines[:-1], lines[-1].removesuffix(b",\n") + b"\n" * bool(held), b"]}\n"]
+
     def _second(
         self, db: "sqlite3.Connection", lineage: SessionRows, used: Rows
     ) -> Iterator[StoredMessage]:
         """The messages of a session of opencode 2, the newest first."""
+        for known, kind in self._second_rows(db, lineage, used):
+            if stored := as_stored(known.id, kind, known.data):
+                yield stored
+
+    def _second_rows(
+        self, db: "sqlite3.Connection", lineage: SessionRows, used: Rows
+    ) -> Iterator[tuple[KnownRow, str]]:
+        """Their rows with their types."""
         for span in lineage.spans:
             columns = "rowid AS place, id, type, time_updated"
             about = span.select(db, f"{columns}| ORDER BY seq DESC, rowid DESC")
@@ -234,8 +271,7 @@ class SessionReading:
                 learnt = self._learn(db, MESSAGES, page, used)
                 self._refuse_large(span.session, used)
                 for row, known in zip(page, learnt, strict=True):
-                    if stored := as_stored(known.id, text_of(row["type"]), known.data):
-                        yield stored
+                    yield known, text_of(row["type"])
 
     def _first(self, db: "sqlite3.Connection", session: str, used: Rows) -> Iterator[StoredMessage]:
         """The messages of a session of opencode 1, the newest first."""
@@ -307,6 +343,11 @@ def newer_tables(db: "sqlite3.Connection") -> list[str]:
     versions = (row["name"].removeprefix("session_v") for row in tables)
     newer = sorted(v for v in versions if v.isdecimal() and v not in GENERATIONS.known)
     return [GENERATIONS.unknown(version) for version in newer][-1:]
+
+
+def exported(session: CandidateConversation) -> list[bytes]:
+    """A session as a document that opencode imports, in lines."""
+    return SessionReading(session.path.parent, session.path.name).exported()
 
 
 def title_of(database: Path, session: str | None) -> str:

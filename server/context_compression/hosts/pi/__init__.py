@@ -30,6 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, assert_never
 
+from context_compression import hooks
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import (
     Block,
@@ -44,8 +45,6 @@ from context_compression.conversation.messages import (
     as_object,
     objects,
 )
-from context_compression.hooks.requests import positions_in, preview, session_of, view_to_send
-from context_compression.hooks.summary_text import compressed_text
 from context_compression.hosts.host import HookFile, Host, LiveSession, Value, below, plain
 from context_compression.hosts.pi.transcript import (
     FORMATS,
@@ -233,18 +232,18 @@ SUMMARIES = ("compactionSummary", "branchSummary")
 
 def _after_tool(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     call = ToolCall(string(event, "toolCallId"), string(event, "toolName"), event.get("input"))
-    return preview(session_of(workspace, event, NAME), event, call)
+    return hooks.preview(hooks.session_of(workspace, event, NAME), event, call)
 
 
 def _request(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     history = PiHistory(objects(event.get("messages")))
-    view = view_to_send(session_of(workspace, event, NAME), history.messages)
+    view = hooks.view_to_send(hooks.session_of(workspace, event, NAME), history.messages)
     return {} if view is None else {"messages": history.laid_out(view)}
 
 
 def _compacted(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     """The summary, if the user requested the compaction, or compression is automatic."""
-    session = session_of(workspace, event, NAME)
+    session = hooks.session_of(workspace, event, NAME)
     if not session.settings.auto_compress and event.get("reason") != "manual":
         return {}
     session.summarizer = workspace.summarizer(session.settings)
@@ -252,7 +251,7 @@ def _compacted(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     before = [{"role": "user", "content": earlier}] if earlier else []
     history = PiHistory(objects(event.get("messages")))
     focus = string(event, "focus") or None
-    return {"summary": compressed_text(session, [*before, *history.messages], focus)}
+    return {"summary": hooks.compressed_text(session, [*before, *history.messages], focus)}
 
 
 ANSWERS = {"tool_result": _after_tool, "context": _request, "session_before_compact": _compacted}
@@ -277,7 +276,7 @@ class PiHistory:
         """A view as Pi's messages; unchanged messages are the original objects."""
         names = {call.id: call.name for m in parse(self.messages).messages for call in m.calls}
         rows: list[AnyRow] = []
-        for part in positions_in(view, self.messages):
+        for part in hooks.positions_in(view, self.messages):
             if isinstance(part, int):
                 rows += self._rows[part]
             else:
@@ -301,9 +300,10 @@ PI = Host(
     mcp_since=MCP_SINCE, formats=FORMATS, transcripts=below(settings, "sessions/*/*.jsonl"),
     stored=StoredSessions(
         sessions,
-        lambda session, project: is_same_folder(cwd(session.path), str(project)),
+        lambda session, likely: [*filter(None, [cwd(session.path)])],
         compaction_marks=(b'"type":"compaction"',),
     ),
     live=LiveSession(MARK_VARIABLE, sessions_here, is_proved=True),
     exporter=Exporter(place, rows, command),
+    resumes=("pi", "--session", "{path}"),
 )  # fmt: skip
