@@ -1,5 +1,6 @@
 """What is imported only when it is used, and what to install where it is missing."""
 
+import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -52,3 +53,14 @@ def extra(name: str, *beside: str) -> Generator[None]:
             f"This needs a package that is not installed, or a newer version of it ({error}). "
             f"Install it with `pip install {packages}`."
         ) from error
+
+
+def zstandard() -> Any:
+    """The module that packs and unpacks Zstandard; part of Python since 3.14.
+
+    Raises:
+        MissingExtra: there is none.
+    """
+    packed_by = "compression" if sys.version_info >= (3, 14) else "backports"
+    with extra("zstd"):
+        return import_module(f"{packed_by}.zstd")

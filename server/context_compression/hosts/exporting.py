@@ -1,14 +1,14 @@
 """Export of a view as a new session that a host resumes; the original session stays unchanged."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from context_compression.errors import ExportError, StoreUnwritable
 from context_compression.hosts.table import HOSTS
-from context_compression.store.files import replace_file, to_json
+from context_compression.store.files import replace_by_parts, to_json
 from context_compression.transcripts.exporter import NewSession, portable
 
 __all__ = ["EXPORTERS", "Exported", "NewSession", "export"]
@@ -69,14 +69,14 @@ def export(
         raise ExportError("There is nothing to export: the conversation holds no messages.")
     path = exporter.place(session, home, environ)
     rows = (to_json(row) + b"\n" for row in exporter.rows(carried.messages, session))
-    _write(path, b"".join(rows))
+    write_new(path, rows)
     command = (
         f"cd {shlex.quote(str(session.project))} && {shlex.join(exporter.command(session, path))}"
     )
     return Exported(host, session.session_id, path, command, carried.notes)
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_new(path: Path, parts: Iterable[bytes]) -> None:
     """Write a new file atomically; only its owner can read it.
 
     Raises:
@@ -86,7 +86,7 @@ def _write(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if path.exists():
             raise FileExistsError("it exists already")
-        replace_file(path, data)
+        replace_by_parts(path, parts)
     except (OSError, StoreUnwritable) as error:
         reason = error.__cause__ if isinstance(error, StoreUnwritable) else error
         raise ExportError(
