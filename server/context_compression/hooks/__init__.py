@@ -18,19 +18,19 @@ if TYPE_CHECKING:
         archive_all,
         instructions,
     )
-    from context_compression.hooks.requests import positions_in, session_of, view_to_send
+    from context_compression.hooks.requests import positions_in, preview, session_of, view_to_send
     from context_compression.hooks.summary_text import compressed_text
 
 __all__ = [
     "answer_after_compaction", "archive_all", "compressed_text", "instructions", "positions_in",
-    "session_of", "view_to_send",
+    "preview", "session_of", "view_to_send",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # a hook needs one of them
     __name__,
     {
         "hooks.host_compaction": ("answer_after_compaction", "archive_all", "instructions"),
-        "hooks.requests": ("positions_in", "session_of", "view_to_send"),
+        "hooks.requests": ("positions_in", "preview", "session_of", "view_to_send"),
         "hooks.summary_text": ("compressed_text",),
     },
 )

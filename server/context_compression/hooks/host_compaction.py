@@ -17,9 +17,10 @@ from context_compression.compression.run import with_all_dropped
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse
 from context_compression.conversation.labels import SEARCH
+from context_compression.conversation.messages import Message
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import StoreError
-from context_compression.evidence.ledger import render
+from context_compression.evidence.ledger import Entry, render
 from context_compression.plurals import MOST, exact_number, how_many, short_number
 from context_compression.session import Session
 from context_compression.session.archive import archive_of
@@ -170,7 +171,6 @@ def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
     """
     state = session.state()
     known = archive_of(session.store, session.log, state).ledger
-    ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
     texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
     newest = (texts or [*state.refs])[: -REFS - 1 : -1]
     refs = how_many(len(state.refs), "original")
@@ -183,16 +183,21 @@ def _notice(session: Session, missing: int, lacks: Sequence[str]) -> str:
     return "\n".join(
         [
             f"{removed} context_restore(ref=…) brings an original back; {SEARCH} searches.",
-            fenced("\n\n".join(filter(None, [*_milestones(state), ledger]))),
+            fenced(digest(parse(state.recorded).messages, known)),
             *(["The newest texts:"] if newest else []),
             *(f"- ref {ref}: {one_line(state.refs[ref]['what'])}" for ref in newest),
         ]
     )
 
 
-def _milestones(state: State) -> list[str]:
+def digest(messages: Sequence[Message], known: Sequence[Entry]) -> str:
+    """What a conversation was about: what was asked and answered, and its ledger, both bounded."""
+    ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
+    return "\n\n".join(filter(None, [*_milestones(messages), ledger]))
+
+
+def _milestones(messages: Sequence[Message]) -> list[str]:
     """The first and the newest request of the user, and the newest result, each clipped."""
-    messages = parse(state.recorded).messages
     asked = [words for message in messages if (words := user_words(message).strip())]
     told = (message for message in reversed(messages) if message.role == "assistant")
     said = next((text for message in told if (text := message.text.strip())), "")

@@ -52,6 +52,13 @@ HOSTS: Mapping[str, Hooks] = {
     ),
     "pi": Hooks("pi", ("tool_result", "context", "session_before_compact")),
 }
+STARTS = ("startup", "clear")
+"""The `source` of a `SessionStart` event of a session that begins with nothing in its context. All
+hosts have the same answer to it, in `hosts.earlier`, which imports no code that compresses."""
+SHORTENS = frozenset({
+    "PreCompact", "session.compact", "session.compacting", "session_before_compact",
+})  # fmt: skip
+"""The events after which a host may shorten what it has of a conversation."""
 NOTHING = "{}"
 """The answer that changes nothing."""
 
@@ -78,11 +85,25 @@ async def answered(host: str, workspace: "Workspace", event: Event) -> Answer:
     from context_compression.conversation.formats.parts import without_halves
     from context_compression.threads import in_thread
 
-    hooks = import_module(f"context_compression.hosts.{HOSTS[host].module}")
-    reply = hooks.ANSWERS[event["hook_event_name"]]
+    if event["hook_event_name"] in SHORTENS:
+        await in_thread(partial(_keep, host, workspace, event))
+    at_start = event["hook_event_name"] == "SessionStart" and event.get("source") in STARTS
+    module = "earlier" if at_start else HOSTS[host].module
+    reply = import_module(f"context_compression.hosts.{module}").ANSWERS[event["hook_event_name"]]
     if iscoroutinefunction(reply):
         return without_halves(await reply(workspace, event))
     return without_halves(await in_thread(partial(reply, workspace, event)))
+
+
+def _keep(host: str, workspace: "Workspace", event: Event) -> None:
+    """Keep the session as it is, if the user keeps sessions; the host is answered all the same."""
+    from context_compression.workspace.kept import keeps
+
+    if keeps(workspace):
+        from context_compression.hosts.keeping import keep_before
+
+        with never_failing(host):
+            keep_before(workspace, host, event)
 
 
 @contextmanager

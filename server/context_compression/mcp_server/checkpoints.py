@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_compression.conversation.refs import SHORTEST, ref_of
-from context_compression.evidence.redaction import redact
+from context_compression.evidence.redaction import title_line
 from context_compression.plurals import how_many
 from context_compression.session import pages
 from context_compression.store import Store
-from context_compression.strings import fenced, in_words, one_line
+from context_compression.strings import fenced, one_line
 
 WORDS = 1_000  # of a checkpoint; so that `context_summary` shows it in full
 LONGEST = 40_000  # characters of a checkpoint or archived text in a prompt or resource
@@ -112,7 +112,7 @@ def title_of(text: str, given: str | None = None) -> str:
 
 def _clipped(title: str) -> str:
     """A title on a line; without secrets, because lists and completions show it to everyone."""
-    return in_words(redact(title[:LONGEST_LINE]), TITLE).replace('"', "'")
+    return title_line(title, TITLE)
 
 
 def checkpoints(store: Store, limit: int | None = None) -> list[Checkpoint]:
