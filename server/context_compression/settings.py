@@ -44,7 +44,7 @@ IMPORTANT_KEYWORDS = (
 )  # fmt: skip
 RECORD_MARKERS = ("ARTIFACT_SAVED", "NODE_COMPLETE")
 
-GUARDED = ("allowed_paths", "read_host_transcripts")
+GUARDED = ("allowed_paths", "read_host_transcripts", "recall_projects")
 """Settings that widen what may be read: only the environment or the command line sets them."""
 
 
@@ -155,6 +155,10 @@ class Settings(Value):
     """folders that may be read, besides the working directory and `.compression`"""
     read_host_transcripts: bool = True
     """whether `current` may read the host's live transcript"""
+    recall_projects: Paths = ()
+    """folders of other projects whose recorded sessions a search finds, too; `*` for all"""
+    recall_at_start: bool = True
+    """whether a host's new session is told of the earlier ones of its project"""
 
     def __repr__(self) -> str:
         """The settings that differ from the defaults."""

@@ -572,7 +572,7 @@ def test_further_hits_are_those_after_the_first(store: Store) -> None:
 @pytest.mark.parametrize("texts", [15, 140])
 @pytest.mark.parametrize("asked", [{"query": "zebra"}, {"pattern": "zebra"}])
 def test_pages_show_each_hit_once_and_end_where_the_total_says(
-    store: Store, texts: int, asked: dict[str, str]
+    store: Store, texts: int, asked: dict[str, Any]
 ) -> None:
     written = [f"{n} zebra {'zebra ' * (n % 7)}" for n in range(texts)]
     for session in ("one", "two"):

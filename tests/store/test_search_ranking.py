@@ -10,6 +10,7 @@ from written import squeeze
 from context_compression import Session, Store
 from context_compression.store import Hit, SearchResult
 from context_compression.store.location import INDEX
+from context_compression.store.search import excerpt
 from context_compression.store.search.letters import folded
 from context_compression.store.search.query import Query
 
@@ -288,3 +289,23 @@ def test_of_a_long_line_what_was_found_in_another_form_is_shown_as_it_is(
     [line] = [line for hit in store.search(folded(found)).hits for _, line in hit.lines]
 
     assert found in line
+
+
+def test_of_very_many_texts_those_with_the_rarest_words_and_the_names_are_found(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(excerpt, "MANY", 20)
+    monkeypatch.setattr(excerpt, "SCORED", 6)
+    monkeypatch.setattr(excerpt, "SCORED_OF_QUESTION", 6)
+    texts = [f"Some water runs by the gate in hour {number}." for number in range(60)]
+    texts[3] = "Some water for the okapi at the gate."
+    texts[4] = "Some water in tank_seven at the gate."
+    archived(store, *texts)
+
+    for query in ("water okapi gate", "water tank_seven gate", "Where is water for the okapi?"):
+        found = store.search(query)
+        rare = next(word for word in ("okapi", "tank_seven") if word in query)
+        assert rare in says(found.hits[0])
+        assert found.total is None
+    assert len(store.search("water", limit=100).hits) == 6
+    assert store.search("okapi").total == 1

@@ -9,12 +9,14 @@ their meaning. The store keeps JSON values and does not know strategies or hosts
     log                 `SessionLog`, one session: its events, originals, refs, ledger
     search              the search in an archive
     session_files       `SessionFiles`, the files of one session
+    kept                sessions of hosts in pieces, with a manifest for each; for the user
     refs                refs as people write them, in the bytes of a log, and in the list of all
     json_lines          append-only files of JSON lines with checksums
     root_folder         a private folder with an id and locks; whether its user trusts it
     backend             `Backend` and `SessionStore`, the interface to what keeps a store
     objects             large originals outside the database, in a bucket or a folder
     files               atomic writes, JSON, names, sizes, and errors that say what to do
+    beside              what a search looks into, too: the sessions that hosts wrote
     hits                the result of a search
     location            where the store for a working folder is
     sealing             encrypts what is kept, with keys from the environment
@@ -32,7 +34,14 @@ if TYPE_CHECKING:
     from context_compression.store.files import FILE_NAME, to_json
     from context_compression.store.hits import Hit, Neighbour, SearchResult
     from context_compression.store.json_lines import object_in_line, with_checksum
-    from context_compression.store.location import FOLDER, PLACE, TENANT, store_folder_for
+    from context_compression.store.kept import KeptSessions
+    from context_compression.store.location import (
+        FOLDER,
+        PLACE,
+        TENANT,
+        store_folder_for,
+        user_data,
+    )
     from context_compression.store.log import SessionLog
     from context_compression.store.postgres.backend import PostgresBackend
     from context_compression.store.search.query import Pattern
@@ -41,9 +50,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE_NAME", "FOLDER", "PLACE", "TENANT", "Backend", "Events", "FileBackend", "Hit",
-    "Neighbour", "Pattern", "PostgresBackend", "SearchResult", "SessionFiles", "SessionLog",
-    "SessionStore", "Store", "backend_at", "file_name", "object_in_line", "probe",
-    "store_folder_for", "to_json", "with_checksum",
+    "KeptSessions", "Neighbour", "Pattern", "PostgresBackend", "SearchResult", "SessionFiles",
+    "SessionLog", "SessionStore", "Store", "backend_at", "file_name", "object_in_line", "probe",
+    "store_folder_for", "to_json", "user_data", "with_checksum",
 ]  # fmt: skip
 
 __getattr__ = on_demand(  # the status line needs `location` alone
@@ -54,8 +63,9 @@ __getattr__ = on_demand(  # the status line needs `location` alone
         "store.file_backend": ("FileBackend",),
         "store.session_files": ("SessionFiles", "file_name"),
         "store.files": ("FILE_NAME", "to_json"),
-        "store.location": ("FOLDER", "PLACE", "TENANT", "store_folder_for"),
+        "store.location": ("FOLDER", "PLACE", "TENANT", "store_folder_for", "user_data"),
         "store.backend": ("Backend", "Events", "SessionStore"),
+        "store.kept": ("KeptSessions",),
         "store.hits": ("Hit", "Neighbour", "SearchResult"),
         "store.search.query": ("Pattern",),
         "store.log": ("SessionLog",),

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -115,11 +115,16 @@ def replace_file(path: Path, data: bytes, other: str = OTHER_FOLDER) -> None:
         StoreUnwritable: the disk refused the write; the old file is unchanged.
         StoreNotDurable: the new file exists, but its name could not be synced.
     """
+    replace_by_parts(path, [data], other)
+
+
+def replace_by_parts(path: Path, parts: Iterable[bytes], other: str = OTHER_FOLDER) -> None:
+    """`replace_file` with data that never is in memory as a whole."""
     with writing(path, other):
         descriptor, temporary = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
         try:
             with open(descriptor, "wb") as file:
-                file.write(data)
+                file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)

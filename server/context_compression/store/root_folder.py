@@ -134,12 +134,18 @@ PROMPTS = "prompts"
 """The folder for the user's own instructions for summaries."""
 LONGEST_GIT_INDEX = 2**26
 """Bytes read of git's index, which lists the tracked files."""
+OWN_FOLDER = "set CONTEXT_COMPRESSION_DIR to a folder of your own"
+"""The advice for a folder that is not one's own, as the end of a sentence."""
 PLAIN_GIT_INDEX = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
 """The first bytes of a git index that holds complete names."""
 
 
-def check_owner(folder: Path) -> None:
+def check_owner(folder: Path, other: str = OWN_FOLDER) -> None:
     """Refuse a store that belongs to another user, or that other users may write to.
+
+    Args:
+        folder: the root of the store; it may be missing.
+        other: what else the user can do, as the end of a sentence.
 
     Raises:
         NotOurs: the message says what to do.
@@ -150,16 +156,15 @@ def check_owner(folder: Path) -> None:
         status = folder.stat()
     except OSError:
         return  # reading or writing there will raise the error
-    other = "or set CONTEXT_COMPRESSION_DIR to a folder of your own"
     if status.st_uid != os.geteuid():
         raise NotOurs(
             f"{folder} belongs to another user (number {status.st_uid}), who could read what is "
-            f"kept there. Move it away or `chown -R {os.geteuid()} {folder}`, {other}."
+            f"kept there. Move it away or `chown -R {os.geteuid()} {folder}`, or {other}."
         )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise NotOurs(
             f"{folder} can be written by others (mode {stat.S_IMODE(status.st_mode):o}). Check "
-            f"that everything in it is yours, then `chmod -R go-w {folder}`, {other}."
+            f"that everything in it is yours, then `chmod -R go-w {folder}`, or {other}."
         )
 
 

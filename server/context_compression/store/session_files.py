@@ -221,6 +221,8 @@ EVENTS = "session"
 class SessionFiles:
     """A `SessionStore` in the folder `sessions/<id>/` of a store. The first write creates it."""
 
+    title = ""
+
     def __init__(self, root: Path, id: str, refusal: str = "") -> None:
         """The session `id` of the store at `root`. An invalid id raises `StoreError`.
 
@@ -264,6 +266,11 @@ class SessionFiles:
                 noted = refs_of_store.noting(self.root, self.id, refs, is_new=is_new)
             with noted:
                 file.append(rows, {"id": self.id, "created_at": created_at})
+
+    def length(self) -> int:
+        """The bytes of the log."""
+        stamp = self.stamp()
+        return stamp[0] if stamp else 0
 
     def checksum(self, stop: int) -> int:
         """A CRC-32 of the first `stop` bytes of the log."""

@@ -11,15 +11,17 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from time import time
-from typing import Any, Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 from context_compression.errors import NotOurs, ObjectsLeft, StoreError
 from context_compression.extras import extra
 from context_compression.setting_names import with_own_names
 from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Backend, Stamp
+from context_compression.store.beside import HostSessions, OriginalBeside, beside_folder, together
 from context_compression.store.file_backend import FileBackend
 from context_compression.store.files import collecting, size_of
 from context_compression.store.hits import SearchResult
@@ -38,6 +40,7 @@ from context_compression.store.root_folder import LOCKS
 from context_compression.store.sealing import VARIABLE, seal_from
 from context_compression.strings import SHOWN_VALUE, one_line, without_middle
 
+FindBeside: TypeAlias = Callable[[], HostSessions | None]
 OBJECTS = "CONTEXT_COMPRESSION_OBJECTS"
 NOT_OF_FOLDERS = {
     VARIABLE: "encrypts only a store in PostgreSQL; this store is a folder and would not be "
@@ -101,6 +104,9 @@ class Store:
             MissingExtra: the place is a database, and `psycopg` is not installed.
         """
         self.backend: Backend = backend_at(place) if isinstance(place, str | Path) else place
+        self.find_beside: Callable[[], HostSessions | None] = partial(
+            beside_folder, self.backend.folder
+        )
         self._logs: dict[str, SessionLog] = {}
 
     def __repr__(self) -> str:
@@ -375,8 +381,11 @@ class Store:
         session: str | None = None,
         limit: int = 5,
         skip: int = 0,
+        calling: Path | None = None,
     ) -> SearchResult:
         """Archived texts and messages that fit a query best, or the newest that match a pattern.
+
+        Also those in the sessions that hosts wrote in the project of a store `.compression`.
 
             store.search('"connection refused" tool:bash error:', limit=3).hits
 
@@ -387,11 +396,41 @@ class Store:
             session: search only the session with this id; `None` for all.
             limit: how many hits at most.
             skip: how many of the best hits to omit, for a further page.
+            calling: the transcript of the conversation that asks. What it still has in its context
+                is no hit.
 
         Raises:
             StoreError: the pattern is invalid or takes too long.
         """
-        return self.backend.search(query, pattern=pattern, session=session, limit=limit, skip=skip)
+        search = partial(self.backend.search, query, pattern=pattern, session=session)
+        archived = search(limit=limit, skip=skip)
+        if (session is not None and session in self.sessions()) or not (beside := self.beside):
+            return archived
+        most = skip + limit
+        found = beside.search(query, pattern=pattern, session=session, limit=most, calling=calling)
+        if not found.searched and not found.note:
+            return archived
+        if skip:
+            archived = search(limit=most, skip=0)
+        return together([archived, found], limit, skip)
+
+    def search_everywhere(self) -> None:
+        """Search the sessions that hosts wrote in all projects; only a user may ask for that."""
+        if self.beside:
+            self.beside = self.beside.of_all_projects()
+
+    def original_beside(self, ref: str) -> OriginalBeside | None:
+        """What a search found in the sessions of hosts, by its ref; `None` if they do not have it.
+
+        Raises:
+            UnknownRef: see `HostSessions.original`.
+        """
+        return self.beside.original(bare_ref(ref)) if self.beside else None
+
+    @cached_property
+    def beside(self) -> HostSessions | None:
+        """The sessions of hosts that a search looks into, too; `None` if there are none."""
+        return self.find_beside()
 
     def verify(self) -> list[str]:
         """One sentence for each problem with the store; `[]` if there are none."""

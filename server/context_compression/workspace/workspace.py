@@ -16,6 +16,7 @@ from context_compression.errors import InvalidSettings
 from context_compression.setting_names import Provider, own_name
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
+from context_compression.store.beside import beside_workspace
 from context_compression.store.location import TENANT
 from context_compression.transcripts.opening import Access
 from context_compression.workspace.doubts import doubt_about_model, doubts, why_no_model
@@ -114,7 +115,10 @@ class Workspace:
         if allow:
             overrides["allowed_paths"] = allowed
         made = None if isinstance(store, Store) else again
-        return cls(opened, environ, home, cwd, access, overrides, part=tenant or None, _made=made)
+        here = cls(opened, environ, home, cwd, access, overrides, part=tenant or None, _made=made)
+        if made and not tenant and opened.backend.folder:
+            opened.find_beside = partial(beside_workspace, here)
+        return here
 
     def of_tenant(self, name: str) -> "Workspace":
         """The workspace of one of the server's tenants: a store of its own, and no files.
@@ -159,6 +163,12 @@ class Workspace:
         given = {**self.overrides, **(arguments or {})}
         config = self.store.read_config()
         return Settings.layered(config, self.environ, given, self.settings_origin)
+
+    @property
+    def recall_projects(self) -> Sequence[str]:
+        """The folders of other projects whose sessions may be searched; the user names them."""
+        given = self.overrides.get("recall_projects")
+        return _guarded_settings(self.environ).recall_projects if given is None else given
 
     @property
     def settings_origin(self) -> str:

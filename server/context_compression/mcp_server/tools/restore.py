@@ -13,7 +13,7 @@ from context_compression.mcp_server.arguments import RestoreArguments
 from context_compression.mcp_server.calls import Call, text_answer
 from context_compression.mcp_server.compressing import open_named_session
 from context_compression.mcp_server.resources import newest_refs
-from context_compression.session import Session, select
+from context_compression.session import Session
 from context_compression.session.restoring import PAGE, Asked, found, quoted, restored
 from context_compression.store import Store
 from context_compression.store.refs import bare_ref, too_short_note
@@ -42,12 +42,30 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
             first, _ = await open_named_session(call, arguments.conversation)
         text = await call.in_thread("restoring", lambda: from_any(store, asked, first))
         return text_answer(text)
-    session, note = await open_named_session(call, arguments.conversation)
+    session, note = await _to_search(call, arguments.conversation)
 
     def search() -> str:
-        return found(store, asked, session, note=note, filled_by=FILLED_BY, wider=WIDER)
+        calling = call.conversations.calling(call.request) if store.beside else None
+        return found(
+            store, asked, session, note=note, filled_by=FILLED_BY, wider=WIDER, calling=calling
+        )
 
     return text_answer(await call.in_thread("searching", search))
+
+
+async def _to_search(call: Call, name: str | None) -> tuple[str | None, str]:
+    """The id of the only session to search, `None` for all; and a note."""
+    try:
+        return await open_named_session(call, name)
+    except ConversationNotFound:
+        beside = call.workspace.store.beside
+        if (
+            name
+            and beside
+            and (id := await call.in_thread("searching", lambda: beside.named(name)))
+        ):
+            return id, ""
+        raise
 
 
 async def _as_ref(call: Call, query: str) -> str | None:
@@ -57,7 +75,12 @@ async def _as_ref(call: Call, query: str) -> str | None:
         return None
     ref = match[1].lower()
     log = await call.in_thread("searching", lambda: call.workspace.store.locate(ref))
-    return ref if log else None
+    if log is None:
+        beside = await call.in_thread(
+            "searching", lambda: call.workspace.store.original_beside(ref)
+        )
+        return beside.ref if beside else None
+    return ref
 
 
 def from_any(store: Store, asked: Asked, first: str | None = None, *, most: int = PAGE) -> str:
@@ -74,8 +97,12 @@ def from_any(store: Store, asked: Asked, first: str | None = None, *, most: int 
     log = preferred if preferred and preferred.full_ref(ref) else store.locate(ref)
     if log:
         return restored(Session(store, log.id), asked, most)
-    full, what, text = _summary(store, ref)
-    answer, _ = quoted(select(text, asked.span, asked.pattern), full, what, asked, most)
+    beside = store.original_beside(ref)
+    if beside:
+        full, what, original = beside.ref, beside.what, beside.original
+    else:
+        full, what, original = _summary(store, ref)
+    answer, _ = quoted(asked.part(original), full, what, asked, most)
     return answer
 
 

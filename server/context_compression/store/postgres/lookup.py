@@ -27,6 +27,7 @@ from context_compression.store.postgres.coding import Coding, about_row
 from context_compression.store.postgres.rows import Archives, about_rows
 from context_compression.store.postgres.texts import FAILED, ITSELF, mark_of, words_in
 from context_compression.store.refs import is_usable
+from context_compression.store.search.candidates import CandidateDocument, in_blocks
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.excerpt import (
     NO_CALL,
@@ -39,7 +40,7 @@ from context_compression.store.search.excerpt import (
     parse_message,
     speaker,
 )
-from context_compression.store.search.index import CandidateDocument, fitting, in_blocks, in_memory
+from context_compression.store.search.index import fitting, in_memory
 from context_compression.store.search.query import (
     Pattern,
     Query,

@@ -9,6 +9,7 @@ from them. A database gives candidates of its own, which are ranked here, too.
     ranking      the order of candidates
     index        the file of the index, its update from the logs, and one in memory
     tables       the tables of the index: texts, their words, what stands beside them
+    candidates   the documents that may be hits, and the interface to what finds them
     documents    the texts and messages of a session that a search can find
     excerpt      messages and lines as hits show them; how well documents fit a query
     query        words, names, limits, patterns; the words of a question that say little

@@ -85,6 +85,8 @@ def documents(
 ) -> Iterator[IndexedDocument]:
     """The documents that an event archived, without those whose original is missing.
 
+    A message that a host wrote comes without its secrets, and with the refs of what it was.
+
     Args:
         event: of any type.
         originals: returns the messages under a name.
@@ -102,11 +104,34 @@ def documents(
                         yield IndexedDocument(ref, what, "", text)
                     case _:
                         pass
+        case {"type": "message", "message": raw, "ref": str(ref)}:
+            yield from _of_host(parse_message(raw), recorded(ref), entries)
         case {"type": "compression", "originals": str(name)}:
             with suppress(ContextCompressionError):  # the originals are gone or damaged
                 yield from _Compression(originals(name), entries, recorded).documents()
         case _:
             pass
+
+
+def _of_host(
+    message: Message, recorded: RecordedMessage | None, entries: Mapping[str, Any]
+) -> Iterator[IndexedDocument]:
+    """The documents of a message that a host wrote: its texts, and the calls that it makes."""
+    if recorded is None:
+        return
+    for ref, entry in entries.items():
+        slot, call = entry["block"], NO_CALL
+        if slot is None:
+            text, failed = full_text(message), False
+            call = CallLabel(" ".join(each.name for each in message.calls), "")
+        else:
+            block = message.blocks[int(slot)]
+            assert isinstance(block, Text | ToolResult)
+            text, failed = block.text, _reports_failure(block)
+            call = recorded.answers.get(slot, NO_CALL)
+        yield IndexedDocument(
+            ref, entry["what"], recorded.ref, text, call, failed, place=recorded.at
+        )
 
 
 class _Compression:

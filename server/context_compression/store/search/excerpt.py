@@ -75,6 +75,7 @@ class RecordedMessage:
         role: the speaker: the message's role, but `tool` for results and `host` for its notes.
         glimpse: the beginning of its text, on one line.
         answers: the calls whose results it contains, by the block's index.
+        time: when it was written, in seconds since 1970; `None` if that is not recorded.
     """
 
     at: int
@@ -82,6 +83,7 @@ class RecordedMessage:
     role: str
     glimpse: str
     answers: Mapping[int, CallLabel]
+    time: float | None = None
 
 
 class ConversationReader:
@@ -116,17 +118,18 @@ class ConversationReader:
             case {"type": "message", "message": raw}:
                 self.length += 1
                 with suppress(ContextCompressionError):
-                    return self._read_message(raw, parse_message(raw))
+                    return self._read_message(raw, parse_message(raw), event)
             case _:
                 pass
         return None
 
-    def _read_message(self, raw: Any, message: Message) -> RecordedMessage:
+    def _read_message(self, raw: Any, message: Message, event: Event) -> RecordedMessage:
         if message.role == "assistant":
             self.calls = calls_of(message)
         answers = answers_in(message, self.calls)
         about = (speaker(message), glimpse_of(message)) if self._described else ("", "")
-        return RecordedMessage(self.length, ref_of(raw), *about, answers)
+        ref = event.get("ref") or ref_of(raw)
+        return RecordedMessage(self.length, ref, *about, answers, event.get("time"))
 
 
 def parse_message(raw: Any) -> Message:
@@ -306,6 +309,14 @@ MOST_SCANNED = 4
 SHORTEST_BEGINNING = 3
 """If no text contains a word of at least this many letters, longer words that begin with it count.
 """
+MANY = 2_000
+"""If more documents have words of a query, only some are scored: those with its names, then those
+with its rarest words. What has only its common words would stand behind them.
+"""
+SCORED, SCORED_OF_QUESTION = 400, 1_000
+"""How many are scored then. A question needs more: what stands beside a document counts there."""
+COUNTED = 10_000
+"""Documents with a word that are counted at most: it is common in any case."""
 Rows: TypeAlias = Callable[..., list[tuple[Any, ...]]]
 Fit: TypeAlias = tuple[bool, float, float, int]
 """How well a document fits a query: whether it contains a name of the query, its weight and score
@@ -314,10 +325,20 @@ as in `CandidateDocument`, and its id.
 
 
 class Fits:
-    """The scores of the documents within some sessions."""
+    """The scores of the documents within some sessions.
+
+    Attributes:
+        all_scored: whether `of` gave all documents that contain words of its last query.
+    """
 
     def __init__(
-        self, rows: Rows, within: str, among: int, holding: Callable[[str, str], int] | None = None
+        self,
+        rows: Rows,
+        within: str,
+        among: int,
+        holding: Callable[[str, str], int] | None = None,
+        *,
+        without: str = "",
     ) -> None:
         """Scores of documents.
 
@@ -327,18 +348,69 @@ class Fits:
             among: how many documents there are.
             holding: returns how many of them contain a term, by the term and the table, where the
                 index has only some; `None` to count those of the index.
+            without: the SQL condition for the few documents that are left out.
         """
-        self._rows, self._within, self._all = rows, within, among
+        self._rows, self._within, self._all, self._without = rows, within, among, without
         self._number = holding
         self._phrases = cache(self._phrases_of)  # each is needed several times
+        self._counted, self._few = cache(self._count_of), cache(self._ids_of)
+        self._chosen: frozenset[int] = frozenset()  # the only documents that are scored, if any
+        self._only = ""  # their ids
+        self.all_scored = True
 
     def of(self, query: Query) -> dict[int, Fit]:
-        """How well each document that contains words of the query fits, by id."""
-        return self._of_question(query) if query.function_words else self._of_words(query)
+        """How well each document that contains words of the query fits, by id; see `MANY`."""
+        only = self._most_fitting(query) if self._all > MANY else None
+        self.all_scored, self._chosen = only is None, frozenset(only or ())
+        self._only = ", ".join(map(str, sorted(self._chosen)))
+        try:
+            return self._of_question(query) if query.function_words else self._of_words(query)
+        finally:
+            self._chosen, self._only = frozenset(), ""
+
+    def _most_fitting(self, query: Query) -> set[int] | None:
+        """The documents with names of the query, or its rarest words; `None` for all."""
+        names = () if query.function_words else query.names
+        tables = {term: "words" if term in names else "stems" for term in query.terms}
+        terms = {term: self._phrases(term, table) for term, table in tables.items()}
+        few = {term: self._few(words, tables[term]) for term, words in terms.items() if words}
+        numbers = {
+            term: self._counted(terms[term], tables[term], COUNTED) if ids is None else len(ids)
+            for term, ids in few.items()
+        }
+        if sum(numbers.values()) <= MANY:
+            return None
+        rarest = sorted(numbers, key=numbers.__getitem__)
+        steps = [(tables[term], terms[term]) for term in rarest if term in names]
+        steps += [(tables[term], terms[term]) for term in rarest if term not in names]
+        most = SCORED_OF_QUESTION if query.function_words else SCORED
+        common = [term for term in rarest if term in names and numbers[term] > most]
+        for name in common if len(rarest) > 1 else ():
+            others = self._any_of((term for term in rarest if term != name), "words")
+            steps.insert(0, ("words", f"({terms[name]}) AND ({others})"))
+        found: set[int] = set()
+        for table, words in steps:
+            where, values = self._where(query, words, table)
+            ids = f"SELECT rowid FROM {table} WHERE {where} ORDER BY rowid DESC LIMIT ?"
+            found |= {id for (id,) in self._rows(ids, *values, most - len(found))}
+            if len(found) >= most:
+                break
+        return found
+
+    def _ids_of(self, words: str, table: str) -> frozenset[int] | None:
+        """The documents that hold some words; `None` if there are more than `MANY`."""
+        ids = f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT ?"
+        rows = self._rows(ids, words, MANY + 1)
+        return frozenset(id for (id,) in rows) if len(rows) <= MANY else None
+
+    def _count_of(self, words: str, table: str, most: int) -> int:
+        """How many documents hold some words, counted up to a number."""
+        count = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
+        return self._rows(count, words, most)[0][0]
 
     def any_of(self, query: Query) -> bool:
         """Whether any document within the limits contains words of the query."""
-        return any(self._matching(query, query.terms, table) for table in ("words", "stems"))
+        return any(self._matching(query, query.terms, table, 1) for table in ("words", "stems"))
 
     def number(self, term: str) -> int:
         """How many documents contain a term as it is written."""
@@ -369,6 +441,7 @@ class Fits:
 
     def _within_limits(self, query: Query) -> list[int]:
         limits, values = self._limits(query)
+        limits += f" AND NOT ({self._without})" if self._without else ""
         if query.paths:
             limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             values.append(paths(query))
@@ -378,6 +451,7 @@ class Fits:
     def _limits(self, query: Query) -> tuple[str, list[Any]]:
         """The condition for the limits of a query, except its paths; and the condition's values."""
         limits = [self._within] + ["failed"] * query.failed
+        limits += [f"id IN ({self._only})"] if self._only else []
         if query.tools:
             any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
             limits.append(f"({any_tool})")
@@ -387,7 +461,7 @@ class Fits:
 
     def _of_words(self, query: Query) -> dict[int, Fit]:
         exact = self._scores(query, "words")
-        stems = self._matching(query, query.words, "stems")
+        stems = self._chosen or self._matching(query, query.words, "stems")
         weights = dict.fromkeys([*exact, *stems], 0.0)
         named = set[int]()
         for term in query.terms if weights else ():
@@ -402,7 +476,11 @@ class Fits:
                 )
             )
             for table, ids, share in forms:
-                number = self._number(term, table) if self._number else len(ids)
+                number = len(ids)
+                if self._number:
+                    number = self._number(term, table)
+                elif self._only and (words := self._phrases(term, table)):
+                    number = self._counted(words, table, COUNTED)
                 weight = share * weight_of(max(number, len(ids)), self._all)
                 for id in ids & weights.keys():
                     weights[id] += weight
@@ -440,12 +518,18 @@ class Fits:
             )
         )
 
-    def _matching(self, query: Query, terms: Iterable[str], table: str) -> list[int]:
-        """The ids of the documents within a query's limits that have any of some terms."""
+    def _matching(
+        self, query: Query, terms: Iterable[str], table: str, most: int = -1
+    ) -> list[int]:
+        """The ids of the documents within a query's limits that have any of some terms.
+
+        At most so many; with -1 all.
+        """
         if not (words := self._any_of(terms, table)):
             return []
         where, values = self._where(query, words, table)
-        return [id for (id,) in self._rows(f"SELECT rowid FROM {table} WHERE {where}", *values)]
+        ids = f"SELECT rowid FROM {table} WHERE {where} LIMIT ?"
+        return [id for (id,) in self._rows(ids, *values, most)]
 
     def _where(self, query: Query, words: str, table: str) -> tuple[str, list[Any]]:
         """The condition for words within the limits of a query, and its values."""
@@ -454,6 +538,8 @@ class Fits:
         if limits != "1":
             where += f" AND +{table}.rowid IN (SELECT id FROM documents WHERE {limits})"
             values += of_limits
+        if self._without:
+            where += f" AND +{table}.rowid NOT IN (SELECT id FROM documents WHERE {self._without})"
         if query.paths:
             where += f" AND +{table}.rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
             values.append(paths(query))
@@ -466,8 +552,13 @@ class Fits:
     def _holding(self, term: str, table: str) -> set[int]:
         """The ids of the documents that contain a term."""
         words = self._phrases(term, table)
+        if not words:
+            return set()
+        if (few := self._few(words, table)) is not None:
+            return {*few}
         query = f"SELECT rowid FROM {table} WHERE {table} MATCH ?"
-        return {id for (id,) in self._rows(query, words)} if words else set()
+        query += f" AND +rowid IN ({self._only})" if self._only else ""
+        return {id for (id,) in self._rows(query, words)}
 
     def _phrases_of(self, term: str, table: str) -> str:
         """A term in the language of FTS5; a name in camel case also as its parts."""

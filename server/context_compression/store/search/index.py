@@ -14,18 +14,18 @@ import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache, partial
-from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from context_compression.errors import ContextCompressionError, StoreUnwritable
 from context_compression.store import files
-from context_compression.store.hits import Neighbour
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS
 from context_compression.store.root_folder import holding
 from context_compression.store.search import tables
+from context_compression.store.search.candidates import CandidateDocument
 from context_compression.store.search.documents import (
     BATCH_BYTES,
     IndexedDocument,
@@ -39,97 +39,79 @@ from context_compression.store.search.excerpt import (
     RecordedMessage,
     Rows,
 )
-from context_compression.store.search.query import Pattern, Query
+from context_compression.store.search.query import Query
 from context_compression.store.session_files import SessionFiles
 
 Stamps: TypeAlias = Mapping[str, tuple[int, int]]
 """The size in bytes of each session's log, and its modification time in ns; the newest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateDocument:
-    """A document that may be a hit.
-
-    Attributes:
-        key: greater for documents that were archived later.
-        session: id of the session that archived it.
-        weight: total weight of the query's words that it contains; rarer words weigh more.
-        score: its BM25 score, by the number of words and the length; greater is better.
-    """
-
-    key: int
-    session: str
-    document: IndexedDocument
-    weight: float = 0.0
-    score: float = 0.0
-
-
-class CandidateSource(Protocol):
-    """A source of the candidates of a search."""
+class IndexedLog(Protocol):
+    """A log that an index reads: that of a session of a store, or one that a host wrote."""
 
     @property
-    def among(self) -> int:
-        """Among how many documents the words are counted."""
+    def id(self) -> str:
+        """The name under which the index knows it."""
         ...
 
-    def count(self) -> int:
-        """How many documents there are to search."""
+    @property
+    def title(self) -> str:
+        """What people call it, once it was read; "" if that is not known."""
         ...
 
-    def holding(self, term: str) -> int:
-        """About how many documents contain a term as it is written."""
+    def stamp(self) -> tuple[int, int] | None:
+        """Its size in bytes and its time in ns, which change with it; `None` if it is gone."""
         ...
 
-    def any_of(self, query: Query) -> bool:
-        """Whether any document within the limits contains words of the query."""
+    def length(self) -> int:
+        """The offset of its end."""
         ...
 
-    def with_words(
-        self, query: Query, most: int, pattern: Pattern | None = None
-    ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
-        """All documents that contain words of the query, the best first, in blocks; and how many.
-
-        A block has at most `most` documents. The number is `None` if a pattern must match, too,
-        because then they are not counted. The same arguments give the same blocks.
-        """
+    def checksum(self, stop: int) -> int:
+        """A checksum of what is before an offset."""
         ...
 
-    def with_pattern(
-        self, pattern: Pattern, least: int, most: int
-    ) -> Iterator[list[CandidateDocument]]:
-        """All documents that match a pattern, the newest first, in blocks of at most `most`.
-
-        The first block may have fewer, but at least `least` if that many documents match.
-        """
+    def events_after(self, offset: int, at_least: int) -> tuple[Sequence[Event], int]:
+        """The events in about `at_least` bytes after an offset, and the offset after them."""
         ...
 
-    def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
-        """The messages right before and right after a candidate."""
+    def read_originals(self, name: str) -> Sequence[Any]:
+        """The messages that an event keeps under a name."""
         ...
 
-
-def in_blocks(
-    candidates: Iterable[CandidateDocument], most: int
-) -> Iterator[list[CandidateDocument]]:
-    """The candidates in blocks of at most so many."""
-    left = iter(candidates)
-    return iter(lambda: [*islice(left, most)], [])
+    def stamp_of(self, name: str) -> object:
+        """Changes with the messages under a name."""
+        ...
 
 
 ADD_MESSAGE = "INSERT INTO messages (log, ref, place, packed) VALUES (?, ?, ?, ?)"
+SHORT_BATCH_BYTES = 2**18
+"""Bytes of logs that are read at once if the time to read is limited."""
+NOTHING_NEW = 0.0
+"""The time to read until if nothing is to be read."""
+LogOf: TypeAlias = Callable[[str], IndexedLog]
+"""Returns the log of a session."""
+BYTES_PER_SECOND = 8e6
+"""A log for which there is less time is left for later. Some 2 to 10 MB/s are read."""
 FEW_BYTES = 2**16
 """If fewer bytes of a log contain nothing to index, they are read again later, not noted as read.
 """
 
 
 class Index:
-    """The open index of one store."""
+    """The open index of one store.
+
+    Attributes:
+        unread: how many logs the last `catch_up` had no time to read.
+        unreadable: the ids of those that it could not read.
+    """
 
     def __init__(self, database: sqlite3.Connection, root: Path) -> None:
         """The index in a database, for the store at `root`."""
         self.do = database.execute
-        self._root = root
-        self._log_of: Callable[[str], SessionFiles] = partial(SessionFiles, root)
+        self._log_of: LogOf = partial(SessionFiles, root)
+        self.unread = 0
+        self.unreadable: list[str] = []
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a query returns."""
@@ -157,37 +139,53 @@ class Index:
                 for statement in () if self._is_made() else tables.TABLES:  # perhaps made meanwhile
                     self.do(statement)
 
-    def catch_up(self, stamps: Stamps, log_of: Callable[[str], SessionFiles]) -> None:
-        """Add the new events of all logs of the store.
+    def catch_up(self, stamps: Stamps, log_of: "LogOf", until: float | None = None) -> None:
+        """Add the new events of all logs, and remove what is kept of those that are gone.
 
         Args:
-            stamps: of all logs; there is at least one.
+            stamps: of all logs.
             log_of: returns the log of a session.
-
-        Raises:
-            LookupError: a log that the index knows is gone or was replaced, so a new index must be
-                made.
+            until: the time, as `monotonic` tells it, after which nothing more is read. Then the
+                newest are read first; otherwise the oldest are, so that their keys are the lowest.
+                With `NOTHING_NEW`, the index stays as it is.
         """
         self._log_of = log_of
         rows = self.rows("SELECT name, size, time FROM logs")
         known = {name: (size, time) for name, size, time in rows}
+        self.unread, self.unreadable = 0, []
         if known == stamps:
             return
-        for name in known.keys() - stamps.keys():
-            if _is_gone(self._root, name):  # otherwise it is newer than the list of logs
-                raise LookupError(f"session {name} is gone")
-        grown = [log_of(id) for id in reversed([*stamps]) if known.get(id) != stamps[id]]
-        for batch in _batches(grown, stamps):
-            if not self._read_together(batch):
+        gone = [name for name in known.keys() - stamps.keys() if _is_gone(log_of, name)]
+        if gone and until != NOTHING_NEW:  # others are newer than the list of logs
+            self.forget(*gone)
+        newest_first = reversed([*stamps]) if until is None else [*stamps]
+        grown = [log_of(id) for id in newest_first if known.get(id) != stamps[id]]
+        most = BATCH_BYTES if until is None else SHORT_BATCH_BYTES
+        self.unread = len(grown)
+        for batch in _batches(grown, stamps, most):
+            if until is not None and monotonic() >= until:
+                break
+            size = sum(stamps[log.id][0] for log in batch)
+            if until is not None and size > (until - monotonic()) * BYTES_PER_SECOND:
+                continue  # a log is read as a whole
+            if not self._read_together(batch, most):
                 for log in batch:
-                    with suppress(ContextCompressionError):  # it must not hide the others
-                        self._read_all(log, [*known.get(log.id, ())])
+                    try:  # it must not hide the others
+                        self._read_all(log, [*known.get(log.id, ())], most, until)
+                    except ContextCompressionError:
+                        self.unreadable.append(log.id)
+            self.unread -= len(batch)
 
-    def forget(self, session: str) -> None:
-        """Remove all that is kept of a session, and its bytes from the file."""
+    def let_others_read(self) -> None:
+        """Let other processes search while one reads for a long time."""
+        self.do("PRAGMA journal_mode = WAL")
+
+    def forget(self, *sessions: str) -> None:
+        """Remove all that is kept of some sessions, and its bytes from the file."""
         with self.transaction("IMMEDIATE"):
-            for (id,) in self.rows("SELECT id FROM logs WHERE name = ?", session):
-                self._clear(id)
+            for session in sessions:
+                for (id,) in self.rows("SELECT id FROM logs WHERE name = ?", session):
+                    self._clear(id)
             for table in ("words", "stems"):
                 self.do(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         with suppress(sqlite3.OperationalError):  # another process reads, or there is no room
@@ -224,52 +222,65 @@ class Index:
             raise sqlite3.DatabaseError("it is of another version")
         return version == tables.VERSION
 
-    def _read_together(self, logs: Sequence[SessionFiles]) -> bool:
+    def _read_together(self, logs: Sequence[IndexedLog], most: int) -> bool:
         """Read small logs in one transaction; whether all of them were read to their ends."""
         if len(logs) < 2:
             return False
         try:
             with self.transaction("IMMEDIATE"):
-                stamps = [self._read_on(log) for log in logs]
+                stamps = [self._read_on(log, most) for log in logs]
                 return all(stamps)
         except ContextCompressionError:  # nothing was changed
             return False
 
-    def _read_all(self, log: SessionFiles, stamp: list[int]) -> None:
-        """Read a log to its end, in batches.
+    def _read_all(self, log: IndexedLog, stamp: list[int], most: int, until: float | None) -> None:
+        """Read a log to its end, in batches, or until a time.
 
         Args:
             log: of a session.
             stamp: of the log when it was last read completely.
+            most: bytes of a batch.
+            until: see `catch_up`.
         """
         while [*(log.stamp() or ())] != stamp:
+            if until is not None and monotonic() >= until:
+                self.unread += 1
+                return
             with self.transaction("IMMEDIATE"):
-                stamp = self._read_on(log)
+                stamp = self._read_on(log, most)
 
-    def _read_on(self, log: SessionFiles) -> list[int]:
-        """Add one batch; returns the log's stamp if it is read completely, else `[]`."""
+    def _read_on(self, log: IndexedLog, most: int) -> list[int]:
+        """Add one batch; returns the log's stamp if it is read completely, else `[]`.
+
+        What is kept of a log that was replaced is removed before.
+        """
         stamp = [*(log.stamp() or ())]
-        self.do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
-        query = "SELECT id, offset, checksum, reading FROM logs WHERE name = ?"
-        [(id, offset, checksum, reading)] = self.rows(query, log.id)
+        id, offset, checksum, reading = self._progress(log)
         if log.checksum(offset) != checksum:
-            raise LookupError(f"the log of {log.id} was replaced")
+            self._clear(id)
+            id, offset, checksum, reading = self._progress(log)
         reader = tables.reader_of(reading)
-        events, end = log.events_after(offset, BATCH_BYTES)
+        events, end = log.events_after(offset, most)
         added = self._add(id, log, events, reader)
-        if offset < end < stamp[0]:
+        if offset < end < log.length():
             stamp = []
-        if added or not stamp or end - offset > FEW_BYTES:
+        if added or not stamp or not offset or end - offset > FEW_BYTES:
             progress = (log.checksum(end), tables.reading_of(reader))
             self.do(
-                "UPDATE logs SET size = ?, time = ?, offset = ?, checksum = ?, reading = ?"
-                " WHERE id = ?",
-                (*(stamp or (None, None)), end, *progress, id),
+                "UPDATE logs SET size = ?, time = ?, offset = ?, checksum = ?, reading = ?,"
+                " title = ? WHERE id = ?",
+                (*(stamp or (None, None)), end, *progress, log.title, id),
             )
         return stamp
 
+    def _progress(self, log: IndexedLog) -> tuple[int, int, int, str]:
+        """The id of a log, and how far it was read: offset, checksum, reading."""
+        self.do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
+        [row] = self.rows("SELECT id, offset, checksum, reading FROM logs WHERE name = ?", log.id)
+        return row
+
     def _add(
-        self, id: int, log: SessionFiles, events: Iterable[Event], reader: ConversationReader
+        self, id: int, log: IndexedLog, events: Iterable[Event], reader: ConversationReader
     ) -> bool:
         """Add the messages and documents of some events; returns whether there were any."""
         originals = lru_cache(1)(log.read_originals)
@@ -284,8 +295,8 @@ class Index:
             for document in documents(event, originals, partial(self._recorded, id)):
                 if document.ref not in known:
                     known.add(document.ref)
-                    name = event["originals"] if event["type"] == "compression" else ""
-                    tables.add(self.do, id, self._file(id, name), document, lexicon)
+                    file = self._file(id, event.get("originals", ""))
+                    tables.add(self.do, id, file, document, lexicon)
                     added = True
         return added or reader.length != length
 
@@ -312,34 +323,35 @@ class Index:
         """Remove all that is kept of a session."""
         lexicon = tables.lexicon()
         sums = dict(self.rows("SELECT id, words FROM documents WHERE log = ?", id))
-        for key in sums:
-            [(_, document)] = self.documents("documents.id = ?", key).values()
-            tables.remove_words(self.do, key, document, sums[key], lexicon)
+        for key, added in sums.items():
+            [row] = self.rows(f"{tables.SELECT_DOCUMENT} WHERE documents.id = ?", key)
+            document = tables.document_of(*row[4:])
+            tables.remove_words(self.do, key, document, added, lexicon)
             self.do("DELETE FROM texts WHERE id = ?", (key,))
         for table in ("documents", "messages", "files"):
             self.do(f"DELETE FROM {table} WHERE log = ?", (id,))
         self.do("DELETE FROM logs WHERE id = ?", (id,))
 
 
-def _batches(logs: Iterable[SessionFiles], stamps: Stamps) -> Iterator[list[SessionFiles]]:
-    """The logs in groups that have at most `BATCH_BYTES` together; a larger log is alone."""
-    batch: list[SessionFiles] = []
-    left = BATCH_BYTES
+def _batches(logs: Iterable[IndexedLog], stamps: Stamps, most: int) -> Iterator[list[IndexedLog]]:
+    """The logs in groups that have at most `most` bytes together; a larger log is alone."""
+    batch: list[IndexedLog] = []
+    left = most
     for log in logs:
         size, _ = stamps[log.id]
         if batch and size > left:
             yield batch
-            batch, left = [], BATCH_BYTES
+            batch, left = [], most
         batch.append(log)
         left -= size
     if batch:
         yield batch
 
 
-def _is_gone(root: Path, name: str) -> bool:
-    """Whether a store has no session of this name, or the name is invalid."""
+def _is_gone(log_of: "LogOf", name: str) -> bool:
+    """Whether there is no log of this name, or the name is invalid."""
     try:
-        return not SessionFiles(root, name).stamp()
+        return not log_of(name).stamp()
     except ContextCompressionError:
         return True
 
@@ -386,6 +398,8 @@ def fitting(
 
 BUSY_SECONDS = 10.0
 """How long SQLite waits for other processes."""
+SHORTLY_BUSY = 1.0
+"""The same if the time to read is limited."""
 TRIES = 4
 """How often the work is begun while the file is damaged or replaced by other processes."""
 FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
@@ -409,15 +423,20 @@ T = TypeVar("T")
 
 
 def using(
-    folder: Path, stamps: Stamps, log_of: Callable[[str], SessionFiles], work: Callable[[Index], T]
+    folder: Path,
+    stamps: Stamps | None,
+    log_of: LogOf,
+    work: Callable[[Index], T],
+    until: float | None = None,
 ) -> T:
     """Update the index of a store, and return the result of `work`.
 
     Args:
         folder: of the store.
-        stamps: of all logs of the store.
+        stamps: of all logs of the store; `None` if the index has all of them.
         log_of: returns the log of a session.
         work: called with the index, and again with a new index if the first was damaged or removed.
+        until: see `Index.catch_up`.
 
     Raises:
         StoreUnwritable: there can be no index: the folder is read-only, or there is no room, or
@@ -429,8 +448,11 @@ def using(
             left -= 1
             file = _file(folder)
             try:
-                with _opened(file) as index:
-                    index.catch_up(stamps, log_of)
+                with _opened(file, BUSY_SECONDS if until is None else SHORTLY_BUSY) as index:
+                    if until is not None:
+                        index.let_others_read()
+                    if stamps is not None:
+                        index.catch_up(stamps, log_of, until)
                     return work(index)
             except DAMAGED as error:
                 if not left or (file.is_in_place() and not _shows_damage(error)):
@@ -530,9 +552,9 @@ def _shows_damage(error: Exception) -> bool:
 
 
 @contextmanager
-def _opened(file: _File) -> Generator[Index]:
+def _opened(file: _File, patience: float = BUSY_SECONDS) -> Generator[Index]:
     uri = f"{file.path.as_uri()}?mode={file.mode}"
-    with closing(sqlite3.connect(uri, BUSY_SECONDS, isolation_level=None, uri=True)) as database:
+    with closing(sqlite3.connect(uri, patience, isolation_level=None, uri=True)) as database:
         index = Index(database, file.path.parent)
         index.prepare()
         yield index

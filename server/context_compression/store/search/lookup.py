@@ -1,15 +1,16 @@
 """A search in the index: the SQL that finds candidates."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any
 
 from context_compression.store.hits import Neighbour
+from context_compression.store.search.candidates import CandidateDocument
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.excerpt import Fit, Fits, phrase_of
-from context_compression.store.search.index import CandidateDocument, Index
+from context_compression.store.search.index import Index
 from context_compression.store.search.query import Pattern, Query
 from context_compression.store.search.tables import message_of
 
@@ -20,22 +21,38 @@ READ_AT_ONCE = 64
 class IndexLookup:
     """One search in the index; see `CandidateSource` for the methods."""
 
-    def __init__(self, index: Index, session: str | None) -> None:
+    def __init__(
+        self,
+        index: Index,
+        session: str | Sequence[str] | None,
+        without: tuple[str, int] | None = None,
+        newest_first: str = "id DESC",
+    ) -> None:
         """A search.
 
         Args:
             index: up to date.
-            session: search only the session with this id; `None` for all.
+            session: search only the session with this id, or those with these; `None` for all.
+            without: a session, and after how many messages of it nothing is searched.
+            newest_first: SQL that puts the newest documents first.
         """
         self._index, self._rows = index, index.rows
-        self._name_of = cache(index.name_of)
-        self._within = "1" if session is None else f"documents.log = {self._log(session)}"
+        self._name_of, self._newest_first = cache(index.name_of), newest_first
+        only = [session] if isinstance(session, str) else session
+        logs = ", ".join(str(self._log(each)) for each in only or ())
+        within = "1" if only is None else f"documents.log IN ({logs})"
+        left_out = ""
+        if without:
+            left_out = f"documents.log = {self._log(without[0])} AND documents.place > {without[1]}"
+        self._within = f"{within} AND NOT ({left_out})" if left_out else within
         [(self.among,)] = index.rows("SELECT count(*) FROM documents")
-        self._fits = Fits(index.rows, self._within, self.among)
+        self._fits = Fits(index.rows, within, self.among, without=left_out)
         self.holding, self.any_of = self._fits.number, self._fits.any_of
 
     def count(self) -> int:
         """How many documents there are to search."""
+        if self._within == "1":
+            return self.among
         [(count,)] = self._rows(f"SELECT count(*) FROM documents WHERE {self._within}")
         return count
 
@@ -45,7 +62,8 @@ class IndexLookup:
         """All documents that contain words of the query, those with its names first; and how many.
 
         If no text contains a word, longer words that begin with it count. If no document fits the
-        query even then, its first words are searched as parts of other words.
+        query even then, its first words are searched as parts of other words. If very many fit,
+        only some do (see `excerpt.MANY`), and they are not counted.
 
         Raises:
             StoreError: the pattern takes too long.
@@ -55,7 +73,7 @@ class IndexLookup:
         ids = ids or self._fits.with_parts(query, self._texts)
         if pattern:
             return self._blocks(self._in_which(pattern, ids), fits, most), None
-        return self._blocks(ids, fits, most), len(ids)
+        return self._blocks(ids, fits, most), len(ids) if self._fits.all_scored else None
 
     def with_pattern(
         self, pattern: Pattern, least: int, most: int
@@ -69,7 +87,7 @@ class IndexLookup:
         """
         first: list[int] = []
         literal = pattern.literal or ""
-        order = f"AND {self._within} ORDER BY ours, id DESC"
+        order = f"AND {self._within} ORDER BY ours, {self._newest_first}"
         if phrase := phrase_of(literal):  # most matches are complete words
             matching = "id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             ids = self._ids(

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
+from context_compression.store.search.candidates import CandidateDocument
 from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.excerpt import is_letter, lowered, places
-from context_compression.store.search.index import CandidateDocument
 from context_compression.store.search.letters import folded
 from context_compression.store.search.query import Query, shortened
 

@@ -15,6 +15,11 @@ from pathlib import Path
 from context_compression.errors import ContextCompressionError, StoreUnwritable
 from context_compression.evidence.ledger.tasks import reported_errors
 from context_compression.store.hits import Hit, Neighbour, SearchResult
+from context_compression.store.search.candidates import (
+    CandidateDocument,
+    CandidateSource,
+    in_blocks,
+)
 from context_compression.store.search.documents import (
     BATCH_BYTES,
     IndexedDocument,
@@ -28,13 +33,7 @@ from context_compression.store.search.excerpt import (
     RecordedMessage,
     best_lines,
 )
-from context_compression.store.search.index import (
-    CandidateDocument,
-    CandidateSource,
-    Stamps,
-    fitting,
-    in_blocks,
-)
+from context_compression.store.search.index import Stamps, fitting
 from context_compression.store.search.letters import folded
 from context_compression.store.search.query import Pattern, Query, shortened, weight_of
 from context_compression.store.search.ranking import Distinct, ranked

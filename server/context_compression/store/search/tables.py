@@ -11,13 +11,14 @@ from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.excerpt import CallLabel, ConversationReader, RecordedMessage
 from context_compression.store.search.query import humps, indexable
 
-VERSION = 9
+VERSION = 10
 """Version of the tables. An index of another version is rebuilt from the plain files."""
 PAGE_BYTES = 1024
 """About half a page stays empty in every table, so small pages suit small archives."""
 TABLES = (
     "CREATE TABLE logs (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size INTEGER, time INTEGER,"
-    " offset INTEGER DEFAULT 0, checksum INTEGER DEFAULT 0, reading TEXT DEFAULT '[0, {}]')",
+    " offset INTEGER DEFAULT 0, checksum INTEGER DEFAULT 0, reading TEXT DEFAULT '[0, {}]',"
+    " title TEXT DEFAULT '')",
     "CREATE TABLE files (id INTEGER PRIMARY KEY, log INTEGER, name TEXT, stamp TEXT)",
     "CREATE TABLE messages (id INTEGER PRIMARY KEY, log INTEGER, ref BLOB, place INTEGER,"
     " packed BLOB)",
@@ -74,14 +75,15 @@ def reading_of(reader: ConversationReader) -> str:
 def packed_message(message: RecordedMessage) -> bytes:
     """What a row of `messages` says beside the place and the ref."""
     answers = {str(slot): _call(call) for slot, call in message.answers.items()}
-    return _packed([message.role, message.glimpse, answers])
+    time = [] if message.time is None else [message.time]
+    return _packed([message.role, message.glimpse, answers, *time])
 
 
 def message_of(ref: bytes, place: int, packed: bytes) -> RecordedMessage:
     """The message of a row; `ValueError` if the row is damaged."""
-    role, glimpse, answers = _unpacked(packed)
+    role, glimpse, answers, *time = _unpacked(packed)
     calls = {int(slot): CallLabel(*call) for slot, call in answers.items()}
-    return RecordedMessage(place, ref.hex(), role, glimpse, calls)
+    return RecordedMessage(place, ref.hex(), role, glimpse, calls, *time)
 
 
 def add(do: Do, log: int, file: int, document: IndexedDocument, lexicon: Lexicon) -> None:
