@@ -27,6 +27,7 @@ def _seconds(value: float) -> str:
 
 UNITS: Mapping[str, Callable[[float], str]] = {
     "percent": lambda value: f"{100 * value:.0f}",
+    "tenths": lambda value: f"{100 * value:.1f}",
     "score": lambda value: f"{value:.2f}",
     "millions": lambda value: f"{value / 1e6:.1f}M",
     "thousands": lambda value: f"{value / 1e3:,.0f}K",

@@ -1,6 +1,11 @@
-"""How fast refs and searches are in a store with thousands of sessions.
+"""How fast refs and searches are with thousands of sessions, in a store or of hosts.
 
     python benchmarks/many_sessions.py [--sessions 3000] [--json FILE]
+    python benchmarks/many_sessions.py --of-hosts 1000,20000 [--at FOLDER] [--also PYTHON]
+        [--json FILE]
+
+With --of-hosts, see `many_of_hosts.py`: --at keeps the home folders there for the next run, --also
+times the status and the hooks of another version, too. Without:
 
 Each session has two short messages and an offloaded result, all different. The measurements are
 taken in a process that has made none of them. The fastest of several runs counts, except for the
@@ -17,6 +22,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+
+import many_of_hosts
+from comparison import block
 
 from context_compression import Session, Store
 
@@ -37,12 +45,17 @@ BARS = {  # ms
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed in a store with thousands of sessions.")
     parser.add_argument("--sessions", type=int, default=3_000)
+    parser.add_argument("--of-hosts", type=lambda text: [*map(int, text.split(","))])
+    parser.add_argument("--at", type=Path, help="home folders are kept there, and used again")
+    parser.add_argument("--also", help="a Python with another version, for status and hooks")
     parser.add_argument("--json", type=Path, help="all figures go there")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         print(json.dumps(measured(options.measure)))
         return
+    if options.of_hosts:
+        sys.exit(of_hosts(options))
     with tempfile.TemporaryDirectory() as folder:
         fill(Store(folder), options.sessions)
         command = [sys.executable, __file__, "--measure", folder]
@@ -50,6 +63,18 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     sys.exit(report(figures, options.sessions))
+
+
+def of_hosts(options: argparse.Namespace) -> bool:
+    """Measure sessions of hosts; returns whether a limit was missed."""
+    pythons = [sys.executable, *([options.also] if options.also else [])]
+    figures = many_of_hosts.everything(options.of_hosts, options.at, pythons)
+    print(block([*many_of_hosts.tables(figures)]))
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    missed = many_of_hosts.missed(figures)
+    print("", *missed, sep="\n")
+    return bool(missed)
 
 
 def fill(store: Store, sessions: int) -> None:

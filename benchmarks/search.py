@@ -1,7 +1,7 @@
 """Whether a search of the archive finds what later steps need, how fast, and its index's cost.
 
-    python benchmarks/search.py [--cuts 2] [--limit 10] [--only quality|speed] [--json FILE]
-                                [--store postgresql://…]
+    python benchmarks/search.py [--cuts 2] [--limit 10] [--only quality|speed|recall]
+                                [--json FILE] [--store postgresql://…]
 
 Recorded sessions are cut where an answer follows, and the history before the cut is recorded and
 compressed. `needs.py` determines the identifiers that the following steps need. Each that was
@@ -14,6 +14,9 @@ in that store, as a tenant of its own.
 The speed is measured over complete recorded sessions of five million tokens together, each
 compressed once. The fastest of three runs of each search counts, because other work on the machine
 only adds to the time.
+
+`--only recall` measures what recall tools publish: whether a search of hosts' sessions finds the
+evidence of the questions to LoCoMo, BEAM and LongMemEval (`field/recall.py`).
 """
 
 import argparse
@@ -34,6 +37,7 @@ from statistics import mean, median, quantiles
 from typing import Any
 
 import recordings
+from comparison import block, to_json
 from estimate import message_tokens
 from needs import need
 from recordings import Messages
@@ -85,13 +89,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What a search finds, and how fast.")
     parser.add_argument("--cuts", type=int, default=2, help="of a session, at most")
     parser.add_argument("--limit", type=int, help="sessions")
-    parser.add_argument("--only", choices=("quality", "speed"))
+    parser.add_argument("--only", choices=("quality", "speed", "recall"))
     parser.add_argument("--json", type=Path, help="all figures go there")
     parser.add_argument("--store", help="another store whose quality is shown, too")
     parser.add_argument("--first-search", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.first_search:
         print(json.dumps(first_search(options.first_search)))
+        return
+    if options.only == "recall":
+        from field import conversations, recall  # they import this module
+
+        tables = [*recall.tables(conversations.FOLDER, options.limit)]
+        print(block(tables))
+        if options.json:
+            options.json.write_text(json.dumps([*map(to_json, tables)], indent=1), "utf-8")
         return
     failed = False
     figures: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """The tables of `docs/benchmarks.md`, from one command.
 
-    python benchmarks/tables.py --write [--only quality,talk,gates,sizes,replay,until_done,
-        speed,frameworks]
+    python benchmarks/tables.py --write [--only quality,talk,gates,sizes,recall,replay,until_done,
+        speed,many,frameworks]
         [--peers] [--limit 10] [--processes 2]
     python benchmarks/tables.py --check
 
@@ -10,9 +10,9 @@ comments that name the place. So are the sentences that say where another method
 ours: they are made from the same numbers. --check runs nothing; it ends with 1 if the page says
 something else than what is saved.
 
-Without --peers, only ours and the plain rules are run, and what is saved of other tools stays. Two
-are not run unless they are named with --only: the speed, because it needs a machine without other
-work, and the frameworks, because they have to be installed.
+Without --peers, only ours and the plain rules are run, and what is saved of other tools stays.
+Three are not run unless they are named with --only: the speed and the many sessions, because they
+need a machine without other work, and the frameworks, because they have to be installed.
 """
 
 import argparse
@@ -27,6 +27,7 @@ from pathlib import Path
 
 import gates
 import in_frameworks
+import many_of_hosts
 import quality
 import recordings
 import replay
@@ -35,6 +36,7 @@ import sweep
 import talk
 import until_done
 from comparison import Table, block, from_json, to_json
+from field import recall
 from field.conversations import FOLDER
 from outcome import ITSELF, Outcome
 from peer_processes import install
@@ -49,6 +51,7 @@ WINDOWS = (60_000, 120_000, 200_000)
 SHARES = (0.5, 0.25, 0.1)
 BUDGETS = (0.25, 0.1, 0.05, 8_000)
 CUTS = 3
+SESSIONS = (1_000, 20_000)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,15 @@ def of_sizes(run: Run) -> Iterator[Table]:
     yield from sweep.tables(curves)
 
 
+def of_recall(run: Run) -> Iterator[Table]:
+    yield from recall.tables(FOLDER, run.limit)
+
+
+def of_many(run: Run) -> Iterator[Table]:
+    counts = SESSIONS if run.limit is None else [run.limit]
+    yield from many_of_hosts.tables(many_of_hosts.everything(counts, None, [sys.executable]))
+
+
 def of_replay(run: Run) -> Iterator[Table]:
     paths = recordings.paths()[: run.limit]
     found = replay.everything(paths, WINDOWS, run.processes)
@@ -115,12 +127,14 @@ BENCHMARKS: Mapping[str, Callable[[Run], Iterator[Table]]] = {
     "talk": of_talk,
     "gates": of_gates,
     "sizes": of_sizes,
+    "recall": of_recall,
     "replay": of_replay,
     "until_done": of_until_done,
     "speed": of_speed,
+    "many": of_many,
     "frameworks": of_frameworks,
 }
-DEFAULT = tuple(name for name in BENCHMARKS if name not in ("speed", "frameworks"))
+DEFAULT = tuple(name for name in BENCHMARKS if name not in ("speed", "many", "frameworks"))
 
 
 def saved(folder: Path) -> list[Table]:

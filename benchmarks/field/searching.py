@@ -89,10 +89,14 @@ class Bm25:
 
     def best(self, question: str) -> list[str]:
         """The five texts that fit best."""
+        return [self._texts[at] for at in self.order(question)[:HITS]]
+
+    def order(self, question: str) -> list[int]:
+        """The indices of the texts that hold words of a question, the best first."""
         asked = content_words(question)
         scores = [self._score(asked, words) for words in self._words]
         order = sorted(range(len(scores)), key=lambda at: -scores[at])
-        return [self._texts[at] for at in order[:HITS] if scores[at] > 0]
+        return [at for at in order if scores[at] > 0]
 
     def _score(self, asked: frozenset[str], words: Counter[str]) -> float:
         length = _K * (1 - _B + _B * words.total() / self._mean)
