@@ -54,6 +54,8 @@ DEFAULTS: dict[str, Any] = {
     "alternate_roles": None,
     "allowed_paths": (),
     "read_host_transcripts": True,
+    "recall_projects": (),
+    "recall_at_start": True,
 }
 """The design's table, written down once more on purpose."""
 
@@ -176,6 +178,8 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
         "keep_tools": "get_plan; mcp__ci__*",
         "allowed_paths": os.pathsep.join(["/a", "/b"]),
         "read_host_transcripts": "false",
+        "recall_projects": os.pathsep.join(["/a", "/b"]),
+        "recall_at_start": "false",
         "importance_threshold": "0.7",
         "target_usage": "0.7",
         "manual_target_usage": "0.7",
@@ -187,6 +191,8 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
         "auto_compress": False,
         "alternate_roles": True,
         "read_host_transcripts": False,
+        "recall_projects": ("/a", "/b"),
+        "recall_at_start": False,
         "important_keywords": ("alpha", "beta"),
         "record_markers": ("MARK",),
         "offload_at_source": ("Read=0", "ci*=20000"),

@@ -148,7 +148,7 @@ COMPRESSING, SELECTING, ARCHIVING = "compressing", "selecting", "archiving"
 COMPARING = "comparing before and after"
 SUMMARIZING = "waiting for a summary"
 MEASURING, CHECKING, SHOWING = "measuring", "checking", "showing the tools"
-LISTING = "listing sessions"
+LISTING, KEEPING = "listing sessions", "keeping sessions"
 STAGES = (
     READING, LOOKING, COUNTING, COMPRESSING, SUMMARIZING, SELECTING, ARCHIVING, COMPARING,
 )  # fmt: skip

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from context_compression import Session
+
 from .conftest import Desk
 
 
@@ -38,7 +40,7 @@ def test_a_pattern_without_a_ref_is_looked_for_everywhere(used: Desk) -> None:
 
 
 def test_nothing_found_is_said(used: Desk) -> None:
-    assert b"No hits in the archive. " in used.does("restore", "--query", "okapi").stdout
+    assert b"No hits in the archive or " in used.does("restore", "--query", "okapi").stdout
 
 
 def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str, int]) -> None:
@@ -72,3 +74,37 @@ def test_a_range_of_lines_is_written_in_every_way_that_the_tools_take(
 
 WAYS = ("10-12", "10:12", "10–12", " 10 - 12 ")
 """`tests/session` has the same for `restore_tool`, and `tests/mcp_server` for `context_restore`."""
+
+
+def test_fields_and_counts_of_an_original_are_printed(desk: Desk) -> None:
+    ref = Session(desk.store, "chat").offload(PODS)
+
+    columns = desk.does("restore", ref, "--fields", "NAME, STATUS").stdout
+    chosen = desk.does("restore", ref, "--fields", "[?STATUS!='Running'].NAME").stdout
+    how_many = desk.does("restore", ref, "--fields", "STATUS", "--count").stdout
+    lines = desk.does("restore", ref, "--pattern", "Running", "--count").stdout
+    none = desk.run("restore", ref, "--pattern", "okapi", "--count")
+
+    assert columns == b"NAME,STATUS\nweb-1,Running\nweb-2,Failed\ndb,Running\n"
+    assert chosen == b'["web-2"]\n'
+    assert how_many.decode() == '3 values, 2 distinct: "Running" ×2, "Failed" ×1\n'
+    assert lines == b"2 of 4 lines\n"
+    assert (none.returncode, none.stdout) == (1, b"0 of 4 lines\n")
+
+
+def test_fields_and_counts_are_told_to_programs(desk: Desk) -> None:
+    ref = Session(desk.store, "chat").offload(PODS)
+
+    columns = desk.json("restore", ref, "--fields", "name, STATUS", "--lines", "2-3")
+    lines = desk.json("restore", ref, "--pattern", "Running", "--count")
+    counted = desk.json("restore", ref, "--fields", "STATUS", "--count")
+
+    assert columns["values"] == {"name": ["web-1", "web-2"], "STATUS": ["Running", "Failed"]}
+    assert lines["counts"] == {"lines": 2, "of": 4}
+    assert counted["counts"] == {"STATUS": 3}
+
+
+PODS = """NAME    STATUS    AGE
+web-1   Running   3d
+web-2   Failed    3d
+db      Running   10d"""

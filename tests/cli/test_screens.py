@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,10 +16,9 @@ from inline_snapshot import external_file
 
 from context_compression.strings import cells
 
-from .conftest import conversation
+from .conftest import Commands, conversation
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo terminals")
-SCRIPT = Path(__file__).parents[1] / "support" / "screens.py"
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 COMPRESS = ("compress", "chat.json", "--target-tokens", "6000")
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -42,8 +40,8 @@ ALL_PIPED = ["stdin", "stdout", "stderr"]
 class Screens:
     """A project with a conversation, and the screens of commands there."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, commands: Commands) -> None:
+        self.folder, self.commands = folder, commands
         (folder / "home" / ".codex").mkdir(parents=True)
         (folder / "chat.json").write_text(json.dumps(conversation()), "utf-8")
         # one process writes into a store first, so that a ref is known
@@ -51,31 +49,25 @@ class Screens:
         refs = json.loads(done[0]["out"])["refs"]
         self.ref = next(ref for ref, about in refs.items() if about.startswith("read result"))
 
-    def of(self, screens: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def of(
+        self, screens: list[dict[str, Any]], commands: Commands | None = None
+    ) -> list[dict[str, Any]]:
         environ = {"PATH": os.environ["PATH"], "HOME": str(self.folder / "home"), "TZ": "UTC"}
         for screen in screens:
             screen["environ"] = {**environ, "TERM": "xterm-256color", **screen.get("environ", {})}
             screen["arguments"] = [self.ref if a == "REF" else a for a in screen["arguments"]]
             screen["cwd"] = str(self.folder)
-        ran = subprocess.run(
-            [sys.executable, SCRIPT],
-            input=json.dumps(screens).encode(),
-            capture_output=True,
-            check=False,
-            timeout=300,
-        )
-        assert ran.returncode == 0, ran.stderr.decode()
-        return json.loads(ran.stdout)
+        return (commands or self.commands).of(screens)
 
     def one(self, *arguments: str, columns: int = 80, **more: Any) -> dict[str, Any]:
         return self.of([{"arguments": [*arguments], "columns": columns, **more}])[0]
 
 
 @pytest.fixture(scope="module")
-def screens() -> Iterator[Screens]:
+def screens(commands: Commands) -> Iterator[Screens]:
     folder = Path(tempfile.mkdtemp(prefix="cc-", dir="/tmp"))  # of a length that is always the same
     try:
-        yield Screens(folder.resolve())
+        yield Screens(folder.resolve(), commands)
     finally:
         shutil.rmtree(folder)
 
@@ -83,7 +75,7 @@ def screens() -> Iterator[Screens]:
 @pytest.fixture(scope="module")
 def seen(screens: Screens) -> dict[tuple[str, str], dict[str, Any]]:
     """Every command in every place."""
-    asked = [*product(COMMANDS, PLACES)]
+    asked, anew = [*product(COMMANDS, PLACES)], Commands(anew=True)
     found = screens.of(
         [
             {
@@ -93,8 +85,10 @@ def seen(screens: Screens) -> dict[tuple[str, str], dict[str, Any]]:
                 "environ": {} if PLACES[place] else {"COLUMNS": "40"},
             }
             for name, place in asked
-        ]
+        ],
+        anew,
     )
+    anew.end()
     return dict(zip(asked, found, strict=True))
 
 

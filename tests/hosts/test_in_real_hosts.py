@@ -33,6 +33,11 @@ def beside(claude: ClaudeCode) -> dict[str, str]:
     return {"PATH": path, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
+def spoken(api: MessagesAPI) -> str:
+    """Everything that the model was sent, with quotation marks as they are."""
+    return json.dumps([request.body for request in api.requests]).replace('\\"', '"')
+
+
 def test_claude_code_has_the_plugin_after_install_and_nothing_after_uninstall(
     claude: ClaudeCode,
 ) -> None:
@@ -53,6 +58,10 @@ def test_claude_code_has_the_plugin_after_install_and_nothing_after_uninstall(
     assert doctor.code == 0, doctor.stdout
     assert name in tools_in(api.requests[0])
     assert "tokens used" in results_in(api.requests[-1])[0]
+    assert "earlier session" not in spoken(api)
+    with MessagesAPI(["done"]) as api:
+        claude.ask(api, "And today?", **around)
+    assert '1 earlier session of this project, the newest: "How full is it?"' in spoken(api)
     gone = claude.desk.run(*OURS, "uninstall", "claude-code", **around)
     assert gone.code == 0, gone.stderr
     assert settings.read_text(encoding="utf-8") == SETTINGS

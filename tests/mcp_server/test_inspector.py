@@ -45,7 +45,7 @@ async def test_the_inspector_lists_and_calls_and_finds_every_schema_portable(
 
     assert [each["name"] for each in results["tools/list"]["tools"]] == [o.name for o in OFFERS]
     assert [each["name"] for each in results["prompts/list"]["prompts"]] == [
-        prompt.name for prompt in prompts_for(workspace.store)
+        prompt.name for prompt in prompts_for(workspace)
     ]
     assert isinstance(results["resources/list"]["resources"], list)
     assert results["tools/call"]["structuredContent"]["ref"]

@@ -124,6 +124,23 @@ async def test_lines_and_patterns(client: Client) -> None:
     assert none.pages == []
 
 
+async def test_fields_and_counts(client: Client) -> None:
+    jobs = [{"id": n, "status": "failed" if n in (3, 5) else "done"} for n in range(9)]
+    kept = await ask(client, "context_offload", content=json.dumps({"items": jobs}))
+    log = await ask(client, "context_offload", content="a\nERROR b\nc\nERROR d")
+    ref = kept.facts["ref"]
+
+    ids = await ask(client, "context_restore", ref=ref, fields="items[?status=='failed'].id")
+    counted = await ask(client, "context_restore", ref=ref, fields=["items[*].id"], count=True)
+    lines = await ask(client, "context_restore", ref=log.facts["ref"], pattern="ERROR", count=True)
+
+    assert ids.pages == ["[3,5]"]
+    assert " · items[?status=='failed'].id of JSON · all 5 characters · " in ids.text
+    assert counted.pages == ["9 values, all distinct"]
+    assert lines.pages == []
+    assert lines.text.endswith(" · lines that match 'ERROR' · 2 of 4 lines")
+
+
 async def test_lines_and_patterns_of_a_message_are_those_of_its_texts(
     client: Client, workspace: Workspace
 ) -> None:
@@ -434,7 +451,10 @@ async def test_nothing_found_is_said(client: Client) -> None:
     answer = await ask(client, "context_restore", query="omega")
 
     assert not answer.failed
-    assert "No hits for 'omega' in the archive. To find more, pass" in answer.text
+    assert (
+        "No hits for 'omega' in the archive or in the recorded sessions of this project. To find "
+        "more, pass" in answer.text
+    )
 
 
 async def test_a_pattern_that_finds_nothing_is_answered_with_what_helps_a_pattern(

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from context_compression import Session, restore_tool
 from context_compression.session import NO_LINE
 from context_compression.session.restoring import Asked
+from context_compression.strings import fenced
 
 LOG = "\n".join(f"{n} compiled unit_{n}.o" for n in range(1_000)) + "\nERROR: undefined flush_7"
 
@@ -73,8 +74,13 @@ def test_the_model_searches_and_then_restores(session: Session):
         ({"ref": "abcd", "start": True}, "start must be of type integer"),
         ({"ref": "abcd", "start": 7.5}, "start must be of type integer"),
         ({"ref": "abcd", "query": "flush", "pattern": "x"}, "pass query or pattern, not both"),
+        ({"ref": "abcd", "query": "flush", "fields": "id"}, "pass fields or query, not both"),
         ({"query": "flush", "lines": "7"}, "lines goes only with ref"),
         ({"query": "flush", "start": 7}, "start goes only with ref"),
+        ({"query": "flush", "fields": "id"}, "fields goes only with ref"),
+        ({"query": "flush", "count": True}, "count goes only with ref"),
+        ({"ref": "abcd", "count": "many"}, "count must be of type boolean"),
+        ({"ref": "abcd", "fields": 7.5}, "fields must be of type string"),
         ({"reference": "abcd"}, "reference is no argument; allowed: ref, lines"),
         ({"ref": "abcd", "lines": "many"}, "lines must be a range as 10-40, or one number as 7"),
         ('{"ref": ', "not JSON"),
@@ -210,3 +216,42 @@ def test_the_definition_has_the_form_of_each_provider(session: Session):
         tool.openai["function"]["name"],
     }
     assert names == {"context_restore"}
+
+
+def test_the_model_asks_how_many_lines_match_and_nothing_counts_as_restored(session: Session):
+    ref = session.offload(LOG)
+
+    answer = restore_tool(session).answer({"ref": ref, "pattern": "unit_7", "count": "true"})
+
+    assert answer == f"ref {ref} · text · lines that match 'unit_7' · 111 of 1,001 lines"
+    assert "restore" not in {event["type"] for event in session.log.events().items}
+
+
+@pytest.mark.parametrize(
+    "given", ["id, name", ["id", "name"], '["id", "name"]'], ids=["text", "list", "JSON"]
+)
+def test_the_fields_come_quoted_with_what_they_are_of_and_are_noted(session: Session, given: Any):
+    ref = session.offload(ITEMS)
+
+    answer = restore_tool(session).answer({"ref": ref, "fields": given, "lines": "1-2"})
+
+    header, _, quote = answer.partition("\n")
+    assert header.startswith(f"ref {ref} · text · lines 1-2 · id, name of 2 lines of JSON · all ")
+    assert quote == fenced("id,name\n0,n0\n1,n1")
+    [restored] = [e for e in session.log.events().items if e["type"] == "restore"]
+    assert 0 < restored["share"] < 0.01
+
+
+def test_fields_come_in_pages_whose_cursor_fits_only_them(session: Session):
+    tool, ref = restore_tool(session), session.offload(ITEMS)
+
+    first = tool.answer({"ref": ref, "fields": "name"})
+    cursor = first.partition("\n")[0].rpartition("cursor ")[2]
+    second = tool.answer({"ref": ref, "fields": "name", "cursor": cursor})
+    other = tool.answer({"ref": ref, "fields": "id", "cursor": cursor})
+
+    assert "\nn1999\n```" in second
+    assert "does not belong to this text" in other
+
+
+ITEMS = "\n".join(json.dumps({"id": n, "name": f"n{n}"}) for n in range(2_000))

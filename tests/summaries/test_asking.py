@@ -14,8 +14,8 @@ from context_compression.errors import InvalidSettings
 from context_compression.summaries import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, conversation
 
-MESSAGES = conversation(10)
-TARGET = 2_500
+MESSAGES = conversation(6)
+TARGET = 1_500
 
 
 def written(request: SummaryRequest) -> SummaryReply:

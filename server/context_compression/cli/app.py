@@ -93,6 +93,7 @@ COMMANDS = {
     "archive": Listed(
         ARCHIVE, "archive", short="List archived sessions and their sizes; delete them."
     ),
+    "keep": Listed(ARCHIVE, "keep", short="Keep the sessions of hosts past their deletion."),
     "install": Listed(SET_UP, "setup", short="Add the server to the configuration of a host."),
     "uninstall": Listed(
         SET_UP, "setup", short="Remove the server from the configuration of a host."

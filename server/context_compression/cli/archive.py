@@ -1,6 +1,7 @@
 """`archive`: lists the sessions and their sizes; `archive delete`, `prune` and `expire`."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -12,15 +13,23 @@ from context_compression.cli.arguments import seconds_in
 from context_compression.cli.output import when
 from context_compression.cli.page import Block, Page, StyledLine, Table
 from context_compression.cli.terminal import confirmed, say, show, working, write_json
-from context_compression.errors import ContextCompressionError, ObjectsLeft, StoreError
+from context_compression.errors import (
+    ContextCompressionError,
+    ConversationNotFound,
+    ObjectsLeft,
+    StoreError,
+)
 from context_compression.hosts.conversations import CURRENT, Conversations
+from context_compression.hosts.listing import found_sessions
 from context_compression.listening import MEASURING, counted
 from context_compression.plurals import how_many
 from context_compression.report.facts import Record
 from context_compression.session import Session
 from context_compression.store import Store
+from context_compression.store.kept import KeptSession, KeptSessions
 from context_compression.store.store import Prunable, referring, remove_empty_index
 from context_compression.workspace import Workspace
+from context_compression.workspace.kept import kept_in, may_keep
 from context_compression.workspace.opened import KEPT_IN
 
 QUIET_DAYS = 90
@@ -78,7 +87,14 @@ def archive(ctx: click.Context, as_json: bool) -> None:
 def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     """Delete SESSION (its id, or the first four characters) and all its originals permanently."""
     conversations = options.conversations()
-    store, id = conversations.workspace.store, conversations.session_named(session)
+    kept = conversations.kept(session)
+    try:
+        store, id = conversations.workspace.store, conversations.session_named(session)
+    except ConversationNotFound:
+        if kept is None:
+            raise
+        _delete_kept(conversations.workspace, kept, yes=yes, as_json=as_json)
+        return
     if id not in store.sessions():
         raise Refused(
             f"No session {session!r} is recorded. `context-compression archive` lists all."
@@ -101,7 +117,39 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
         write_json({"deleted": [id], "bytes": size, "refs": refs, "referred_to_by": others})
     else:
         show(f"Deleted {id}, {in_units(size)}.")
+    if kept:
+        say(f"note: what is kept of {kept.host}'s session stays; to delete it, run this again.")
     _end(left)
+
+
+def _delete_kept(workspace: Workspace, session: KeptSession, *, yes: bool, as_json: bool) -> None:
+    """Delete all versions that are kept of a host's session."""
+    kept = kept_in(workspace)
+    versions = [each for each in kept.sessions() if (each.host, each.id) == _key(session)]
+    say(f"{session.id}: kept of {session.host}, {in_units(kept.stored(versions))}.")
+    found, _ = found_sessions(Conversations(workspace), [session.host])
+    if not any(each.kept and each.kept.id == session.id for each in found) and kept.is_on:
+        say(f"warning: {session.path} is still there, and the next look keeps it again.")
+    if not confirmed(f"Delete what is kept of {session.id}?", yes, otherwise=ADD_YES):
+        say(NOTHING_DELETED)
+        return
+    size = kept.delete(versions)
+    if as_json:
+        write_json({"deleted": [session.id], "bytes": size, "refs": 0, "referred_to_by": []})
+    else:
+        show(f"Deleted {session.id}, {in_units(size)}.")
+
+
+def _key(session: KeptSession) -> tuple[str, str]:
+    return session.host, session.id
+
+
+def _old_kept(workspace: Workspace, seconds: float) -> list[KeptSession]:
+    """What is kept of sessions that were last written before, unless this is a tenant's part."""
+    if not may_keep(workspace) or workspace.part:
+        return []
+    before = time.time() - seconds
+    return [each for each in kept_in(workspace).sessions() if each.written_at < before]
 
 
 @archive.command(
@@ -124,26 +172,42 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
     workspace = options.workspace()
     store, keep = workspace.store, current(workspace)
     with working("looking for old sessions"):
-        prunable = store.prunable(seconds, keep=keep)
+        prunable, old = store.prunable(seconds, keep=keep), _old_kept(workspace, seconds)
+        kept = kept_in(workspace)
+        kept_bytes = kept.stored(old) if old else 0
     if listed := _listed(store, prunable):
         say(*listed)
+    if old:
+        say(*_listed_kept(kept, old))
     if prunable.left_over:
         files = how_many(len(prunable.left_over), "file")
         say(f"and {files} that interrupted work left behind")
     sessions = how_many(len(prunable.sessions), "session")
     deleted: list[str] | None = None
     left: ObjectsLeft | None = None
-    if not (prunable.sessions or prunable.left_over):
+    size = in_units(prunable.bytes + kept_bytes)
+    if old:
+        own = f"{sessions} and " * bool(prunable.sessions)
+        sessions = f"{own}{how_many(len({*map(_key, old)}), 'kept session')}"
+    if not (prunable.sessions or prunable.left_over or old):
         say(f"Nothing is older than {older_than} and unused; nothing was deleted.")
-    elif not confirmed(f"Delete {sessions}, {in_units(prunable.bytes)}?", yes, otherwise=ADD_YES):
+    elif not confirmed(f"Delete {sessions}, {size}?", yes, otherwise=ADD_YES):
         say(NOTHING_DELETED)
     else:
         gone: list[str] = []
         left = _objects_left(lambda: gone.extend(store.prune(seconds, keep=keep).sessions))
         deleted = left.deleted if left else gone
+        if old:
+            kept.delete(old)
+            kept.switch(since=time.time() - seconds)
     if as_json:
         write_json(
             {
+                "kept_sessions": {
+                    "would_go": [each.id for each in old],
+                    "deleted": [each.id for each in old] if deleted is not None else [],
+                    "bytes": kept_bytes,
+                },
                 "would_go": [*prunable.sessions],
                 "deleted": deleted or [],
                 "kept": dict(prunable.kept),
@@ -152,7 +216,8 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
             }
         )
     elif deleted is not None:
-        show(f"Deleted {how_many(len(deleted), 'session')}.")
+        also = f" and {how_many(len({*map(_key, old)}), 'kept session')}" if old else ""
+        show(f"Deleted {how_many(len(deleted), 'session')}{also}.")
     if deleted is not None and not left and (in_use := sorted({*prunable.sessions} - {*deleted})):
         say(f"warning: {', '.join(in_use)} in use, not deleted. Run prune again later.")
     _end(left)
@@ -315,8 +380,20 @@ def _written(store: Store, id: str) -> str | None:
     stamp = store.session(id).stamp()
     if stamp is None:
         return None
-    time = datetime.fromtimestamp(stamp[1] / 1e9, UTC)
-    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return _time(stamp[1] / 1e9)
+
+
+def _time(seconds: float) -> str:
+    written = datetime.fromtimestamp(seconds, UTC)
+    return written.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _listed_kept(kept: KeptSessions, old: Sequence[KeptSession]) -> list[Block]:
+    rows = [
+        (f"{each.id} ({each.host})", when(_time(each.written_at)), in_units(kept.stored([each])))
+        for each in old
+    ]
+    return [Table([("kept session, of any project", "last written", "size"), *rows], left=2)]
 
 
 def _listed(store: Store, prunable: Prunable) -> list[Block]:

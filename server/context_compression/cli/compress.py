@@ -16,6 +16,7 @@ import click
 
 from context_compression.cli import completion
 from context_compression.cli.app import PROGRAM, Options, Refused, as_json, examples, warn
+from context_compression.cli.archive import in_units
 from context_compression.cli.arguments import Tokens, change_in, pin
 from context_compression.cli.output import page_of, warnings_of
 from context_compression.cli.page import Page, StyledLine, Table
@@ -28,8 +29,10 @@ from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
 from context_compression.hosts.conversations import Conversations
-from context_compression.hosts.exporting import EXPORTERS, NewSession
+from context_compression.hosts.exporting import EXPORTERS, Exported, NewSession
 from context_compression.hosts.exporting import export as write_session
+from context_compression.hosts.keeping import put_back
+from context_compression.hosts.table import TITLES
 from context_compression.listening import COMPRESSING, READING, STAGES
 from context_compression.planning.edits import recorded
 from context_compression.plurals import how_many
@@ -513,7 +516,7 @@ def _deliver(
 )
 @click.argument("conversation", type=CONVERSATION)
 @click.option(
-    "--host", required=True, type=click.Choice([*EXPORTERS]), help="The host that resumes it."
+    "--host", required=True, type=click.Choice([*TITLES]), help="The host that resumes it."
 )
 @compression_options
 @as_json
@@ -526,7 +529,21 @@ def export(
     CONVERSATION is a transcript or a file of messages, which is never changed, the id of a session,
     or its number from `sessions`. A session is compressed only if --target-tokens is given. The new
     session belongs to this folder, whose store keeps the originals for context_restore.
+
+    A kept session that its host has deleted comes back to this host as it was written, with its id.
     """
+    conversations = options.conversations()
+    kept = conversations.gone(conversation)
+    if kept and kept.host == host and compression["target_tokens"] is None:
+        brought = put_back(conversations.workspace, kept)
+        say(f"{kept.id} is brought back as it was written: {in_units(kept.size)}.")
+        _tell(brought, {}, as_json)
+        return
+    if host not in EXPORTERS:
+        raise Refused(
+            f"{TITLES[host]} takes only sessions of its own that were kept (`context-compression "
+            f"keep`). Others go to {', '.join(EXPORTERS)}."
+        )
     requested = RequestedCompression.of(options, conversation, **compression)
     session, transcript = requested.opened.session, requested.opened.transcript
     if transcript or compression["target_tokens"] is not None:
@@ -552,10 +569,17 @@ def export(
         home=requested.workspace.home,
         environ=requested.workspace.environ,
     )
+    if not as_json:
+        say(*page)
+    _tell(exported, report, as_json)
+
+
+def _tell(exported: Exported, report: Mapping[str, Any], as_json: bool) -> None:
+    """Says where a session was written, and how it is resumed."""
     if as_json:
         write_json(
             {
-                "host": host,
+                "host": exported.host,
                 "session": exported.session_id,
                 "path": str(exported.path),
                 "command": exported.command,
@@ -564,6 +588,6 @@ def export(
             }
         )
         return
-    say(*page, *exported.notes, "", "Written to:", StyledLine(str(exported.path), "command"))
+    say(*exported.notes, "", "Written to:", StyledLine(str(exported.path), "command"))
     say("", "To resume it, run:")
     show(StyledLine(exported.command, "command"))

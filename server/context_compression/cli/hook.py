@@ -31,10 +31,13 @@ def hook(options: Options, host: str, serve: bool) -> None:
         from anyio import run
 
         from context_compression.hosts.serving import serve_events
+        from context_compression.workspace.kept import look_around
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host decides when it ends
         with alone_on_stdout() as answers:
-            run(serve_events, host, options.workspace(), sys.stdin.buffer, answers)
+            workspace = options.workspace()
+            look_around(workspace)
+            run(serve_events, host, workspace, sys.stdin.buffer, answers)
         return
     with never_failing(host):
         if stdin_is_closed():

@@ -106,7 +106,7 @@ def remember(listing: Listing, store: str) -> None:
                 id=each.id,
                 host=each.host,
                 title=in_words(each.title, LONGEST_TITLE_TOLD),
-                store="" if each.path else store,
+                store=store if each.host == RECORDED else "",
             )
         )
         for number, each in enumerate(listing.sessions, 1)
@@ -143,6 +143,9 @@ LONGEST_TITLE, WHOLE_TITLE = 40, 200
 LONGEST_PROJECT = 24
 INCOMPLETE = "incomplete: "
 """Before the title of a session of which a part is missing."""
+KEPT = "kept: "
+"""Before the title of a session that its host has no longer, and we do."""
+KEPT_LINE = "kept: gone from its host; `export NUMBER --host ITS-HOST` brings it back"
 
 
 @click.command(
@@ -228,6 +231,7 @@ def as_text(listing: Listing, home: Path, *, screen: bool = False) -> Page:
         "",
         *(line for line in of_all if not line.endswith(": ")),
         *_not_listed(listing),
+        *([KEPT_LINE] if any(each.kept for each in listing.sessions) else []),
         *_not_whole(listing),
         f"`{PROGRAM} status 1` shows more of the first one; compress and export take a number, too",
     ]
@@ -269,7 +273,7 @@ def _why_none(host: str | None, here: bool) -> list[str]:
 
 def _cells(each: ListedSession, home: Path, now: float, *, screen: bool) -> tuple[str, ...]:
     """The cells of a session after its number."""
-    title = f"{INCOMPLETE * bool(each.missing)}{each.problem or each.title}"
+    title = f"{KEPT * each.kept}{INCOMPLETE * bool(each.missing)}{each.problem or each.title}"
     return (
         each.host,
         _project(each.project, home, LONGEST_PROJECT if screen else None),

@@ -175,6 +175,8 @@ def _install(planned: Installation, machine: "Machine", server: "Server", *, dry
         if is_temporary(server.command, machine):
             say(f"  warning: the system deletes the folder of {server.command} after a while.")
             say(f"  Then the server cannot start. Install it in a permanent folder: {TO_STAY}")
+    if not dry_run and (deletes := host.deletes(machine.folder_variables, machine.home)):
+        say(f"  {host.title} {deletes}; `context-compression keep on` keeps it.")
     for note in planned.notes:
         say(f"  {note}")
     for each in shown:

@@ -14,6 +14,8 @@ make this value in a file of its own, and add it to `HOSTS` in `table.py`.
     desktop.py           the hosts whose configuration is all we know
     reading.py           transcripts of all hosts; a file's content shows which host wrote it
     listing.py           the sessions on this machine
+    projects.py          those of one project: of its repository and all worktrees
+    earlier.py           their titles, and what a new session is told of them
     conversations.py     the conversation that a session id, a path or `current` names
     sentences.py         what people are told: the compactions that led to a conversation, and
                          whether the hooks in hosts are those of this package
@@ -21,6 +23,7 @@ make this value in a file of its own, and add it to `HOSTS` in `table.py`.
                          hook's process imports one host alone
     serving.py           the answers of a process that a host keeps
     exporting.py         new sessions of hosts
+    keeping.py           which sessions are kept past their deletion, when, and how they come back
     setup/               changes to hosts' configuration files, and their undoing
     doctor/              whether our server works in a host
 

@@ -11,26 +11,29 @@ from typing import Any
 from context_compression.errors import ContextCompressionError, ConversationNotFound, PathNotAllowed
 from context_compression.hosts import Readings
 from context_compression.hosts.host import Host, LiveSession
+from context_compression.hosts.projects import folders_of, is_below, sessions_of
 from context_compression.hosts.table import HOSTS
 from context_compression.session import Session, session_id_for
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.store.kept import KeptSession
 from context_compression.transcripts.sessions import (
     INSTEAD,
     NO_REQUEST,
+    OF_NAME,
     Caller,
     ToolRequest,
     newest_first,
     uncertain,
 )
+from context_compression.transcripts.transcript import Transcript, told
 from context_compression.workspace import Workspace
+from context_compression.workspace.kept import kept_in, may_keep
 from context_compression.workspace.opened import KEPT_IN, Opened, is_own_session
 
 CURRENT = "current"
 SHORTEST_ID = 4
 """How many first characters of a session id are enough, if no other id begins with them."""
-OF_NAME = 8
-"""How many first characters of a session's id some hosts put into the name of its file."""
 NO_PATH = (
     ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
 )
@@ -88,8 +91,8 @@ class Conversations:
             self.workspace.access.check_search()
             path = self.workspace.access.check_current(find_current(self._caller(tool_request)))
             transcript = self.readings.look(path)
-        elif of_host and (path := self._kept_by_host(conversation)):
-            transcript = self.readings.look(path)
+        elif of_host and (found := self._of_host(conversation)):
+            transcript = found
         elif conversation in self._store.sessions():
             return self._by_id(conversation, settings, model)
         elif self.workspace.access.no_files:
@@ -97,13 +100,29 @@ class Conversations:
         elif not _looks_like_path(conversation) and not os.path.exists(
             self.workspace.cwd / conversation
         ):
-            return self._by_id(self.session_named(conversation, NO_PATH), settings, model)
+            try:
+                return self._by_id(self.session_named(conversation, NO_PATH), settings, model)
+            except ConversationNotFound:
+                by_user = tool_request == NO_REQUEST
+                if (found := self._of_host(conversation, by_user=by_user)) is None:
+                    raise
+                transcript = found
         else:
             path = self._readable(self.workspace.place(conversation), tool_request)
             if recorded := self._recorded(path):
                 return self._by_id(recorded, settings, model)
             transcript = self.readings.look(path)
         return self.workspace.of(transcript, settings=settings, model=model)
+
+    def calling(self, tool_request: ToolRequest = NO_REQUEST) -> Path | None:
+        """The transcript that a tool is called from; `None` if that is not certain.
+
+        Blocks up to 0.3 s.
+        """
+        with suppress(ConversationNotFound, PathNotAllowed):
+            self.workspace.access.check_search()
+            return find_current(self._caller(tool_request))
+        return None
 
     def shares_current(self, tool_request: ToolRequest) -> bool:
         """Whether the conversation that a tool is called from can be read, or one of a few may be.
@@ -127,6 +146,74 @@ class Conversations:
         session = Session(self._store, id, settings=settings, model=model, summarizer=None)
         session.origin = lambda: origin
         return Opened(session, recorded_beside=origin.get("beside", 0), compacts_at=compacts_at)
+
+    def _of_host(self, name: str, *, by_user: bool = True) -> Transcript | None:
+        """A host's session by its id or the beginning; as it was kept, if its host has it no more.
+
+        Args:
+            name: as the caller passed it.
+            by_user: whether the user asks; an agent gets what was kept of its own project alone.
+
+        Raises:
+            ConversationNotFound: several kept sessions have such an id.
+            StoreError: what was kept cannot be read.
+        """
+        if by_user and (path := self._kept_by_host(name)):
+            return self.readings.look(path)
+        kept = self.kept(name, by_user=by_user)
+        if kept is None:
+            return None
+        if path := self._kept_by_host(kept.id) if by_user else self._of_this_project(kept.id):
+            return self.readings.look(path)
+        broken: list[str] = []
+        path = kept_in(self.workspace).unpacked(kept, broken)
+        return told(self.readings.look(path), broken)
+
+    def kept(self, name: str, *, by_user: bool = True) -> KeptSession | None:
+        """The newest version of a kept session, by its id or the beginning; `None` if none is.
+
+        Args:
+            name: as the caller passed it.
+            by_user: see `_of_host`. Two projects may have sessions of one id.
+
+        Raises:
+            ConversationNotFound: several have such an id.
+        """
+        if not may_keep(self.workspace) or _looks_like_path(name):
+            return None
+        kept = kept_in(self.workspace).sessions()
+        found = {
+            each.id: each
+            for each in reversed(kept)
+            if (each.id == name or (len(name) >= SHORTEST_ID and each.id.startswith(name)))
+            and (by_user or self._is_of_this_project(each))
+        }
+        if name in found or len(found) < 2:
+            return found.get(name) or next(iter(found.values()), None)
+        raise ConversationNotFound(
+            f"{name!r} is the beginning of several kept sessions' ids. Pass more of one.",
+            [*found][:5],
+        )
+
+    def gone(self, name: str) -> KeptSession | None:
+        """The kept session of this id that its host has no longer; `None` if there is none.
+
+        Raises:
+            ConversationNotFound: as `kept`.
+        """
+        kept = self.kept(name)
+        return None if kept is None or self._kept_by_host(kept.id) else kept
+
+    def _is_of_this_project(self, kept: KeptSession) -> bool:
+        home = self.workspace.home.resolve()
+        roots = folders_of(self.workspace.cwd, home)
+        return bool(kept.folders) and all(is_below(each, roots, home) for each in kept.folders)
+
+    def _of_this_project(self, id: str) -> Path | None:
+        """The host's own file of a session of this project; `None` if no host has it."""
+        ids = (id, id[:OF_NAME])
+        found = (each.candidate for each in sessions_of(self.workspace))
+        return next((each.path for each in found if each.id in ids), None)
 
     def _kept_by_host(self, name: str) -> Path | None:
         """The host's own file of a session on this machine, by the session's id or its beginning.
@@ -170,6 +257,20 @@ class Conversations:
                 f"{name!r} is the beginning of several sessions' ids. Pass more of one.", begin[:5]
             )
         raise ConversationNotFound(f"No session {name!r} is recorded{hint}.", recorded[:5])
+
+    def session_to_search(self, name: str) -> str:
+        """The id of a recorded session, or of one of this project that a host wrote.
+
+        Raises:
+            ConversationNotFound: as `session_named`.
+        """
+        try:
+            return self.session_named(name)
+        except ConversationNotFound:
+            beside = self._store.beside
+            if beside and (id := beside.named(name)):
+                return id
+            raise
 
     def refuse_own_session(self, id: str) -> None:
         """Refuse a session of this package where a conversation is needed.

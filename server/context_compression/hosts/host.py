@@ -397,6 +397,9 @@ class Host:
         stored: the sessions that it keeps on this machine.
         live: how the transcript of the conversation that calls us is found.
         exporter: writes a view as a new session that it resumes.
+        resumes: the command that resumes a session of its own, with `{id}` or `{path}` of it.
+        deletes: says what of its sessions it deletes, and when, for an environment and a home
+            folder, as a sentence without its subject; empty if nothing is known.
     """
 
     name: str
@@ -421,6 +424,8 @@ class Host:
     stored: StoredSessions = NO_SESSIONS
     live: LiveSession | None = None
     exporter: Exporter | None = None
+    resumes: tuple[str, ...] = ()
+    deletes: Callable[[Mapping[str, str], Path], str] = lambda environ, home: ""
 
     def file(self, machine: Machine, *, in_project: bool = False) -> Path:
         """The path of the file that holds our entry.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from context_compression.conversation.authors import first_words
+from context_compression.conversation.authors import first_words, is_no_request
 from context_compression.conversation.formats import parse as parse_messages
 from context_compression.errors import ContextCompressionError, InvalidConversation, TranscriptError
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
@@ -95,6 +95,23 @@ class Readings:
         except InvalidConversation:
             title = ""
         return history_from(stages, title)
+
+    def title(self, path: Path, transcript: Transcript, *, is_whole: bool = True) -> str:
+        """The title of the session in a file, else the user's first words; empty without both.
+
+        Args:
+            path: the file.
+            transcript: the live conversation in it.
+            is_whole: whether all of its messages were read, not only the ends of the file.
+        """
+        if transcript.title:
+            return transcript.title
+        words = first_words(parse_messages(transcript.messages).messages)
+        begins_here = is_whole and not transcript.compactions
+        if not begins_here or not words or is_no_request(words):
+            first = self.first_words(path) or words
+            words = words if words and is_no_request(first) else first
+        return words
 
     def first_words(self, path: Path) -> str:
         """The user's first words, or the title of the session; empty if it cannot be read."""

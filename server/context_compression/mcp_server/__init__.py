@@ -24,6 +24,7 @@ A call:
 
 An answer, whose facts and headline `report.facts` makes and `calls.py` writes as text:
     checkpoints.py         summaries for a new chat, with title and time
+    sessions.py            earlier sessions of this project, for a new chat
     summary_by_caller.py   a summary that the calling agent writes
 
 Not here: `hosts` resolves a conversation's name and answers hooks, `session` compresses it.

@@ -310,7 +310,7 @@ class CompressArguments(Arguments):
     target_tokens: Positive | None = None
     """size to reach"""
     focus: str | None = None
-    """subject of the remaining work"""
+    """of the remaining work"""
     pins: tuple[Pin, ...] = ()
     """kept whole: index, or text in a message"""
     model: str | None = None
@@ -342,11 +342,11 @@ class ConfigArguments(Arguments):
     unlisted = tolerated.union(NAMES).difference(IN_SCHEMA)
 
     settings: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """any by name, as {"keep_recent": 15}"""
+    """any by name: {"keep_recent":15}"""
     reset: tuple[str, ...] = ()
     """names, or all"""
     response_format: Literal["concise", "detailed"] = "concise"
-    """detailed lists every setting"""
+    """detailed: every setting"""
     key: str | None = None
     """the name of one setting; without value, it is shown"""
     name: str | None = None
@@ -400,11 +400,11 @@ class ConfigArguments(Arguments):
 class OffloadArguments(Arguments):
     """Archives a text file and shows a preview. Use before reading a large file.
 
-    Also archives a text, or a conversation's large tool results. Returns refs.
+    Also archives a text, or large tool results.
     """
 
     content: str | None = None
-    """a text; this chat does not get shorter"""
+    """a text; does not shorten this chat"""
     path: str | None = None
     """of a text file"""
     conversation: str | None = None
@@ -414,16 +414,16 @@ class OffloadArguments(Arguments):
 
 
 class RestoreArguments(Arguments, Asked):
-    """Brings back the original under a ref, quoted, in pages; or searches the archive.
+    """Brings back an original by ref, or parts; or searches the archive and earlier sessions.
 
-    Use for details that a note, summary or preview leaves out.
+    Use for what a note, summary or preview leaves out, or for past work.
     """
 
     unlisted: ClassVar = frozenset({"start"})
 
 
 class SummaryArguments(Arguments):
-    """Brings summaries and checkpoints with title and time, newest first.
+    """Brings summaries and checkpoints, newest first.
 
     Use at the start of a chat that refers to earlier work.
     """
@@ -431,4 +431,4 @@ class SummaryArguments(Arguments):
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 3
     """default 3"""
     conversation: str | None = None
-    """a session, or checkpoint"""
+    """a session (or s1), or checkpoint"""

@@ -51,7 +51,7 @@ from context_compression.report.model import (
 )
 from context_compression.report.rough import Rough, roughly
 from context_compression.session import Session
-from context_compression.session.restoring import in_lines
+from context_compression.session.parts import in_lines
 from context_compression.session.state import State
 from context_compression.session.status import history_of
 from context_compression.store.session_files import original_of, refs_in

@@ -28,6 +28,7 @@ from context_compression.report.course import cost_of
 from context_compression.session.status import history_of
 from context_compression.tokens.prices import prices_of
 from context_compression.transcripts.transcript import OURS
+from context_compression.workspace.kept import kept_in
 
 NEWEST = 1_000
 """How many sessions are read unless the user asks for more."""
@@ -234,10 +235,13 @@ def _total(found: FoundSession, conversations: Conversations) -> SessionTotal:
         folder = conversations.workspace.store.backend.folder
         history = replace(history_of(session), project=str(folder.parent) if folder else "")
     else:
-        path = found.candidate.path
+        kept = kept_in(conversations.workspace)
+        path = kept.unpacked(found.kept, []) if found.kept else found.candidate.path
         readings = Readings(whole=True)
         session = conversations.workspace.of(readings.look(path)).session
         history = readings.history(path)
+        if found.kept:
+            kept.drop_copy(found.kept)
     sent = course_in(history, session).sent
     cost = cost_of(sent, session.settings.token_budget, history.model or session.model or "")
     times = [one.request.time for one in sent if one.request.time is not None]

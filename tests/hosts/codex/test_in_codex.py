@@ -132,6 +132,15 @@ def test_after_a_compaction_codex_is_told_what_was_archived(codex: Codex):
     assert len(recorded(codex).state().refs) > 0
 
 
+def test_a_new_thread_is_told_of_the_earlier_ones_of_its_project(codex: Codex):
+    for number in (0, 1):
+        with ScriptedModel(["done"]) as model:
+            codex.ask(model, "Decide on the queue")
+
+        told = str(model.turns[0]).replace('\\"', '"')
+        assert ('1 earlier session of this project, the newest: "Decide on' in told) == number
+
+
 def test_codex_goes_on_when_our_server_is_gone(codex: Codex):
     pid, wrapped = codex.desk.folder / "pid", codex.desk.folder / "server.sh"
     serve = f"exec {' '.join(SERVER)} serve --hooks codex"

@@ -20,11 +20,14 @@ from context_compression.evidence.redaction.files import in_files, private_keys
 from context_compression.evidence.redaction.keys import keys
 from context_compression.evidence.redaction.looks import Secret
 from context_compression.evidence.redaction.values import assigned, passed, placed
+from context_compression.strings import in_words
 
 MARK = re.compile(r"\[redacted: [a-z0-9 ]{1,40}\]")
 """The mark in place of a secret."""
 MARGIN = 2_000
 """How many characters after a cut are read to recognise a secret at the cut."""
+LONGEST_TITLE = 2_000
+"""So many characters of a title are looked at."""
 FINDERS = (private_keys, keys, passed, in_files, assigned, placed)
 """The finders. If several find the same secret, the first one decides its kind."""
 
@@ -43,6 +46,11 @@ def redact(text: str) -> str:
             position = stop
         text = "".join([*shown, text[position:]])
     return text
+
+
+def title_line(title: str, most: int) -> str:
+    """A title on a line of at most `most` characters, to be put in quotation marks; no secrets."""
+    return in_words(redact(title[:LONGEST_TITLE]), most).replace('"', "'")
 
 
 def beginning(text: str, most: int) -> str:

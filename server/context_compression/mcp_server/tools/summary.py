@@ -1,5 +1,6 @@
 """`context_summary`: past summaries, digests and checkpoints."""
 
+from itertools import islice
 from typing import Any
 
 from mcp.types import CallToolResult
@@ -12,11 +13,14 @@ from context_compression.mcp_server.arguments import SummaryArguments
 from context_compression.mcp_server.calls import Call, text_answer
 from context_compression.mcp_server.checkpoints import Checkpoint, beginning, fitting
 from context_compression.mcp_server.compressing import open_named_session
+from context_compression.mcp_server.sessions import LISTED, NUMBER, EarlierSessions, header
 from context_compression.plurals import how_many, in_range
 from context_compression.session import PAGE
 from context_compression.strings import fenced, one_line
 from context_compression.workspace.opened import CHECKPOINT
 
+DIGESTS = 'context_summary(conversation="s1") tells what one was about'
+"""The call that takes a session of the list."""
 NAMED = 10
 """How many older summaries are listed by their ref only."""
 
@@ -32,19 +36,44 @@ async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolRe
     entries = await call.in_thread(
         "reading the summaries", lambda: call.workspace.store.summaries(session=session)
     )
+    request = call.request
+    earlier = EarlierSessions(call.workspace, lambda: call.conversations.calling(request))
     if unknown:
-        entries = _meant(entries, arguments.conversation or "")
+        name = arguments.conversation or ""
+        entries = [] if NUMBER.fullmatch(name) else _meant(entries, name)
+        if not entries and (told := await call.in_thread("reading", lambda: _told(earlier, name))):
+            return text_answer(told)
         if not entries:
             raise unknown
         note = "note: no conversation has this name; it is that of a checkpoint"
+    sessions = ""
+    if not arguments.conversation:
+        sessions = await call.in_thread("looking for sessions", lambda: earlier.listed(DIGESTS))
     if not entries:
         of = f" of {session}" if session else ""
-        return text_answer(
+        return _answer(
             f"No summaries{of} yet. context_compress makes them with strategy window or summarize "
             "(extract quotes instead); with summary it keeps a checkpoint that you wrote. "
-            f"{SEARCH} searches what was compressed."
+            f"{SEARCH} searches what was compressed.",
+            sessions,
         )
-    return text_answer("\n\n".join(filter(None, [note, page(entries, arguments.limit)])))
+    return _answer(note, page(entries, arguments.limit), sessions)
+
+
+def _answer(*parts: str) -> CallToolResult:
+    return text_answer("\n\n".join(filter(None, parts)))
+
+
+def _told(earlier: EarlierSessions, name: str) -> str:
+    """What the session with a name was about; "" if no session has it."""
+    found = [*islice(earlier.fitting(name), 1 + LISTED)]
+    if not found:
+        return ""
+    head = "note: what an earlier session of this project was about, from its transcript. "
+    others = "\n".join(["Others that fit:", *map(header, found[1:])]) if found[1:] else ""
+    return "\n\n".join(
+        filter(None, [f"{head}{SEARCH} searches all of it.", earlier.told(found[0]), others])
+    )
 
 
 def _meant(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
