@@ -7,7 +7,6 @@ whoever needs more asks, and pays for it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -20,7 +19,7 @@ from context_compression.hosts.reading import Readings, glance, read
 from context_compression.plurals import how_many
 from context_compression.strings import unhidden
 from context_compression.tokens import base_count
-from context_compression.transcripts.sessions import OF_NAME
+from context_compression.transcripts.sessions import OF_NAME, day_of
 from context_compression.workspace import Workspace
 
 MOST_TOKENS = 60
@@ -52,7 +51,7 @@ class TitledSession:
     @property
     def day(self) -> str:
         """When it was written last, in UTC: `2026-11-28`."""
-        return f"{datetime.fromtimestamp(self.session.written_at, UTC):%Y-%m-%d}"
+        return day_of(self.session.written_at)
 
     @property
     def id(self) -> str:

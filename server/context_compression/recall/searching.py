@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -37,6 +36,7 @@ from context_compression.store.search.lookup import IndexLookup
 from context_compression.store.search.run import Search, search_by
 from context_compression.store.search.tables import message_of
 from context_compression.strings import one_line
+from context_compression.transcripts.sessions import day_of
 from context_compression.workspace import Workspace
 
 T = TypeVar("T")
@@ -133,10 +133,10 @@ class Recall:
         for place in places:
             with suppress(ContextCompressionError):  # another session may have it, too
                 if (original := place.original()) is not None:
-                    return OriginalBeside(place.ref, place.session, place.what(), original)
+                    return OriginalBeside(place.ref, id_of(place.found), place.what(), original)
         if places:
             raise UnknownRef(
-                f"{places[0].ref} was in the session {places[0].session}, but its program has "
+                f"{places[0].ref} was in the session {id_of(places[0].found)}, but its program has "
                 "changed or removed that text since."
             )
         return None
@@ -319,11 +319,6 @@ class PlaceOfOriginal:
     found: FoundSession
     workspace: Workspace
 
-    @property
-    def session(self) -> str:
-        """The host's id of the session."""
-        return id_of(self.found)
-
     def original(self) -> Any:
         """The text or message; `None` if the session has it no more.
 
@@ -354,11 +349,6 @@ class PlaceOfOriginal:
 def id_of(found: FoundSession) -> str:
     """The host's id of a session, or the name of its file."""
     return found.candidate.id or found.candidate.path.stem
-
-
-def day_of(seconds: float) -> str:
-    """`day_of(0.0)` -> `"1970-01-01"`; in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
 def of_project(folder: Path) -> Recall:

@@ -10,6 +10,7 @@ from itertools import islice
 from time import thread_time
 from typing import Any, TypeAlias, cast
 
+from jmespath import ast
 from jmespath.exceptions import (
     EmptyExpressionError,
     IncompleteExpressionError,
@@ -288,7 +289,8 @@ class Paths(TreeInterpreter):
             condition = children[2]
             if stop := self.stop_in_all(condition, elements, place):
                 return stop
-            elements = [each for each in elements if self._is_true(self.visit(condition, each))]  # pyright: ignore  # noqa: PGH003
+            chosen = ast.filter_projection(ast.identity(), ast.identity(), condition)
+            elements = self.visit(chosen, elements)
         return self.stop_in_all(children[1], elements, place) if elements else None
 
 

@@ -44,6 +44,15 @@ def seconds(written: Any) -> float | None:
     return at if 0 <= at < YEAR_9999 else None
 
 
+def day_of(seconds: float) -> str:
+    """The day of a time in seconds since 1970, in UTC: `day_of(0.0)` -> `"1970-01-01"`.
+
+    A file may have a time that no calendar has; it counts as the nearest one that has.
+    """
+    at = min(max(seconds, 0.0), YEAR_9999 - 1)
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
+
+
 WINDOWS = re.compile(r"[A-Za-z]:[\\/]|[\\/]{2}")
 """How an absolute path of Windows begins: a drive, or a share such as those of WSL."""
 LONG = re.compile(r"^[\\/]{2}\?[\\/](?:UNC(?=[\\/]))?")
