@@ -58,7 +58,7 @@ def test_claude_code_has_the_plugin_after_install_and_nothing_after_uninstall(
     assert doctor.code == 0, doctor.stdout
     assert name in tools_in(api.requests[0])
     assert "tokens used" in results_in(api.requests[-1])[0]
-    assert "earlier session" not in spoken(api)
+    assert "of this project, the newest" not in spoken(api)
     with MessagesAPI(["done"]) as api:
         claude.ask(api, "And today?", **around)
     assert '1 earlier session of this project, the newest: "How full is it?"' in spoken(api)
