@@ -90,17 +90,15 @@ def ratio(step: Callable[[str, Path], None], piece: str, folder: Path) -> float:
 
     A step that begins at some size is no growth. So where 100 KB cost too much, 200 KB are tried.
     """
-    costs: list[float] = []
-    for size in (50_000, 100_000, 200_000):
-        text = (piece * (size // len(piece) + 1))[:size]
-        costs.append(spent(step, text, folder))
-        if len(costs) > 1 and (costs[-1] <= SMALL or costs[-1] <= MOST * costs[-2]):
-            return 0.0
-    return costs[-1] / costs[-2]
+    whole = spent(step, piece, 100_000, folder)
+    if whole <= SMALL or whole <= MOST * spent(step, piece, 50_000, folder):
+        return 0.0
+    return spent(step, piece, 200_000, folder) / whole
 
 
-def spent(step: Callable[[str, Path], None], text: str, folder: Path) -> float:
-    """The processor's time of a step, which no other process changes."""
+def spent(step: Callable[[str, Path], None], piece: str, size: int, folder: Path) -> float:
+    """The processor's time of a step on a text of a size, which no other process changes."""
+    text = (piece * (size // len(piece) + 1))[:size]
     started = time.process_time()
     step(text, folder)
     return time.process_time() - started or 0.001

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.slow
 
 SESSIONS = ("summarized", "windowed", "gone", "planned", "offloaded")
 ALL_PLACES = os.environ.get("CONTEXT_COMPRESSION_LAWS") == "long"
-"""Each place of a store costs half a second; a short run takes every fourth."""
+"""Each place of a store costs half a second; a short run takes every eighth."""
 STRATEGIES = ("offload", "truncate", "window", "extract", "summarize")
 STRUCTURE = ("type", "role", "file", "originals", "sha256", "id", "tool_use_id", "kind", "session")
 """By these it is decided how the rest is read: forged all together, nothing would be."""
@@ -137,7 +137,7 @@ def test_no_place_of_a_store_can_be_made_to_speak_alone(
     heard, told, kinds = Counter[str](), list[str](), [*HOSTILE.values()]
     found = places(pristine.store)
 
-    for number, place in [*enumerate(found)][:: 1 if ALL_PLACES else 4]:
+    for number, place in [*enumerate(found)][:: 1 if ALL_PLACES else 8]:
         workspace = copy_of(pristine, tmp_path / str(number))
         forge(
             workspace.store,

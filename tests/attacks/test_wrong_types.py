@@ -38,6 +38,7 @@ TEXT = "a long text that belongs to nobody"
 ANSWER = "## Goal\nMend the parser in src/reader.py.\n"
 OTHERS: tuple[Any, ...] = (None, True, -1, float("inf"), "no such thing", [None], {"a": []})
 """One of each type that JSON has."""
+ALL_PLACES = os.environ.get("CONTEXT_COMPRESSION_LAWS") == "long"
 FILES = ("config.json", "summaries.json", "ledger.jsonl", "compact-*.json", "events.jsonl")
 
 Place = tuple[str | int, ...]
@@ -151,17 +152,32 @@ def changed(path: Path) -> Iterator[tuple[str, bytes]]:
         {key: part for key, part in row.items() if key != "crc32"} if is_object(row) else row
         for row in rows
     ]
-    for number, row in enumerate(rows):
-        for at in places(row):
-            there = row
-            for name in at:
-                there = there[name]
-            for other in OTHERS:
-                same = type(other) is type(there) and other != {"a": []}
-                if not same and (is_number(there) or other != float("inf")):
-                    lines = [*rows[:number], replaced(row, at, other), *rows[number + 1 :]]
-                    content = "".join(f"{json.dumps(line)}\n" for line in lines)
-                    yield f"line {number + 1}, {at}: {other}", content.encode()
+    for number, at in tried(rows):
+        there = row = rows[number]
+        for name in at:
+            there = there[name]
+        for other in OTHERS:
+            same = type(other) is type(there) and other != {"a": []}
+            if not same and (is_number(there) or other != float("inf")):
+                lines = [*rows[:number], replaced(row, at, other), *rows[number + 1 :]]
+                content = "".join(f"{json.dumps(line)}\n" for line in lines)
+                yield f"line {number + 1}, {at}: {other}", content.encode()
+
+
+def tried(rows: Sequence[Any]) -> Sequence[tuple[int, Place]]:
+    """The places that are changed: a line and a place in it.
+
+    Of those that are called the same, as the texts of many messages, a short run takes the last.
+    """
+    found = [(number, at) for number, row in enumerate(rows) for at in places(row)]
+    called: dict[Any, list[tuple[int, Place]]] = {}
+    for number, at in found:
+        row, names = rows[number], [name for name in at if isinstance(name, str)]
+        kind = row.get("type") if is_object(row) else None
+        called.setdefault((kind, len(at), *names), []).append((number, at))
+    if ALL_PLACES:
+        return found
+    return [same[-1] for same in called.values()]
 
 
 def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:

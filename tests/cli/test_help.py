@@ -88,7 +88,7 @@ def test_the_help_of_every_command_ends_with_examples_that_it_understands():
 
 def understood(group: click.Command, arguments: list[str]) -> None:
     """Fails unless these are commands, options and arguments that exist."""
-    context = click.Context(group, resilient_parsing=True)
+    context = click.Context(group, resilient_parsing=True, **main.context_settings)
     _, rest, _ = group.make_parser(context).parse_args([*arguments])
     if isinstance(group, click.Group) and rest:
         assert rest[0] in group.commands
@@ -132,7 +132,8 @@ def test_what_is_named_for_a_command_of_another_tool_exists_and_has_no_other_mea
         if isinstance(group, click.Group) and not word.startswith("-"):
             group = group.commands[word]
         assert not word.startswith("-") or any(
-            word in parameter.opts for parameter in group.get_params(click.Context(group))
+            word in parameter.opts
+            for parameter in group.get_params(click.Context(group, **main.context_settings))
         )
     assert not {*OTHER_NAMES[own].split()} & {*main.commands}
 

@@ -131,6 +131,7 @@ def test_no_line_is_wider_than_the_terminal(
     assert [line for line in lines if cells(line) > columns and not line.startswith(copied)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_pipe_gets_no_escape_codes(name: str, seen: dict[tuple[str, str], dict[str, Any]]):
     screen = seen[name, "piped"]
@@ -139,6 +140,7 @@ def test_a_pipe_gets_no_escape_codes(name: str, seen: dict[tuple[str, str], dict
     assert screen["code"] == 0
 
 
+@pytest.mark.slow
 def test_on_a_terminal_compress_prints_its_report_and_not_the_conversation(
     seen: dict[tuple[str, str], dict[str, Any]],
 ):

@@ -1,5 +1,6 @@
 """Marks for a provider's cache are no part of what is said."""
 
+import json
 from copy import deepcopy
 from typing import Any
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression.conversation import said, without_marks
-from context_compression.conversation.labels import marked_as
+from context_compression.conversation.labels import marked_as, same_but_marks
 
 MARK = {"type": "ephemeral"}
 PLAIN: list[Any] = [
@@ -104,3 +105,21 @@ def test_what_has_no_marks_any_more_stays_as_it_is(value: Any):
 
     assert without_marks(bare) is bare
     assert "cache_control" not in str(bare)
+
+
+@given(st.sampled_from([*PLAIN[:5], *SAID]), st.sampled_from(["cache_control", "cacheControl"]))
+def test_messages_that_differ_in_marks_alone_are_the_same(message: Any, name: str):
+    block = {"type": "text", "text": "hello"}
+    plain: Any = {"role": "user", "content": [message, block]}
+    marked: Any = {"role": "user", "content": [message, {**block, name: MARK}], name: MARK}
+
+    assert same_but_marks(plain, marked) and same_but_marks(marked, plain)
+    assert not same_but_marks(plain, {**marked, "role": "assistant"})
+    assert not same_but_marks(plain, {"role": "user", "content": [message]})
+
+
+@pytest.mark.parametrize("block", SAID)
+def test_what_a_model_or_a_tool_said_makes_messages_differ(block: Any):
+    other: Any = json.loads(json.dumps(block).replace("cache", "Cache"))
+
+    assert not same_but_marks(block, other) and not same_but_marks(other, block)

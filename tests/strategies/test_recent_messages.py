@@ -42,7 +42,7 @@ def stay(kept: list[dict[str, Any]], view: list[dict[str, Any]]) -> bool:
     return all(a is b for a, b in zip(view[len(view) - len(kept) :], kept, strict=True))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(MESSAGES, SHARES, st.integers(1, 12))
 def test_extract_keeps_the_newest_in_full_if_all_that_must_stay_fits_half_the_target(
     messages: list[dict[str, Any]], share: float, number: int
@@ -62,7 +62,7 @@ def test_extract_keeps_the_newest_in_full_if_all_that_must_stay_fits_half_the_ta
     assert result.target_met
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(MESSAGES, SHARES, st.integers(1, 12))
 def test_a_summary_leaves_out_the_newest_if_they_fit_half_the_target(
     messages: list[dict[str, Any]], share: float, number: int
@@ -83,7 +83,7 @@ def test_a_summary_leaves_out_the_newest_if_they_fit_half_the_target(
     assert stay(last, result.messages)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(MESSAGES, st.sampled_from((0.3, 0.1, 0.05)), st.sampled_from((10, 40)))
 def test_where_the_newest_alone_exceed_the_target_they_yield_to_it(
     messages: list[dict[str, Any]], share: float, number: int

@@ -50,14 +50,18 @@ class ObjectStorage:
             monkeypatch.setenv(name, value)
 
 
-@contextmanager
-def object_storage() -> Generator[ObjectStorage]:
-    """A server, until the end of the block. The test is skipped if it cannot be installed."""
+def installed() -> Path:
+    """The Python that has the server. The test is skipped if it cannot be installed."""
     named = os.environ.get(FRAMEWORKS)
     if not named:
         pytest.skip(f"{FRAMEWORKS} names no folder to keep {PACKAGES[0]} in")
-    python = environment(Path(named).absolute() / "moto", PACKAGES)
-    command = [str(python), "-u", "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    return environment(Path(named).absolute() / "moto", PACKAGES)
+
+
+@contextmanager
+def object_storage() -> Generator[ObjectStorage]:
+    """A server, until the end of the block. The test is skipped if it cannot be installed."""
+    command = [str(installed()), "-u", "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     environ = {**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": str(SETUP)}
     with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr

@@ -25,7 +25,7 @@ def whole(messages: list[dict[str, Any]], share: float, number: int) -> list[boo
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 200), SHARES, st.tuples(st.integers(1, 80), st.integers(1, 80)).map(sorted))
 def test_a_larger_number_never_leaves_fewer_of_the_newest_messages_whole(
     seed: int, share: float, numbers: list[int]
