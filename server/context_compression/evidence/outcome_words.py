@@ -90,7 +90,11 @@ def _any_of(script: Script, field: Field) -> str:
         for language in languages()
         for word in expressions(getattr(language, field), script, folds=False)
     ]
-    return "|".join(dict.fromkeys(sorted(words, key=len, reverse=True)))
+    found = "|".join(dict.fromkeys(sorted(words, key=len, reverse=True)))
+    begin = rf"(?<!{letter})"  # looked for once at each place, not once for each word
+    if letter and found.count(begin) == found.count(f"|{begin}") + 1 == len({*words}):
+        return f"{begin}(?:{found.removeprefix(begin).replace(f'|{begin}', '|')})"
+    return found
 
 
 def _bounded(word: str, script: Script, letter: str) -> str:

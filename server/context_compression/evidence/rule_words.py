@@ -169,6 +169,16 @@ PLAIN = str.maketrans("ıøłđæœß", "ioldaos")
 """Letters that have no accent that could be taken away."""
 
 
+APART = 40
+"""The most characters between two letters of a phrase, and those behind it that it looks at."""
+
+
+@cache
+def _letters(script: Script) -> re.Pattern[str]:
+    letters = "".join(f"{chr(first)}-{chr(last)}" for first, last in script.value.ranges)
+    return re.compile(rf"[{letters}]+(?:[^{letters}]{{1,{APART}}}[{letters}]+)*")
+
+
 class Phrase(NamedTuple):
     """An expression of a `Language`, and what must not follow it."""
 
@@ -238,6 +248,16 @@ class PhraseIndex:
     def _any_anywhere(self, use: Use) -> re.Pattern[str] | None:
         """The phrases with one use that are searched within words, too."""
         return self._any_of(phrase for phrase in self._anywhere if phrase.use == use)
+
+    def parts_of(self, text: str) -> str:
+        """What of a text may hold phrases that need not begin a word.
+
+        Letters of a script without blanks are found in a tenth of the time that a search takes.
+        """
+        if self._script.value.blanks:
+            return text
+        parts = (found.span() for found in _letters(self._script).finditer(text))
+        return "\n".join(text[start : stop + APART] for start, stop in parts)
 
     def _any_of(self, phrases: Iterable[Phrase]) -> re.Pattern[str] | None:
         expressions = [f"{written(word, self._script)}{end}" for _, word, end in phrases]
@@ -378,6 +398,7 @@ class PhrasesIn:
         self._text = folded(text)
         self._word = ASCII_WORD if text.isascii() else WORD
         self._indexes = [*map(index_of, scripts)]
+        self._parts = [index.parts_of(self._text) for index in self._indexes]
         joined = {sign for script in scripts for sign in script.value.joined}
         words = {*self._word.findall(self._text)}
         within = {word[1:]: word for word in words if word[0] in joined} if joined else {}
@@ -407,8 +428,8 @@ class PhrasesIn:
     def anywhere(self, use: Use) -> Sequence[re.Pattern[str]]:
         """The phrases with a use that need not begin a word, if the text holds any of them."""
         if use not in self._within:
-            found = (each.anywhere(use) for each in self._indexes)
-            self._within[use] = [each for each in found if each and each.search(self._text)]
+            found = zip((each.anywhere(use) for each in self._indexes), self._parts, strict=True)
+            self._within[use] = [each for each, parts in found if each and each.search(parts)]
         return self._within[use]
 
     def spans(self, use: Use, start: int, stop: int) -> Iterator[tuple[int, int]]:
