@@ -16,6 +16,7 @@ google_adk.py         Google ADK: a plugin that changes what is sent, and leaves
 claude_agent_sdk.py   Claude Agent SDK: our plugin for Claude Code, and its hooks
 opentelemetry.py      OpenTelemetry: spans of compactions and of calls to models
 
+apis.py          the APIs of providers: the messages of a request, the calls of our tool
 sessions.py      the sessions of one adapter, by the ids of the framework
 translation.py   a framework's own messages, fitted by way of dicts that we read, with what persons
                  said

@@ -15,7 +15,7 @@ its text reaches the client as it comes, and tool calls when they are complete.
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -23,14 +23,22 @@ from functools import partial
 from hashlib import sha256
 from secrets import token_hex
 from threading import Lock
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 from context_compression.conversation.formats import parse
-from context_compression.conversation.formats.responses import CALLS
 from context_compression.conversation.messages import as_object, is_object
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidConversation
 from context_compression.extras import extra
+from context_compression.integrations.apis import (
+    CHAT,
+    MESSAGES,
+    RESPONSES,
+    Api,
+    Json,
+    is_on_server,
+    name_of,
+)
 from context_compression.integrations.sessions import SessionOptions, Sessions
 from context_compression.session import Session
 from context_compression.session.following import first_messages
@@ -49,138 +57,14 @@ with extra("litellm", "litellm[proxy]"):
     from litellm.types.utils import LlmProviders
     from litellm.utils import ProviderConfigManager
 
-Json: TypeAlias = dict[str, Any]
-Answers: TypeAlias = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class RestoreCall:
-    """A call of our tool.
-
-    Attributes:
-        id: of the call.
-        arguments: as an object, or as its JSON.
-    """
-
-    id: str
-    arguments: Any
-
-
-@dataclass(frozen=True)
-class Api:
-    """One API of the proxy: the names of its fields, and its form of calls and results.
-
-    Attributes:
-        name: of the API.
-        messages: the field of a request with the messages.
-        system: the field with the system prompt, if it is outside the messages.
-        tool: the definition of our tool.
-        calls: the calls of our tool in a response.
-        exchange: the messages that continue a request, from the response and the answers by the ids
-            of the calls. Calls without an answer are left out; the model makes them again.
-    """
-
-    name: str
-    messages: str
-    system: str | None
-    tool: Callable[[RestoreTool], Mapping[str, Any]]
-    calls: Callable[[Json], list[RestoreCall]]
-    exchange: Callable[[Json, Answers], list[Json]]
-
-    async def answered(self, response: Json, tool: RestoreTool) -> list[Json]:
-        """The messages that continue a request whose response calls our tool."""
-        calls = self.calls(response)
-        answers = {call.id: await tool.aanswer(call.arguments) for call in calls}
-        return self.exchange(response, answers)
-
 
 def as_dict(response: Any) -> Json:
     """A response of LiteLLM as a dict."""
     return dict(response) if is_object(response) else response.model_dump(exclude_none=True)
 
 
-def name_of(tool: Any) -> Any:
-    """The name of a tool, from its definition or a call of it in any of the APIs; else `None`."""
-    places = (tool, tool.get("function")) if is_object(tool) else ()
-    return next((place["name"] for place in places if is_object(place) and "name" in place), None)
-
-
-def _chat_calls(response: Json) -> list[RestoreCall]:
-    message = response["choices"][0]["message"]
-    return [
-        RestoreCall(call["id"], call["function"]["arguments"])
-        for call in message.get("tool_calls") or ()
-        if name_of(call) == RESTORE
-    ]
-
-
-def _chat_exchange(response: Json, answers: Answers) -> list[Json]:
-    message = response["choices"][0]["message"]
-    called = [call for call in message["tool_calls"] if call["id"] in answers]
-    results = [
-        {"role": "tool", "tool_call_id": id, "content": text} for id, text in answers.items()
-    ]
-    return [{"content": None, **message, "tool_calls": called}, *results]
-
-
-def _messages_calls(response: Json) -> list[RestoreCall]:
-    return [
-        RestoreCall(block["id"], block.get("input"))
-        for block in response.get("content") or ()
-        if block.get("type") == "tool_use" and block.get("name") == RESTORE
-    ]
-
-
-def _messages_exchange(response: Json, answers: Answers) -> list[Json]:
-    said = [
-        block
-        for block in response["content"]
-        if block.get("type") != "tool_use" or block["id"] in answers
-    ]
-    results = [
-        {"type": "tool_result", "tool_use_id": id, "content": text} for id, text in answers.items()
-    ]
-    return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
-
-
-def _responses_calls(response: Json) -> list[RestoreCall]:
-    return [
-        RestoreCall(item["call_id"], item.get("arguments"))
-        for item in response.get("output") or ()
-        if item.get("type") == "function_call" and item.get("name") == RESTORE
-    ]
-
-
-def _responses_exchange(response: Json, answers: Answers) -> list[Json]:
-    said = [
-        item
-        for item in response["output"]
-        if item.get("type") not in CALLS or item.get("call_id") in answers
-    ]
-    results = [
-        {"type": "function_call_output", "call_id": id, "output": text}
-        for id, text in answers.items()
-    ]
-    return [*said, *results]
-
-
-CHAT = Api("chat", "messages", None, lambda tool: tool.openai, _chat_calls, _chat_exchange)
-MESSAGES = Api(
-    "messages", "messages", "system", lambda tool: tool.anthropic, _messages_calls,
-    _messages_exchange,
-)  # fmt: skip
-RESPONSES = Api(
-    "responses", "input", "instructions", lambda tool: tool.openai_responses, _responses_calls,
-    _responses_exchange,
-)  # fmt: skip
-
 METADATA = ("metadata", "litellm_metadata")
 """The fields of a request that hold its metadata."""
-
-
-def is_on_server(data: Mapping[str, Any]) -> bool:
-    """Whether OpenAI's server has the history, and the request only what is new."""
-    return bool(data.get("previous_response_id") or data.get("conversation"))
 
 
 def can_answer(data: Mapping[str, Any], api: Api) -> bool:
