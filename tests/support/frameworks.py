@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,14 @@ PROGRAMS = ROOT / "tests" / "integrations" / "programs"
 BESIDE = {"langchain": ("deepagents>=0.7,<1",), "litellm": ("litellm[proxy]",)}
 """The packages that the programs of an extra use beside its own."""
 PATIENCE = 300  # seconds for a whole run; most take 15
+
+
+def environment_for(name: str, packages: Sequence[str]) -> Path:
+    """The Python of an environment that is kept; a test without a place for it is skipped."""
+    named = os.environ.get(FRAMEWORKS)
+    if not named:
+        pytest.skip(f"{FRAMEWORKS} names no folder to keep {name} in")
+    return environment(Path(named).absolute() / name, packages)
 
 
 @dataclass(frozen=True)
@@ -52,10 +61,7 @@ class Framework:
 
     def python(self) -> Path:
         """Its Python. Installed if necessary; the test is skipped if that is impossible."""
-        named = os.environ.get(FRAMEWORKS)
-        if not named:
-            pytest.skip(f"{FRAMEWORKS} names no folder to keep the framework {self.extra} in")
-        return environment(Path(named).absolute() / self.extra, self.packages)
+        return environment_for(self.extra, self.packages)
 
     def run(self, program: str, *arguments: str, folder: Path) -> dict[str, Any]:
         """What a program prints that runs in this framework's environment.

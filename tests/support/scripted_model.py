@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler
-from socketserver import ThreadingTCPServer
 from threading import Condition, Thread
 from typing import Any, Self
 
 from context_compression.conversation import is_array, is_object
+from context_compression.testing.chat_api import Completion, completion_events
 from context_compression.testing.messages_api import Answer
+from context_compression.testing.responses_api import ModelResponse, function_call, response_events
+from context_compression.testing.scripted_api import LoopbackServer
 
 Body = dict[str, Any]
 Event = tuple[str, Body]
@@ -65,9 +67,9 @@ class ScriptedModel:
         self._script = [Answer(entry) if isinstance(entry, str) else entry for entry in script]
         self._aside = Answer(aside)
         self._changed = Condition()
-        self._server = ThreadingTCPServer(("127.0.0.1", 0), partial(_Exchange, self))
+        self._server = LoopbackServer(("127.0.0.1", 0), partial(_Exchange, self))
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.url: str = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -197,27 +199,13 @@ def _responses_tools(body: Body) -> Iterator[tuple[str, Body]]:
 
 def _responses(answer: Answer, body: Body) -> list[Event]:
     tools = dict(_responses_tools(body))
-    output: list[Body] = []
-    if text := _text(answer):
-        part: Body = {"type": "output_text", "text": text, "annotations": []}
-        message = {"type": "message", "id": f"msg_{len(body['input'])}", "role": "assistant"}
-        output.append(message | {"content": [part], "status": "completed"})
-    for id, name, given in _calls(answer):
-        call = {"type": "function_call", "id": f"fc_{id}", "call_id": id, "status": "completed"}
-        named = tools.get(name, {"name": name})
-        output.append(call | named | {"arguments": json.dumps(given)})
-    tokens = _tokens(answer)
-    usage = {"input_tokens": tokens, "output_tokens": 10, "total_tokens": tokens + 10}
-    response = {"id": f"resp_{len(body['input'])}", "object": "response", "status": "completed"}
-    response |= {"model": body["model"], "output": output, "usage": usage}
-    done = [("response.output_item.done", {"output_index": at, "item": item})
-            for at, item in enumerate(output)]  # fmt: skip
-    events = [
-        ("response.created", {"response": response | {"output": [], "status": "in_progress"}}),
-        *done,
-        ("response.completed", {"response": response}),
+    calls = [
+        function_call(id, name, **given) | tools.get(name, {"name": name})
+        for id, name, given in _calls(answer)
     ]
-    return [(name, {"type": name, **data}) for name, data in events]
+    usage = {"input_tokens": _tokens(answer), "output_tokens": 10}
+    events = response_events(ModelResponse(_text(answer), output=calls, usage=usage), body)
+    return [(event["type"], event) for event in events]
 
 
 # OpenAI Chat Completions: opencode, Pi
@@ -235,30 +223,16 @@ def _chat_turn(body: Body) -> Turn:
 
 def _chat(answer: Answer, body: Body) -> list[Event]:
     calls = [
-        {
-            "index": at,
-            "id": id,
-            "type": "function",
-            "function": {"name": name, "arguments": json.dumps(given)},
-        }
-        for at, (id, name, given) in enumerate(_calls(answer))
+        {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+        for id, name, given in _calls(answer)
     ]
-    tokens = _tokens(answer)
-    about = {"id": f"chat_{len(body['messages'])}", "created": 1, "model": body["model"]}
-    usage = {"prompt_tokens": tokens, "completion_tokens": 10, "total_tokens": tokens + 10}
-    ended = "tool_calls" if calls else "stop"
-    message: Body = {"role": "assistant", "content": _text(answer) or None}
-    if calls:
-        message["tool_calls"] = calls
-    if not body.get("stream"):
-        choice = {"index": 0, "message": message, "finish_reason": ended}
-        return [("", about | {"object": "chat.completion", "choices": [choice], "usage": usage})]
-    about["object"] = "chat.completion.chunk"
-    said: Body = {"index": 0, "delta": message, "finish_reason": None}
-    stopped: Body = {"index": 0, "delta": {}, "finish_reason": ended}
-    chunks: list[Body] = [{"choices": [said]}, {"choices": [stopped]}]
-    chunks.append({"choices": [], "usage": usage})
-    return [("", about | chunk) for chunk in chunks]
+    completion = Completion(
+        _text(answer),
+        finish_reason="tool_calls" if calls else "stop",
+        message={"tool_calls": calls} if calls else {},
+        usage={"prompt_tokens": _tokens(answer), "completion_tokens": 10},
+    )
+    return [("", data) for data in completion_events(completion, body)]
 
 
 # Gemini

@@ -7,6 +7,7 @@ randomness. The other packages do not import this one.
     scripted_api.py  a server with a script, on loopback
     messages_api.py  Anthropic's Messages API with a script
     chat_api.py      OpenAI's `/chat/completions` with a script
+    responses_api.py OpenAI's `/responses` with a script
 """
 
 from collections.abc import Iterable, Sequence

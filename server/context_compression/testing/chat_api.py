@@ -25,9 +25,9 @@ from context_compression.testing.scripted_api import (
 )
 
 __all__ = [
-    "Body", "ChatAPI", "Completion", "Entry", "Page", "Refusal", "Request", "dropped", "empty",
-    "failed", "filtered", "not_supported", "rate_limited", "refused", "slow", "too_long",
-    "tool_call", "truncated",
+    "Body", "ChatAPI", "Completion", "Entry", "Page", "Refusal", "Request", "completion_events",
+    "dropped", "empty", "failed", "filtered", "not_supported", "rate_limited", "refused", "slow",
+    "too_long", "tool_call", "truncated",
 ]  # fmt: skip
 
 
@@ -117,8 +117,7 @@ class ChatAPI(ScriptedAPI):
 
     def events(self, answer: str | Completion, body: Body) -> Iterator[Body]:
         """The completion, at once or in chunks."""
-        answer = Completion(answer) if isinstance(answer, str) else answer
-        return _chunks(answer, body) if body.get("stream") else iter([_completion(answer, body)])
+        return completion_events(Completion(answer) if isinstance(answer, str) else answer, body)
 
     def error(self, refusal: Refusal) -> Body:
         """The error in the API's form, for an answer or a chunk."""
@@ -128,6 +127,11 @@ class ChatAPI(ScriptedAPI):
     def encoded(self, event: Body) -> str:
         """A chunk, which has no type."""
         return f"data: {json.dumps(event)}\n\n"
+
+
+def completion_events(answer: Completion, body: Body) -> Iterator[Body]:
+    """The chunks of an answer if the request asks for a stream, or the answer alone."""
+    return _chunks(answer, body) if body.get("stream") else iter([_completion(answer, body)])
 
 
 def _message(answer: Completion, body: Body) -> Body:
@@ -166,10 +170,21 @@ def _chunks(answer: Completion, body: Body) -> Iterator[Body]:
     """The chunks in which an answer is streamed; the last has the usage, if it was asked for."""
     frame = _frame("chat.completion.chunk", body)
     message = _message(answer, body)
-    texts = halves(message.pop("content") or "")
-    deltas = [message | {"content": ""}, *({"content": text} for text in texts), Body()]
-    for delta, reason in zip(deltas, [None, None, None, answer.finish_reason], strict=True):
-        yield frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+    texts, calls = halves(message.pop("content") or ""), message.pop("tool_calls", ())
+    deltas = [message | {"content": ""}, *({"content": text} for text in texts), *_pieces(calls)]
+    for delta in deltas:
+        yield frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield frame | {"choices": [{"index": 0, "delta": {}, "finish_reason": answer.finish_reason}]}
     usage = _usage(answer, body)
     if usage and body.get("stream_options", {}).get("include_usage"):
         yield frame | {"choices": list[Body](), "usage": usage}
+
+
+def _pieces(calls: Sequence[Body]) -> Iterator[Body]:
+    """The deltas of tool calls: the beginning of each, and its arguments in two halves."""
+    for index, call in enumerate(calls):
+        function = call["function"]
+        begun = {**call, "index": index, "function": {**function, "arguments": ""}}
+        yield {"tool_calls": [begun]}
+        for part in halves(function["arguments"]):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}

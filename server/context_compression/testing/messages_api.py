@@ -160,11 +160,16 @@ def _events(message: Body) -> Iterator[Body]:
 
 
 def _piecewise(block: Body) -> tuple[Body, list[Body]]:
-    """The start of a block, and its deltas: text or arguments, in two halves."""
+    """The start of a block, and its deltas: text, arguments or thoughts, in two halves."""
     begun = dict(block)
     if text := block.get("text"):
         begun["text"] = ""
         return begun, [{"type": "text_delta", "text": part} for part in halves(text)]
+    if block["type"] == "thinking":
+        thoughts = halves(block["thinking"])
+        signed = {"type": "signature_delta", "signature": block["signature"]}
+        deltas = [{"type": "thinking_delta", "thinking": part} for part in thoughts]
+        return begun | {"thinking": "", "signature": ""}, [*deltas, signed]
     if block.get("input"):
         begun["input"] = {}
         texts = halves(json.dumps(block["input"]))

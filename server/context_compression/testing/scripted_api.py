@@ -1,7 +1,7 @@
 """A server with a script, on loopback: a real client can use it without network or costs.
 
-`MessagesAPI` and `ChatAPI` speak the protocols. Each request takes the next entry of the script;
-the last entry is repeated.
+`MessagesAPI`, `ChatAPI` and `ResponsesAPI` speak the protocols. Each request takes the next entry
+of the script; the last entry is repeated.
 """
 
 import json
@@ -79,11 +79,22 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Request:
-    """A received request; headers that carry a key are left out."""
+    """A received request; headers that carry a key are left out.
+
+    Attributes:
+        raw: its body as it came.
+    """
 
     path: str
     headers: Mapping[str, str]
     body: Body
+    raw: bytes = field(default=b"", repr=False)
+
+
+class LoopbackServer(ThreadingTCPServer):
+    """A thread for each connection, also where many clients come at once."""
+
+    request_queue_size = 128
 
 
 class ScriptedAPI(ABC):
@@ -106,7 +117,7 @@ class ScriptedAPI(ABC):
         self._api_key = api_key
         self._taken = 0
         self._changed = Condition()
-        self._server = ThreadingTCPServer(("127.0.0.1", 0), partial(_Exchange, self))
+        self._server = LoopbackServer(("127.0.0.1", 0), partial(_Exchange, self))
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,))
         self.base_url: str = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -144,12 +155,12 @@ class ScriptedAPI(ABC):
         with self._changed:
             return self._changed.wait_for(lambda: len(self.requests) >= requests, timeout)
 
-    def take(self, path: str, headers: Mapping[str, str], body: Body) -> Any:
+    def take(self, path: str, headers: Mapping[str, str], body: Body, raw: bytes = b"") -> Any:
         """Records a request and returns the reply: from the script, or another answer's body."""
         kept = {name.lower(): text for name, text in headers.items()}
         bearer, key = kept.pop("authorization", ""), kept.pop("x-api-key", "")
         with self._changed:
-            self.requests.append(Request(path, kept, body))
+            self.requests.append(Request(path, kept, body, raw))
             self._changed.notify_all()
             if self._api_key not in (None, key, bearer.removeprefix("Bearer ")):
                 return Refusal(401, "authentication_error", "invalid api key")
@@ -172,8 +183,9 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.close_connection = True
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        reply: Any = self.api.take(self.path, dict(self.headers.items()), body)
+        raw = self.rfile.read(int(self.headers["content-length"]))
+        body = json.loads(raw)
+        reply: Any = self.api.take(self.path, dict(self.headers.items()), body, raw)
         with suppress(ConnectionError):  # the client may have gone
             match reply:
                 case Refusal():
@@ -184,6 +196,10 @@ class _Exchange(BaseHTTPRequestHandler):
                     self._at_once(200, reply)
                 case _:
                     self._answer(reply, body)
+
+    def do_GET(self) -> None:
+        self.close_connection = True
+        self._at_once(200, {"object": "list", "data": [], "models": []})  # of models
 
     def _answer(self, answer: Any, body: Body) -> None:
         how = answer if isinstance(answer, Delivery) else Delivery()
