@@ -22,6 +22,7 @@
         │   └── StoreNotDurable    it was written, but a power cut may undo that
         ├── StoreUnreachable   its database or its objects are away
         │   └── ObjectsLeft    not all was deleted: sessions, or objects of theirs, stay
+        ├── StoreBusy          another process goes on writing what is needed
         ├── StoreTooNew        a newer version wrote it
         ├── StoreDamaged       something in it cannot be read
         ├── NotOurs            it belongs to another user
@@ -215,6 +216,10 @@ class ObjectsLeft(StoreUnreachable):
     def __init__(self, message: str, deleted: Sequence[str] = ()) -> None:
         self.deleted = [*deleted]
         super().__init__(message)
+
+
+class StoreBusy(StoreError):
+    """Another process works on the same, or recorded something meanwhile. Nothing was changed."""
 
 
 class StoreTooNew(StoreError):

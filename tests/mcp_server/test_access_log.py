@@ -67,7 +67,7 @@ async def test_the_log_has_a_line_for_each_request_and_nothing_of_a_clients_word
     }  # fmt: skip
     assert {frozenset(each) for each in lines} == {
         frozenset(
-            ("time", "tenant", "http_method", "mcp_method", "tool", "status", "bytes_in",
+            ("time", "tenant", "http_method", "path", "mcp_method", "tool", "status", "bytes_in",
              "bytes_out", "milliseconds")
         )
     }  # fmt: skip

@@ -21,10 +21,10 @@ from context_compression import Session
 from context_compression.errors import InvalidSettings
 from context_compression.mcp_server import calls as call
 from context_compression.mcp_server import serve_http
-from context_compression.mcp_server.serving import TOKEN as VARIABLE
 from context_compression.mcp_server.serving import HttpOptions, gate_of, http_config, servers_of
 from context_compression.mcp_server.web import gate
 from context_compression.mcp_server.web.gate import MEGABYTE, RequestLimits, allowed_names
+from context_compression.mcp_server.web.gate import TOKEN as VARIABLE
 from context_compression.mcp_server.web.running import Health, RequestTimeout
 from context_compression.mcp_server.web.tenants import SingleToken
 from context_compression.testing import conversation

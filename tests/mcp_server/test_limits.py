@@ -23,7 +23,8 @@ def refused(admission: Admission, tenant: str) -> tuple[int, int] | None:
         with admission.admitted(tenant):
             return None
     except Exceeded as exceeded:
-        assert exceeded.response.headers["Retry-After"] == str(exceeded.seconds)
+        answer = exceeded.response({"type": "http", "path": "/mcp"})
+        assert answer.headers["Retry-After"] == str(exceeded.seconds)
         return exceeded.status, exceeded.seconds
 
 

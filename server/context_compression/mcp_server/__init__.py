@@ -1,8 +1,9 @@
-"""The MCP server: six tools for agents, over stdio or HTTP.
+"""The MCP server: six tools for agents, over stdio or HTTP; and plain HTTP for programs.
 
 The server:
     server.py             its tools, its instructions, the check of tool names; runs it over stdio
     serving.py            runs it over HTTP behind tokens
+    rest/                 plain HTTP: fit, compress, restore and status for programs in any language
     web/gate.py           the gate of `serve --http`: under which names, who may ask, and how much
     web/tenants.py        the tenants of `serve --http`: which bearer token is whose, and the server
                           of each

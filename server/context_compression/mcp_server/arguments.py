@@ -68,6 +68,11 @@ class Arguments(Value):
         return {n: merged(about) for n, about in cls.model_json_schema()["properties"].items()}
 
     @classmethod
+    def required(cls) -> list[str]:
+        """The arguments that every call passes; no tool has any."""
+        return [name for name, field in cls.model_fields.items() if field.is_required()]
+
+    @classmethod
     def in_our_words(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments of a call by the names that they have here."""
         return given
@@ -98,7 +103,7 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
         about = known.get(snake, {})
         of_setting = snake not in model.model_fields  # which reads a list in one text by itself
         meant = value if of_setting and isinstance(value, str) else _unpacked(value, about)
-        if not is_empty(meant, about):
+        if not is_empty(meant, about) or (meant == [] and snake in model.required()):
             named[snake] = meant
     if unknown := [name for name in named if name not in known]:
         unnamed = {*GUARDED, *model.tolerated}
@@ -109,7 +114,8 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
     except ValidationError as problem:
         first = {error["loc"][:2]: error for error in reversed(problem.errors())}
         errors = list(first.values())[::-1][:LISTED]
-        raise ToolError(" ".join(_explained(error, named, known) for error in errors)) from None
+        said = dict.fromkeys(_explained(error, named, known) for error in errors)
+        raise ToolError(" ".join(said)) from None
 
 
 def is_empty(value: Any, about: Mapping[str, Any]) -> bool:
@@ -206,6 +212,8 @@ def _meant(name: str, value: Any, accepted: Sequence[str]) -> str:
 def _explained(error: ErrorDetails, given: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     """One wrong value, and what is allowed."""
     name, *inside = error["loc"]
+    if error["type"] == "missing" and not inside:
+        return f"{name} is missing: {known[str(name)]['description']}."
     about, value, shown = known[str(name)], given[str(name)], str(name)
     if _is_of_objects(about) and (reason := refusal(value)):
         return f"{name} cannot be read. {reason}"

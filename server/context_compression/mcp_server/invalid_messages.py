@@ -122,12 +122,13 @@ def repaired(line: str) -> str:
     return _without_halves(line.strip().removeprefix("\ufeff"))
 
 
-def repaired_body(receive: Receive, most: int) -> Receive:
-    """An ASGI `receive` that replaces half characters in the body of a request.
+def repaired_body(receive: Receive, most: int, *, repairs: bool = True) -> Receive:
+    """An ASGI `receive` that gives the body of a request at once, without half characters.
 
     Args:
         receive: the original `receive`.
         most: limit in bytes; a longer body is passed on unchanged, for the server to refuse.
+        repairs: whether half characters are replaced; else they stay as they came.
     """
     begun = False
 
@@ -140,7 +141,7 @@ def repaired_body(receive: Receive, most: int) -> Receive:
             data += message.get("body", b"")
             if not (more := message.get("more_body", False)) or len(data) > most:
                 body = bytes(data)
-                if not more and _MAY_BE_HALF.search(body):
+                if repairs and not more and _MAY_BE_HALF.search(body):
                     text = body.decode("utf-8", "surrogateescape")
                     body = _without_halves(text).encode("utf-8", "surrogateescape")
                 return {"type": "http.request", "body": body, "more_body": more}

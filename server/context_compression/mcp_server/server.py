@@ -45,7 +45,7 @@ from context_compression.mcp_server.resources import (
     panel_where_shown,
     prompts_for,
 )
-from context_compression.mcp_server.tools import OFFERS, Offer
+from context_compression.mcp_server.tools import OFFERS, Offer, output_schema
 from context_compression.workspace import Workspace
 from context_compression.workspace.kept import look_around
 
@@ -86,7 +86,7 @@ def _server(workspace: Workspace, hooks: str | None) -> MCPServer:
     server = MCPServer(
         name=NAME,
         title="Context compression",
-        version=_version(),
+        version=version_here(),
         instructions=_instructions(workspace),
         icons=[_icon()],
         tools=tools,
@@ -125,11 +125,6 @@ def _asks_a_model(workspace: Workspace) -> bool:
         return workspace.summarizer(workspace.settings()) is not None
     except ContextCompressionError:  # an invalid config.json: each call reports it
         return False
-
-
-JSON_TYPES: Mapping[type, str] = {
-    str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
-}  # fmt: skip
 
 
 def _calls(workspace: Workspace, *, hooks: bool) -> "Callable[[Context[Any, Any]], Call]":
@@ -175,19 +170,8 @@ def _tool(offer: Offer, call: "Callable[[Context[Any, Any]], Call]", *, asks_a_m
         structured_output=False,
     )
     tool.parameters = input_schema(offer.arguments)
-    tool.fn_metadata.output_schema = _output_schema(offer.facts)
+    tool.fn_metadata.output_schema = output_schema(offer.facts)
     return tool
-
-
-def _output_schema(facts: Mapping[str, type]) -> dict[str, Any] | None:
-    """The schema of an answer's structured content, for programs; `None` without facts.
-
-    It lists what a program reads. An answer may leave each of them out, and may have more.
-    """
-    if not facts:
-        return None
-    listed = {name: {"type": JSON_TYPES[kind]} for name, kind in {"headline": str, **facts}.items()}
-    return {"type": "object", "properties": listed, "required": ["headline"]}
 
 
 def _with_warnings(result: CallToolResult, warnings: Sequence[str]) -> CallToolResult:
@@ -294,7 +278,8 @@ def _icon() -> Icon:
     return Icon(src=address, mime_type="image/svg+xml", sizes=["any"])
 
 
-def _version() -> str:
+def version_here() -> str:
+    """The version of this package."""
     try:
         return version(NAME)
     except PackageNotFoundError:  # run from a source tree

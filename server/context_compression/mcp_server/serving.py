@@ -1,19 +1,17 @@
 """Runs the server over HTTP, for several clients."""
 
 import secrets
-import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
 
 from context_compression.errors import InvalidSettings
+from context_compression.mcp_server.rest.endpoint import PlainHttp
 from context_compression.mcp_server.server import create_server
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.mcp_server.web.gate import (
@@ -23,35 +21,29 @@ from context_compression.mcp_server.web.gate import (
     RequestLimits,
     allowed_names,
     is_loopback,
+    token_owners,
 )
 from context_compression.mcp_server.web.running import (
+    DRAIN_SECONDS,
     DrainingServer,
     Health,
-    RequestTimeout,
+    http_config,
+    listening_on,
     named_in_log,
 )
 from context_compression.mcp_server.web.tenants import (
-    SHORTEST_TOKEN,
     WHOLE_STORE,
     SingleToken,
     TenantServers,
     TenantTokens,
     TokenOwners,
-    is_good,
 )
-from context_compression.store.location import TENANT
 from context_compression.store.store import probe
 from context_compression.workspace import Workspace
 
 if TYPE_CHECKING:
     from context_compression.mcp_server.web.workers import Workers
 
-TOKEN, TOKENS = "CONTEXT_COMPRESSION_TOKEN", "CONTEXT_COMPRESSION_TOKENS"
-DRAIN_SECONDS = 5.0
-"""How long a server with tenants goes on after SIGTERM, so that a proxy notices."""
-LAST_SECONDS = 30
-"""How long requests may take that are being answered when the server ends."""
-TOKEN_COMMAND = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
 NO_TLS = """\
 Warning: other machines can reach {host}, and this server has no TLS: anybody on the network path \
 can read the token and the conversations. Keep it on 127.0.0.1 and put a reverse proxy in front:
@@ -114,11 +106,13 @@ def serve_http(
             can reach has no token; or the address cannot be used; or options contradict each other.
     """
     options = options or HttpOptions(host, port, token)
-    tokens, made_up = _tokens(workspace, options)
+    tokens = token_owners(workspace, options.host, options.token, options.tokens)
+    made_up = "" if tokens else secrets.token_urlsafe(32)
+    tokens = tokens or SingleToken(made_up)
     health = Health(lambda: probe(workspace.store.backend))
     servers = _workers(workspace, options, tokens)
     gate = gate_of(options, tokens, health, servers)
-    listening = _listening(options.host, options.port)
+    listening = listening_on(options.host, options.port)
     tenants = isinstance(tokens, TenantTokens)
     no_tls = NO_TLS_FOR_TENANTS if tenants else NO_TLS
     _announce(options.host, listening.getsockname()[1], made_up, no_tls)
@@ -152,17 +146,6 @@ def gate_of(options: HttpOptions, tokens: TokenOwners, health: Health, servers: 
     )
 
 
-def http_config(app: ASGIApp) -> uvicorn.Config:
-    """The configuration of the web server. It believes no header that a proxy may have added."""
-    return uvicorn.Config(
-        app,
-        http=RequestTimeout,
-        log_level="warning",
-        proxy_headers=False,
-        timeout_graceful_shutdown=LAST_SECONDS,
-    )
-
-
 def servers_of(
     opened: Callable[[], Workspace],
     names: TransportSecuritySettings,
@@ -180,9 +163,11 @@ def servers_of(
         own = workspace if tenant == WHOLE_STORE else workspace.of_tenant(tenant)
         server = create_server(own)
         server.middleware.insert(0, named_in_log([offer.name for offer in OFFERS]))
-        return server.streamable_http_app(
+        app = server.streamable_http_app(
             transport_security=names, max_request_body_size=most_bytes, stateless_http=tenants
         )
+        app.router.routes += PlainHttp(own, names, most_bytes).routes()
+        return app
 
     return TenantServers(make, lasting=not tenants)
 
@@ -198,40 +183,6 @@ def _workers(workspace: Workspace, options: HttpOptions, tokens: TokenOwners) ->
     return Workers(make)
 
 
-def _tokens(workspace: Workspace, options: HttpOptions) -> tuple[TokenOwners, str]:
-    """Who may ask; and the token that was made up, "" if none was.
-
-    Raises:
-        InvalidSettings: see `serve_http`.
-    """
-    tenants = options.tokens or workspace.environ.get(TOKENS)
-    given = options.token or workspace.environ.get(TOKEN)
-    if tenants and given:
-        raise InvalidSettings(
-            f"There is one token for all (--token, {TOKEN}) and there are tokens of tenants "
-            f"(--tokens, {TOKENS}). Leave out one of them."
-        )
-    if tenants and workspace.part:
-        raise InvalidSettings(
-            f"There are tokens of tenants (--tokens, {TOKENS}), and a token decides whose a "
-            f"request is. Leave out the tenant {workspace.part} (--tenant, {TENANT})."
-        )
-    if tenants:
-        return TenantTokens(tenants, is_file=bool(options.tokens)), ""
-    if given and not is_good(given):
-        raise InvalidSettings(
-            f"A token needs at least {SHORTEST_TOKEN} characters, only A-Z a-z 0-9 - . _ ~ + / and "
-            f"=. This one has too few, or others. This command makes a good one: {TOKEN_COMMAND}"
-        )
-    if not given and not is_loopback(options.host):
-        raise InvalidSettings(
-            f"Other machines can reach {options.host}, so you have to choose a token: set {TOKEN} "
-            "or pass --token. 127.0.0.1 needs no token."
-        )
-    made_up = "" if given else secrets.token_urlsafe(32)
-    return SingleToken(given or made_up), made_up
-
-
 def _announce(host: str, port: int, token: str, no_tls: str) -> None:
     """Prints the address, a token that was made up, and a warning if there is no TLS."""
     address = f"[{host}]" if ":" in host else host
@@ -239,13 +190,3 @@ def _announce(host: str, port: int, token: str, no_tls: str) -> None:
     warning = "" if is_loopback(host) else no_tls.format(host=host, port=port)
     sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{header}{warning}")
     sys.stderr.flush()
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=128)
-    except (OSError, OverflowError) as error:
-        raise InvalidSettings(
-            f"Cannot listen on {host}, port {port}: {error}. Choose another with --port or --host."
-        ) from error

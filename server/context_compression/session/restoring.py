@@ -186,19 +186,28 @@ def restored(session: "Session", asked: Asked, most: int = PAGE) -> str:
         StoreError: the ref is unknown, the range or pattern is impossible, or there is no such
             page.
     """
-    full = session.known_ref(asked.ref)
-    part = asked.part(session.original(full))
-    if full in session.in_memory:
-        what, following = "kept in memory", None
-    else:
-        about = session.log.about(full) or session.state().refs
-        what = about[full]["what"] if full in about else "of a damaged entry"
-        following = session.log.following(full)
+    full, what, original = described(session, asked.ref)
+    part = asked.part(original)
+    following = None if full in session.in_memory else session.log.following(full)
     answer, shown = quoted(part, full, what, asked, most, following)
     if shown is not None:
         with suppress(StoreUnwritable):  # a store that cannot be written can still be read
             note_restored(session, full, shown)
     return answer
+
+
+def described(session: "Session", ref: str) -> tuple[str, str, Any]:
+    """A ref with all its digits, what it stands for in a few words, and the original.
+
+    Raises:
+        StoreError: the ref is unknown, or the archive is damaged.
+    """
+    full = session.known_ref(ref)
+    original = session.original(full)
+    if full in session.in_memory:
+        return full, "kept in memory", original
+    about = session.log.about(full) or session.state().refs
+    return full, about[full]["what"] if full in about else "of a damaged entry", original
 
 
 def quoted(
@@ -263,37 +272,57 @@ def as_wordings(query: Any) -> Any:
     return " | ".join(texts) if all(isinstance(text, str) for text in texts) else query
 
 
-def found(
-    store: Store,
-    asked: Asked,
-    session: str | None = None,
-    *,
-    note: str = "",
-    filled_by: str = "",
-    wider: str = "",
-    calling: Path | None = None,
-) -> str:
-    """The archived texts that a search finds, each with its ref and its best lines, quoted.
+def search(
+    store: Store, asked: Asked, session: str | None = None, *, calling: Path | None = None
+) -> SearchResult:
+    """A page of the archived texts that a search finds.
 
     Args:
         store: to search.
         asked: checked, without a ref.
         session: the only one to search; `None` for all.
-        note: a line about the scope.
-        filled_by: what fills an archive.
-        wider: how to search all sessions.
         calling: see `Store.search`.
 
     Raises:
         StoreError: the pattern is invalid, or the cursor does not belong to a search.
     """
+    return store.search(
+        asked.query, pattern=asked.pattern, session=session, limit=HITS,
+        skip=_skipped(asked.cursor), calling=calling,
+    )  # fmt: skip
+
+
+def next_cursor(asked: Asked, result: SearchResult) -> str | None:
+    """The cursor of the next page; `None` if there is none."""
+    shown = _skipped(asked.cursor) + len(result.hits)
+    return str(shown) if result.more and shown <= HITS * MOST_PAGES else None
+
+
+def found(
+    store: Store,
+    asked: Asked,
+    result: SearchResult,
+    session: str | None = None,
+    *,
+    note: str = "",
+    filled_by: str = "",
+    wider: str = "",
+) -> str:
+    """The archived texts that a search found, each with its ref and its best lines, quoted.
+
+    Args:
+        store: that was searched.
+        asked: checked, without a ref.
+        result: what was found.
+        session: the only one that was searched; `None` for all.
+        note: a line about the scope.
+        filled_by: what fills an archive.
+        wider: how to search all sessions.
+    """
     query, pattern, skip = asked.query, asked.pattern, _skipped(asked.cursor)
-    result = store.search(
-        query, pattern=pattern, session=session, limit=HITS, skip=skip, calling=calling
-    )
     terms = " and ".join(map(_shown, filter(None, (query, pattern))))
     if result.hits:
-        headline = _headline(result, terms, pattern, skip)
+        headline = _headline(result, terms, asked)
     elif skip:
         headline = f"No further hits for {terms}."
     elif not result.searched and result.note:
@@ -327,8 +356,8 @@ def _skipped(cursor: str | None) -> int:
     return int(cursor)
 
 
-def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) -> str:
-    count = len(result.hits)
+def _headline(result: SearchResult, terms: str, asked: Asked) -> str:
+    count, pattern, skip = len(result.hits), asked.pattern, _skipped(asked.cursor)
     numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
     alone = count == 1 and result.total in (None, 1) and not skip
     things = "original" if alone else "originals"
@@ -337,8 +366,8 @@ def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) 
         order = "the best" if result.words else "the newest"
         matching = f"that match{'es' if alone else ''} {terms}, {order} first"
     following = ""
-    if result.more and skip + count <= HITS * MOST_PAGES:
-        following = f" · next page: cursor {skip + count}"
+    if cursor := next_cursor(asked, result):
+        following = f" · next page: cursor {cursor}"
     elif result.more:
         following = " · this is the last page; to find later hits, pass more words"
     total = out_of(result.total, exact=result.exact)
@@ -481,7 +510,10 @@ def answered(session: "Session", arguments: Mapping[str, Any] | str | None) -> s
         StoreError: the arguments are not those of the schema, or cannot be met.
     """
     asked = Asked.model_construct(**_checked(arguments)).checked()
-    return restored(session, asked) if asked.ref else found(session.store, asked, session.id)
+    if asked.ref:
+        return restored(session, asked)
+    store, id = session.store, session.id
+    return found(store, asked, search(store, asked, id), id)
 
 
 def _checked(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:

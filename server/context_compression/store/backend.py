@@ -253,7 +253,7 @@ class Backend(Protocol):
         Args:
             name: of the lock.
             busy: the beginning of the error: "another process is writing to the store".
-            timeout: seconds to wait before `StoreError` is raised, itself and no class below it.
+            timeout: seconds to wait before `StoreBusy` is raised.
         """
         ...
 

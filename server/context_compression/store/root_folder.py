@@ -22,7 +22,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.errors import NotOurs, StoreDamaged, StoreError
+from context_compression.errors import NotOurs, StoreBusy, StoreDamaged, StoreError
 from context_compression.opening import opened as open_file
 from context_compression.store import files
 from context_compression.store.backend import LOCK_SECONDS
@@ -42,7 +42,7 @@ def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> 
     The system releases the lock when the process ends, even after a crash.
 
     Raises:
-        StoreError: the lock did not become free in time.
+        StoreBusy: the lock did not become free in time.
         StoreUnwritable: the lock file could not be written.
     """
     path = make_folder(root, LOCKS) / name
@@ -51,7 +51,7 @@ def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> 
         try:
             lock.acquire(timeout=timeout, poll_interval=0.01)
         except Timeout:
-            raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.") from None
+            raise StoreBusy(f"{busy}; waited {timeout:g} s. Try again later.") from None
     try:
         yield
     finally:

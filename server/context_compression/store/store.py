@@ -17,7 +17,7 @@ from pathlib import Path
 from time import time
 from typing import Any, Self, TypeAlias, cast
 
-from context_compression.errors import NotOurs, ObjectsLeft, StoreError
+from context_compression.errors import NotOurs, ObjectsLeft, StoreBusy, StoreError
 from context_compression.extras import extra
 from context_compression.setting_names import with_own_names
 from context_compression.store.backend import CONFIG, LOCK_SECONDS, WRITING, Backend, Stamp
@@ -649,10 +649,11 @@ def _deleted(store: Store, ids: Iterable[str], is_young: Callable[[Stamp], bool]
             store.delete(id, timeout=0, if_stamp=stamp)
         except ObjectsLeft as error:
             wrong = error
+        except StoreBusy:
+            continue
         except StoreError as error:
-            if type(error) is not StoreError:  # not only that another process works in it
-                wrong = error
-                staying.append(id)
+            wrong = error
+            staying.append(id)
             continue
         gone.append(id)
     if wrong:

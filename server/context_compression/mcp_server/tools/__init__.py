@@ -53,6 +53,22 @@ class Offer:
         return " ".join((self.arguments.__doc__ or "").split())
 
 
+JSON_TYPES: Mapping[type, str] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
+}  # fmt: skip
+
+
+def output_schema(facts: Mapping[str, type]) -> dict[str, Any] | None:
+    """The schema of an answer's structured content, for programs; `None` without facts.
+
+    It lists what a program reads. An answer may leave each of them out, and may have more.
+    """
+    if not facts:
+        return None
+    listed = {name: {"type": JSON_TYPES[kind]} for name, kind in {"headline": str, **facts}.items()}
+    return {"type": "object", "properties": listed, "required": ["headline"]}
+
+
 REPORT_FACTS: Mapping[str, type] = {
     "changed": bool,
     "session": str,

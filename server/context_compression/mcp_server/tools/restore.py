@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from itertools import islice
+from typing import Any
 
 from mcp.types import CallToolResult
 
@@ -14,7 +15,7 @@ from context_compression.mcp_server.calls import Call, text_answer
 from context_compression.mcp_server.compressing import open_named_session
 from context_compression.mcp_server.resources import newest_refs
 from context_compression.session import Session
-from context_compression.session.restoring import PAGE, Asked, found, quoted, restored
+from context_compression.session.restoring import PAGE, Asked, found, quoted, restored, search
 from context_compression.store import Store
 from context_compression.store.refs import bare_ref, too_short_note
 
@@ -44,13 +45,12 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
         return text_answer(text)
     session, note = await _to_search(call, arguments.conversation)
 
-    def search() -> str:
+    def work() -> str:
         calling = call.conversations.calling(call.request) if store.beside else None
-        return found(
-            store, asked, session, note=note, filled_by=FILLED_BY, wider=WIDER, calling=calling
-        )
+        result = search(store, asked, session, calling=calling)
+        return found(store, asked, result, session, note=note, filled_by=FILLED_BY, wider=WIDER)
 
-    return text_answer(await call.in_thread("searching", search))
+    return text_answer(await call.in_thread("searching", work))
 
 
 async def _to_search(call: Call, name: str | None) -> tuple[str | None, str]:
@@ -97,21 +97,19 @@ def from_any(store: Store, asked: Asked, first: str | None = None, *, most: int 
     log = preferred if preferred and preferred.full_ref(ref) else store.locate(ref)
     if log:
         return restored(Session(store, log.id), asked, most)
-    beside = store.original_beside(ref)
-    if beside:
-        full, what, original = beside.ref, beside.what, beside.original
-    else:
-        full, what, original = _summary(store, ref)
+    full, what, original = outside_sessions(store, ref)
     answer, _ = quoted(asked.part(original), full, what, asked, most)
     return answer
 
 
-def _summary(store: Store, ref: str) -> tuple[str, str, str]:
-    """The ref, the name and the text of the summary under a ref.
+def outside_sessions(store: Store, ref: str) -> tuple[str, str, Any]:
+    """The ref, the name and the content of what no session archived: a host's, or a summary.
 
     Raises:
-        UnknownRef: nothing is archived under this ref, and no summary has it.
+        UnknownRef: there is no such thing either.
     """
+    if beside := store.original_beside(ref):
+        return beside.ref, beside.what, beside.original
     for entry in store.summaries() if len(ref) >= SHORTEST else ():
         text = str(entry.get("content", ""))
         if (full := ref_of(text)).startswith(ref.lower()):

@@ -1,4 +1,4 @@
-"""The gate of `serve --http`: under which names, who may ask, and how much.
+"""The gate of `serve --http` and of the proxy: under which names, who may ask, and how much.
 
 The names under which the server may be addressed: the Host and Origin of a request. A web page of
 another origin, or one that points its own name at this machine, is refused. Headers that a proxy
@@ -17,16 +17,17 @@ from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from math import ceil
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from anyio import move_on_after
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from context_compression.errors import InvalidSettings, StoreError
 from context_compression.mcp_server.invalid_messages import repaired_body
+from context_compression.mcp_server.web.refusals import is_plain_http, refusal
 from context_compression.mcp_server.web.running import (
     LIVES,
     READY,
@@ -35,8 +36,16 @@ from context_compression.mcp_server.web.running import (
     LogEntry,
     logged,
 )
-from context_compression.mcp_server.web.tenants import TokenOwners
+from context_compression.mcp_server.web.tenants import (
+    SHORTEST_TOKEN,
+    SingleToken,
+    TenantTokens,
+    TokenOwners,
+    is_good,
+)
+from context_compression.store.location import TENANT
 from context_compression.strings import one_line
+from context_compression.workspace import Workspace
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ANY = ("0.0.0.0", "::")
@@ -64,7 +73,8 @@ def allowed_names(host: str, others: Sequence[str] = ()) -> TransportSecuritySet
     names = {host, *LOOPBACK} if is_loopback(host) else {host}
     if host in ANY:  # all interfaces; a proxy or container maps an address to them
         names = {*LOOPBACK, socket.gethostname()}
-    own = [f"[{name}]:*" if ":" in name else f"{name}:*" for name in sorted(names)]
+    shown = [f"[{name}]" if ":" in name else name for name in sorted(names)]
+    own = [form for name in shown for form in (name, f"{name}:*")]  # without a port, it is 80
     added = [*_of_proxies(others)]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -98,6 +108,52 @@ def _without_what_a_client_wrote(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("mcp.server.transport_security").addFilter(_without_what_a_client_wrote)
+
+TOKEN, TOKENS = "CONTEXT_COMPRESSION_TOKEN", "CONTEXT_COMPRESSION_TOKENS"
+TOKEN_COMMAND = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
+
+
+def token_owners(
+    workspace: Workspace, host: str, token: str | None, tokens: str | None
+) -> TokenOwners | None:
+    """Who may ask; `None` if nobody has chosen a token, and only this machine can reach the host.
+
+    Args:
+        workspace: has the variables that count where no option is given.
+        host: the address at which the server listens.
+        token: the option `--token`.
+        tokens: the option `--tokens`.
+
+    Raises:
+        InvalidSettings: a token is too weak or cannot be sent; or an address that other machines
+            can reach has no token; or options contradict each other.
+    """
+    tenants = tokens or workspace.environ.get(TOKENS)
+    given = token or workspace.environ.get(TOKEN)
+    if tenants and given:
+        raise InvalidSettings(
+            f"There is one token for all (--token, {TOKEN}) and there are tokens of tenants "
+            f"(--tokens, {TOKENS}). Leave out one of them."
+        )
+    if tenants and workspace.part:
+        raise InvalidSettings(
+            f"There are tokens of tenants (--tokens, {TOKENS}), and a token decides whose a "
+            f"request is. Leave out the tenant {workspace.part} (--tenant, {TENANT})."
+        )
+    if tenants:
+        return TenantTokens(tenants, is_file=bool(tokens))
+    if given and not is_good(given):
+        raise InvalidSettings(
+            f"A token needs at least {SHORTEST_TOKEN} characters, only A-Z a-z 0-9 - . _ ~ + / and "
+            f"=. This one has too few, or others. This command makes a good one: {TOKEN_COMMAND}"
+        )
+    if not given and not is_loopback(host):
+        raise InvalidSettings(
+            f"Other machines can reach {host}, so you have to choose a token: set {TOKEN} "
+            "or pass --token. 127.0.0.1 needs no token."
+        )
+    return SingleToken(given) if given else None
+
 
 MEGABYTE = 1024 * 1024
 TENANTS_FULL, ALL_FULL = 429, 503
@@ -153,11 +209,11 @@ class Exceeded(Exception):
         super().__init__(reason)
         self.status, self.seconds = status, seconds
 
-    @property
-    def response(self) -> JSONResponse:
+    def response(self, scope: Scope) -> Response:
         """The answer: when to ask again."""
-        body = {"error": str(self), "retry_after": self.seconds}
-        return JSONResponse(body, self.status, headers={"Retry-After": str(self.seconds)})
+        kind = "TooManyRequests" if self.status == TENANTS_FULL else "Busy"
+        again = {"Retry-After": str(self.seconds)}
+        return refusal(scope, self.status, kind, str(self), again, retry_after=self.seconds)
 
 
 @dataclass
@@ -218,6 +274,7 @@ class Admission:
 BODY_SECONDS = 60.0
 """The time in which the body of a request must have arrived."""
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
+NO_TOKEN = "unauthorized: pass a token of this server in the header `Authorization: Bearer TOKEN`"
 AGAIN = {"Retry-After": "1"}
 
 
@@ -245,6 +302,9 @@ class Gate:
         stateless: whether only POST is answered, because no client has a session with a server.
         access_log: whether each request is logged.
     """
+
+    header: ClassVar = b"authorization"
+    """Has the token."""
 
     def __init__(
         self,
@@ -279,27 +339,27 @@ class Gate:
         tenant = self._tenant_of(scope["headers"])
         entry.tenant = tenant or None
         if tenant is None:
-            refusal = JSONResponse({"error": "unauthorized"}, 401, headers=CHALLENGE)
-            return await refusal(scope, receive, send)
-        if self._stateless and scope["method"] != "POST":
+            refused = refusal(scope, 401, "Unauthorized", NO_TOKEN, CHALLENGE)
+            return await refused(scope, receive, send)
+        if self._stateless and scope["method"] != "POST" and not is_plain_http(scope):
             # a stream that waits would be bound to this process, and nothing is ever sent in it
-            refusal = JSONResponse({"error": "only POST"}, 405, headers={"Allow": "POST"})
-            return await refusal(scope, receive, send)
+            refused = refusal(scope, 405, "", "only POST", {"Allow": "POST"})
+            return await refused(scope, receive, send)
         try:
             with self._admission.admitted(tenant) if self._admission else nullcontext():
                 return await self._pass_on(tenant, scope, receive, send)
         except Exceeded as exceeded:
-            return await exceeded.response(scope, receive, send)
+            return await exceeded.response(scope)(scope, receive, send)
 
     async def _pass_on(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets the tenant's server answer a request that has come to its end."""
-        rest = repaired_body(receive, self._most_bytes)
+        rest = repaired_body(receive, self._most_bytes, repairs=not is_plain_http(scope))
         messages: list[Message] = []
         with move_on_after(BODY_SECONDS):
             messages.append(await rest())
         if not messages:  # it would keep its place among all requests for ever
-            refusal = JSONResponse({"error": "the body did not arrive in time"}, 408)
-            await refusal(scope, receive, send)
+            refused = refusal(scope, 408, "BodyTooSlow", "the body did not arrive in time")
+            await refused(scope, receive, send)
             return
         if messages[0]["type"] != "http.request":
             return  # the client went away while it was sending
@@ -311,11 +371,11 @@ class Gate:
             await self._servers.answer(tenant, scope, receive_again, send)
         except StoreError as error:  # of a server that could not be made; others have answered
             self._health.tell(error)
-            away = JSONResponse({"error": UNREACHABLE, "retry_after": 1}, 503, AGAIN)
+            away = refusal(scope, 503, "StoreUnreachable", UNREACHABLE, AGAIN, retry_after=1)
             await away(scope, receive, send)
 
     def _tenant_of(self, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
-        sent = [value for name, value in headers if name == b"authorization"]
+        sent = [value for name, value in headers if name == self.header]
         scheme, _, token = (sent[0] if len(sent) == 1 else b"").partition(b" ")
         tenant = self._tokens.tenant_of(token.strip(b" "))
         return tenant if scheme.lower() == b"bearer" else None

@@ -1,4 +1,4 @@
-"""How `serve --http` lives and ends: its health, its access log, time limits, and draining.
+"""How a server of ours lives and ends: its health, its access log, time limits, and draining.
 
 The access log: one JSON line per request, without anything that a client wrote. Names that a client
 chooses are logged only if they are ours or the protocol's, else as `other`.
@@ -36,10 +36,11 @@ from anyio.to_thread import run_sync
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp_types.methods import SPEC_CLIENT_METHODS
 from starlette.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, InvalidSettings
+from context_compression.mcp_server.web.refusals import PATHS
 from context_compression.strings import one_line
 
 KEY = "context_compression.access"
@@ -50,12 +51,14 @@ OTHER = "other"
 
 @dataclass
 class LogEntry:
-    """What is logged of a request."""
+    """What is logged of a request: of one for tools, or of one that the proxy passes on."""
 
     http_method: str
+    path: str = OTHER
     tenant: str | None = None
     mcp_method: str | None = None
     tool: str | None = None
+    api: str | None = None
     status: int | None = None
     bytes_in: int = 0
     bytes_out: int = 0
@@ -68,12 +71,12 @@ class LogEntry:
     def line(self) -> str:
         """The entry as a line of JSON."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        of_tools = {"path": self.path, "mcp_method": self.mcp_method, "tool": self.tool}
         facts = {
             "time": now,
             "tenant": self.tenant,
             "http_method": self.http_method,
-            "mcp_method": self.mcp_method,
-            "tool": self.tool,
+            **({"api": self.api} if self.api else of_tools),
             "status": self.status,
             "bytes_in": self.bytes_in,
             "bytes_out": self.bytes_out,
@@ -87,7 +90,7 @@ async def logged(
     scope: Scope, receive: Receive, send: Send, *, written: bool
 ) -> AsyncGenerator[tuple[LogEntry, Receive, Send]]:
     """The entry of a request, and a `receive` and `send` that fill it; written at the end."""
-    entry = LogEntry(_one_of(HTTP_METHODS, scope["method"]))
+    entry = LogEntry(_one_of(HTTP_METHODS, scope["method"]), _one_of(PATHS, scope["path"]))
     scope[KEY] = entry
 
     async def receive_counted() -> Message:
@@ -295,3 +298,40 @@ class RequestTimeout(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+DRAIN_SECONDS = 5.0
+"""How long a server with tenants goes on after SIGTERM, so that a proxy notices."""
+LAST_SECONDS = 30
+"""How long requests may take that are being answered when the server ends."""
+
+
+def http_config(app: ASGIApp, **options: Any) -> uvicorn.Config:
+    """The configuration of the web server. It believes no header that a proxy may have added.
+
+    Args:
+        app: answers requests.
+        options: further ones of `uvicorn.Config`, or others than ours.
+    """
+    ours: dict[str, Any] = {
+        "http": RequestTimeout,
+        "log_level": "warning",
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": LAST_SECONDS,
+    }
+    return uvicorn.Config(app, **{**ours, **options})
+
+
+def listening_on(host: str, port: int) -> socket.socket:
+    """A socket that takes connections; port 0 takes a free one.
+
+    Raises:
+        InvalidSettings: the address cannot be used.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        raise InvalidSettings(
+            f"Cannot listen on {host}, port {port}: {error}. Choose another with --port or --host."
+        ) from error

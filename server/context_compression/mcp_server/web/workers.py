@@ -34,10 +34,10 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from anyio.to_thread import current_default_thread_limiter, run_sync
 from mcp.types import INTERNAL_ERROR
-from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from context_compression.errors import StoreError
+from context_compression.mcp_server.web.refusals import refusal
 from context_compression.mcp_server.web.running import KEY, LogEntry
 from context_compression.mcp_server.web.tenants import TenantServers
 from context_compression.threads import at_work
@@ -92,6 +92,8 @@ def main() -> None:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
+    # what the library warns of may quote a client; the answer of each request has it, too
+    logging.getLogger("context_compression.session").setLevel(logging.ERROR)
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a library prints is no answer
@@ -418,7 +420,8 @@ class _Answer:
     async def cut_off(self, why: str) -> None:
         """Says that there is no answer: as an answer, or in the stream that has begun."""
         if not self.started:
-            await JSONResponse({"error": why}, 503)(self.scope, self.receive, self.send)
+            refused = refusal(self.scope, 503, "Ended", why)
+            await refused(self.scope, self.receive, self.send)
             return
         error = {"code": INTERNAL_ERROR, "message": why}
         told = json.dumps({"jsonrpc": "2.0", "id": _id_of(self.asked), "error": error})

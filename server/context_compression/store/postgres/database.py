@@ -24,6 +24,7 @@ from psycopg import errors
 from psycopg_pool import PoolTimeout
 
 from context_compression.errors import (
+    StoreBusy,
     StoreDamaged,
     StoreError,
     StoreTooNew,
@@ -144,7 +145,7 @@ class Database:
             if monotonic() >= until:
                 if self._open().has_no_more_locks:
                     busy = f"all {POOLED_LOCKS} connections of this process for locks are in use"
-                raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.")
+                raise StoreBusy(f"{busy}; waited {timeout:g} s. Try again later.")
             sleep(uniform(pause / 2, pause))
             pause = min(2 * pause, POLL_SECONDS)
         outer = HOLDERS.get()
