@@ -9,7 +9,7 @@ import sys
 import context_compression
 
 HEAVY = ("anthropic", "anyio", "mcp", "tiktoken")
-DOORS = tuple(f"context_compression.{name}" for name in ("mcp_server", "hosts.doctor"))
+DOORS = tuple(f"context_compression.{name}" for name in ("mcp_server", "proxy", "hosts.doctor"))
 """What speaks the protocol; everything else gets along without it."""
 ADAPTERS = "context_compression.integrations."
 """Most of these modules import a framework that is not installed here; their tests import them."""

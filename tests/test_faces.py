@@ -185,7 +185,7 @@ async def test_tools_and_commands_tell_the_same_facts_in_the_same_words(
     workspace = workspace_in(tmp_path)
     monkeypatch.chdir(workspace.cwd)
     monkeypatch.setenv("HOME", str(workspace.home))
-    talk = conversation(20)
+    talk = conversation(12)
     write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1", charged=30_000)
     path = str(workspace.cwd / source)
     write_messages(workspace.cwd / "talk.json", talk)

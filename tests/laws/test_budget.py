@@ -47,7 +47,7 @@ REFUSAL = re.compile(
 )
 TAKE_A_TARGET = {
     "compress", "compress with a store", "undo", "context_compress",
-    "context_compress on a transcript", "command",
+    "context_compress on a transcript", "command", "compress over HTTP",
 }  # fmt: skip
 """The doors whose caller names a target, and can take a refusal."""
 

@@ -1,4 +1,4 @@
-"""The doors of programs that run us: the tools, the command, the hooks of hosts."""
+"""The doors of programs that run us: the tools, plain HTTP, the command, the hooks of hosts."""
 
 import asyncio
 import json
@@ -14,9 +14,12 @@ from door import STORE, About, Ask, Door, Request, archived_in, in_store, of_ses
 from generated import Messages
 from mcp import Client
 from mcp_door import Answer, ask, connected, workspace_in, write_transcript
+from plain_http import Answered
+from plain_http import asked as asked_http
 
-from context_compression import Session, hosts
+from context_compression import Session, hosts, restore_tool
 from context_compression.cli import main
+from context_compression.errors import StoreError, UnknownRef
 from context_compression.hooks import compressed_text, view_to_send
 from context_compression.hosts import NOTHING, answer, never_failing
 from context_compression.testing import Dialect
@@ -86,6 +89,64 @@ def _tool_on_transcript(
         view = session.view(history)
         about = replace(of_session(session), told=[answer.text], limit=met.limit)
         yield Request(history, view, refused_as(met, about))
+
+
+def _refused(answered: Answered) -> StoreError:
+    assert answered.status in (409, 422, 503), answered.facts
+    return StoreError(answered.message)
+
+
+def _told_in(facts: Mapping[str, Any]) -> list[str]:
+    return [*facts["warnings"], facts.get("report", {}).get("headline", "")]
+
+
+def _http(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
+    """`POST /v1/compress`, given all messages; where the target is refused, the smallest one."""
+    workspace, target = _workspace(folder, asked), asked.target(messages)
+    refusal, written = "", ()
+    call = partial(asked_http, workspace, "/v1/compress")
+    answered = call({"messages": messages, "target_tokens": target})
+    if answered.kind == "BudgetTooSmall":
+        refusal, written = answered.message, archived_in(folder)
+        target = answered.facts["error"]["floor_tokens"]
+        answered = call({"messages": messages, "target_tokens": target})
+    if answered.status != 200:
+        raise _refused(answered)
+    about = in_store(folder / STORE, _told_in(answered.facts), target)
+
+    def restore(ref: str) -> str:
+        return _brought_back(workspace, ref)
+
+    about = replace(about, refusal=refusal, written=written, restore=restore)
+    yield Request(messages, answered.facts["messages"], about)
+
+
+def _http_fit(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
+    """`POST /v1/fit` before each request, with the tool where the program offers it."""
+    workspace = _workspace(folder, asked)
+    tools = [restore_tool(session_in(folder, asked)).anthropic] if asked.restores else []
+    for history, system in asked.growing(messages):
+        body = {"session": "one", "messages": history, "system": system, "tools": tools}
+        answered = asked_http(workspace, "/v1/fit", body)
+        if answered.status != 200:
+            raise _refused(answered)
+        about = of_session(session_in(folder, asked), history)
+
+        def restore(ref: str) -> str:
+            return _brought_back(workspace, ref)
+
+        told = [*about.told, *_told_in(answered.facts)]
+        yield Request(
+            history, answered.facts["messages"], replace(about, told=told, restore=restore)
+        )
+
+
+def _brought_back(workspace: Workspace, ref: str) -> str:
+    answered = asked_http(workspace, "/v1/restore", {"ref": ref})
+    if answered.status == 404:
+        raise UnknownRef(answered.message)
+    assert answered.status == 200, answered.facts
+    return answered.facts["text"]
 
 
 def _command(dialect: Dialect, messages: Messages, asked: Ask, folder: Path) -> Iterator[Request]:
@@ -194,6 +255,10 @@ OF_HOSTS = (
     Door(
         "context_compress on a transcript", _tool_on_transcript, is_slow=True, makes_own=True,
         dialects=HOSTS_DIALECT,
+    ),
+    Door("compress over HTTP", _http, is_slow=True, makes_own=True),
+    Door(
+        "fit over HTTP", _http_fit, is_slow=True, makes_own=True, grows=True, takes_system=True
     ),
     Door("command", _command, is_slow=True, makes_own=True),
     Door("hooks", _hooks, grows=True, tells=False, makes_own=True, answers=True),

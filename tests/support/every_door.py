@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 from door import STORE, About, Ask, Door, Request, archived_in, in_store, of_session, session_in
+from door_of_proxy import PROXY
 from doors_of_frameworks import OF_FRAMEWORKS
 from doors_of_hosts import OF_HOSTS
 from generated import Messages
@@ -153,7 +154,9 @@ _OF_LIBRARY = (
     Door("recover", _recovered, grows=True, answers=True, takes_system=True, is_refused=True),
     Door("undo", _undone, makes_own=True),
 )
-DOORS: Mapping[str, Door] = {door.name: door for door in (*_OF_LIBRARY, *OF_HOSTS, *OF_FRAMEWORKS)}
+DOORS: Mapping[str, Door] = {
+    door.name: door for door in (*_OF_LIBRARY, *OF_HOSTS, PROXY, *OF_FRAMEWORKS)
+}
 """All doors that can be opened here, by name."""
 every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 

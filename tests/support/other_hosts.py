@@ -12,7 +12,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from real_hosts import Desk, Ended, Environment, Package
@@ -43,6 +43,15 @@ def on_demand(host: Package | Environment) -> Path:
     return host.installed()
 
 
+class Address(Protocol):
+    """Where a host finds its model: a scripted model, or what stands before it."""
+
+    @property
+    def url(self) -> str:
+        """The address before `/v1`."""
+        ...
+
+
 @dataclass
 class Codex:
     """Codex without a terminal, with approvals and sandbox off.
@@ -59,9 +68,7 @@ class Codex:
     def config(self) -> Path:
         return self.desk.home / ".codex" / "config.toml"
 
-    def ask(
-        self, model: ScriptedModel, prompt: str, *options: str, session: str | None = None
-    ) -> Ended:
+    def ask(self, model: Address, prompt: str, *options: str, session: str | None = None) -> Ended:
         """One prompt, in a new session or in an earlier one, until the model has answered."""
         resumed = ("resume", session) if session else ()
         ended = self.run(
@@ -82,7 +89,7 @@ class Codex:
         self.config.parent.mkdir(exist_ok=True)
         return self.desk.run(self.command, *arguments, **environ)
 
-    def told(self, model: ScriptedModel) -> list[tuple[str, str]]:
+    def told(self, model: Address) -> list[tuple[str, str]]:
         """Settings for the command line: the model, and nothing that asks or calls home."""
         provider = {
             "name": "scripted", "base_url": f"{model.url}/v1", "env_key": "FAKE_KEY",

@@ -17,14 +17,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from environments import environment
 from filelock import FileLock
 
 from context_compression.conversation import is_array, is_object
-from context_compression.testing.messages_api import Answer, Body, MessagesAPI, Request
+from context_compression.testing.messages_api import Answer, Body, Request
 
 HOSTS = "CONTEXT_COMPRESSION_HOSTS"
 PATIENCE = 120  # seconds for a whole run of a host; they take 2 to 6
@@ -163,6 +163,15 @@ class Desk:
         return made
 
 
+class Address(Protocol):
+    """Where a host finds its model: a scripted API, or what stands before it."""
+
+    @property
+    def base_url(self) -> str:
+        """What `ANTHROPIC_BASE_URL` is set to."""
+        ...
+
+
 @dataclass
 class ClaudeCode:
     """Claude Code without a terminal, by default with our plugin.
@@ -175,7 +184,7 @@ class ClaudeCode:
     desk: Desk
     options: tuple[str | Path, ...] = ()
 
-    def ask(self, api: MessagesAPI, prompt: str, *options: str | Path, **environ: str) -> Ended:
+    def ask(self, api: Address, prompt: str, *options: str | Path, **environ: str) -> Ended:
         """One prompt, until the model has answered without calling a tool.
 
         `--resume <session>` among the options continues an earlier session.
@@ -190,7 +199,7 @@ class ClaudeCode:
         """Any command of the host: `run("plugin", "validate", folder)`."""
         return self.desk.run(self.command, *arguments, **OFFLINE | environ)
 
-    def speaking_to(self, api: MessagesAPI) -> dict[str, str]:
+    def speaking_to(self, api: Address) -> dict[str, str]:
         """The environment in which it calls only this model."""
         return {"ANTHROPIC_BASE_URL": api.base_url, "ANTHROPIC_API_KEY": "sk-test"}
 

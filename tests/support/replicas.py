@@ -1,7 +1,8 @@
-"""Real processes `serve --http` for tenants, and a client's side of a round robin over them."""
+"""Real processes `serve --http` for tenants, with a client's side of a round robin, or `proxy`."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -63,6 +64,9 @@ class Replica:
             if line.startswith("Serving "):
                 self.url = line.removeprefix("Serving ").strip().replace("0.0.0.0", "127.0.0.1")
                 break
+            if told := re.search(r"ANTHROPIC_BASE_URL=http://\S+:(\d+)", line):
+                self.url = f"http://127.0.0.1:{told[1]}"
+                break
         assert self.url, self.stderr
         with urlopen(f"{self.base}/healthz", timeout=60) as answer:
             assert answer.status == 200
@@ -96,9 +100,13 @@ class Replica:
 
 @contextmanager
 def replicas(
-    folder: Path, *options: str, number: int = 1, environ: dict[str, str] | None = None
+    folder: Path,
+    *options: str,
+    number: int = 1,
+    environ: dict[str, str] | None = None,
+    command: Sequence[str] = ("serve", "--http"),
 ) -> Generator[list[Replica]]:
-    """Processes over one store, with these options of `serve --http`.
+    """Processes over one store, with these options of the command.
 
     It is in `folder`, unless `environ` names another.
     """
@@ -108,11 +116,11 @@ def replicas(
         "HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(SERVER),
         "CONTEXT_COMPRESSION_STORE": str(folder / "store"),
     }  # fmt: skip
-    command = [sys.executable, "-m", "context_compression"]
+    program = [sys.executable, "-m", "context_compression"]
     started = [
         Replica(
             subprocess.Popen(
-                [*command, "serve", "--http", "--port", "0", *options],
+                [*program, *command, "--port", "0", *options],
                 cwd=folder, env=variables | (environ or {}), stderr=subprocess.PIPE, text=True,
                 preexec_fn=interruptible,
             )

@@ -6,7 +6,7 @@ from secrets import token_hex
 from backend_samples import NAME, NOON, Make, archived, lock_or_refusal, refused, said
 
 from context_compression.conversation import ref_of
-from context_compression.errors import StoreError
+from context_compression.errors import StoreBusy, StoreError
 from context_compression.store import Store
 
 WRITERS, ROUNDS = 8, 10
@@ -63,7 +63,7 @@ def tenants_see_nothing_of_each_other(make: Make) -> None:
 
 
 def a_lock_is_held_by_one(make: Make) -> None:
-    """Whoever waits too long is told so by `StoreError` itself; the lock is free afterwards."""
+    """Whoever waits too long is told so by `StoreBusy`; the lock is free afterwards."""
     backend = make()
     with ThreadPoolExecutor(1) as pool:
         with backend.lock("one", "somebody works"):
@@ -71,7 +71,7 @@ def a_lock_is_held_by_one(make: Make) -> None:
                 pass
             waiting = pool.submit(lock_or_refusal, make, "one")
             wait([waiting], PATIENCE)  # who does not give up by then gets it
-        assert waiting.result() is StoreError
+        assert waiting.result() is StoreBusy
     with make().lock("one", "somebody works", 0):
         pass
 

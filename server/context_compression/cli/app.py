@@ -105,6 +105,7 @@ COMMANDS = {
         SET_UP, "completion", short="Print the script that completes this command in a shell."
     ),
     "serve": Listed(SERVE, "serve", help="Serve the six tools to an agent (MCP)."),
+    "proxy": Listed(SERVE, "proxy", help="Compact what any client sends to its provider."),
     "demo": Listed(SERVE, "demo", short="Run a recorded conversation through all six tools."),
     "hook": Listed(OTHERS, "hook", short="Answer one event of a host's hook.", hidden=True),
     "statusline": Listed(OTHERS, "hook", short="Print the line for Claude Code.", hidden=True),
@@ -126,6 +127,7 @@ OTHER_NAMES = {
     "config": "configure set settings",
     "doctor": "check diagnose verify",
     "serve": "mcp run server start stdio",
+    "proxy": "gateway",
     "report": "analyse analyze cost",
     "--help": "help",
     "--version": "version",

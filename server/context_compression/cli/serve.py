@@ -1,7 +1,7 @@
 """The command `serve`: over stdio for one host, or over HTTP for several clients or tenants."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -14,6 +14,7 @@ from context_compression.hosts.events import HOSTS as HOOKED
 if TYPE_CHECKING:
     from context_compression.mcp_server.serving import HttpOptions
 
+Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 MOST = 1_000_000
 """Requests; the largest number of any limit."""
 MOST_SECONDS = 3_600
@@ -40,20 +41,10 @@ OF_TENANTS = {
     ),
 }  # fmt: skip
 """Options that go only with tokens of tenants: the values that each takes, and its help."""
-HTTP_OPTIONS = (
-    click.option(
-        "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
-        help="Address for HTTP.",
-    ),
-    click.option(
-        "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), metavar="PORT",
-        help="Port for HTTP; 0 takes a free one.",
-    ),
-    click.option(
-        "--token", metavar="TOKEN",
-        help="Bearer token that HTTP clients have to send. Other users of this machine can see it "
-        "here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
-    ),
+HOST = click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address for HTTP."
+)
+WHO_MAY_ASK = (
     click.option(
         "--tokens", metavar="FILE",
         help="Tenants and their tokens, one of each in a line; a changed file is read again. Also "
@@ -64,13 +55,9 @@ HTTP_OPTIONS = (
         help="A further name by which clients address this server, such as that of a proxy. "
         "Repeatable.",
     ),
-    *(
-        click.option(
-            f"--{name.replace('_', '-')}", type=values, metavar=metavar,
-            help=f"With --tokens: {help}",
-        )
-        for name, (values, metavar, help) in OF_TENANTS.items()
-    ),
+)  # fmt: skip
+"""Whose tokens count, and under which names the server is asked."""
+ITS_END = (
     click.option(
         "--drain", type=FiniteRange(0, MOST_SECONDS), metavar="SECONDS",
         help="How long requests are taken after SIGTERM, while /readyz says that the server ends. "
@@ -81,13 +68,39 @@ HTTP_OPTIONS = (
         help="Log each HTTP request to stderr as JSON, without any content.",
     ),
 )  # fmt: skip
+"""How it ends, and what it logs."""
+HTTP_OPTIONS = (
+    HOST,
+    click.option(
+        "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), metavar="PORT",
+        help="Port for HTTP; 0 takes a free one.",
+    ),
+    click.option(
+        "--token", metavar="TOKEN",
+        help="Bearer token that HTTP clients have to send. Other users of this machine can see it "
+        "here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
+    ),
+    *WHO_MAY_ASK,
+    *(
+        click.option(
+            f"--{name.replace('_', '-')}", type=values, metavar=metavar,
+            help=f"With --tokens: {help}",
+        )
+        for name, (values, metavar, help) in OF_TENANTS.items()
+    ),
+    *ITS_END,
+)  # fmt: skip
 
 
-def http_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of `serve --http`."""
-    for option in reversed(HTTP_OPTIONS):
-        command = option(command)
-    return command
+def with_options(*options: Option) -> Option:
+    """What gives a command these options, in their order."""
+
+    def given(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return given
 
 
 @click.command(
@@ -98,7 +111,7 @@ def http_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 )
 @click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
-@http_options
+@with_options(*HTTP_OPTIONS)
 @click.option(
     "--protocol",
     type=click.Choice(["auto", "legacy"]),

@@ -31,6 +31,7 @@ from context_compression.report.facts import Record
 from context_compression.store.files import replace_file, to_json
 from context_compression.store.location import PLACE, is_database
 from context_compression.strings import cells, in_words
+from context_compression.transcripts.transcript import PROXY
 from context_compression.workspace.workspace import TENANT
 
 LONGEST_TITLE_TOLD = 60
@@ -92,7 +93,8 @@ def described(session: NumberedSession) -> str:
     """A session in a few words, for the user to recognise it."""
     title = in_words(session.title, LONGEST_TITLE_TOLD)
     by_us = session.host == RECORDED
-    what = f"recorded session {session.id}" if by_us else f"session {session.id} of {session.host}"
+    host = "the proxy" if session.host == PROXY else session.host
+    what = f"recorded session {session.id}" if by_us else f"session {session.id} of {host}"
     return f"the {what}" + (f": {title}" if title else "")
 
 
@@ -106,7 +108,7 @@ def remember(listing: Listing, store: str) -> None:
                 id=each.id,
                 host=each.host,
                 title=in_words(each.title, LONGEST_TITLE_TOLD),
-                store=store if each.host == RECORDED else "",
+                store=store if each.host in (PROXY, RECORDED) else "",
             )
         )
         for number, each in enumerate(listing.sessions, 1)

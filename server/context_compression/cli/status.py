@@ -16,6 +16,7 @@ from context_compression.cli.sessions import CONVERSATION
 from context_compression.cli.terminal import is_terminal, say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.conversations import CURRENT, Conversations
+from context_compression.hosts.listing import is_side_call
 from context_compression.listening import COUNTING, READING
 from context_compression.plurals import how_many
 from context_compression.report.facts import Facts, Record, status_facts
@@ -121,7 +122,7 @@ def _list_recorded(workspace: Workspace, as_json: bool) -> None:
     for doubt in workspace.doubts():
         say(f"warning: {one_line(doubt)}")
     store = workspace.store
-    records = recorded(store, store.sessions())
+    records = recorded(store, [id for id in store.sessions() if not is_side_call(id, store)])
     if as_json:
         write_json({"store": store.name, "sessions": records})
     else:

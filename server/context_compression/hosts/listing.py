@@ -21,17 +21,20 @@ from context_compression.hosts.projects import (
 from context_compression.hosts.reading import glance
 from context_compression.hosts.table import KEEPING
 from context_compression.listening import LISTING, advance
+from context_compression.session.state import state_of
+from context_compression.store import Store
 from context_compression.store.files import collecting
 from context_compression.store.kept import KeptSession
 from context_compression.tokens import Counter, anchored
 from context_compression.transcripts.opening import PACKED_NAMES
 from context_compression.transcripts.reading import how_often
 from context_compression.transcripts.sessions import OF_NAME, CandidateConversation, is_same_folder
+from context_compression.transcripts.transcript import PROXY
 from context_compression.workspace import Opened
 
 RECORDED = "recorded"
 """Stands for the host of a session that a program recorded with this package."""
-LISTED_HOSTS = (*(host.name for host in KEEPING), RECORDED)
+LISTED_HOSTS = (*(host.name for host in KEEPING), PROXY, RECORDED)
 
 LONGEST_READ = 64 * 1024 * 1024
 """Bytes of a transcript that is read as a whole for the listing."""
@@ -42,7 +45,7 @@ class ListedSession:
     """A session in the listing.
 
     Attributes:
-        host: the host that keeps it, as in `Transcript`; `RECORDED` for one in our store.
+        host: see `host_of`.
         id: the host's id of it, or ours.
         path: the path of its transcript; `None` for a session that only we have.
         written_at: when it was last written, in seconds since 1970.
@@ -137,8 +140,9 @@ def found_sessions(
         found += [each for each in kept if not each.is_older]
     kept_by_hosts = {each.candidate.id for each in found}
     found = [each for each in found if each.host and each.host.name in hosts]
-    if RECORDED in hosts:
-        found += _recorded(conversations, kept_by_hosts)
+    if {PROXY, RECORDED} & {*hosts}:
+        ours = _recorded(conversations, kept_by_hosts)
+        found += [each for each in ours if host_of(each) in hosts]
     return sorted(found, key=lambda each: each.written_at, reverse=True), problems
 
 
@@ -152,10 +156,31 @@ def _recorded(conversations: Conversations, kept_by_hosts: set[str]) -> Iterator
             yield FoundSession(written_at, CandidateConversation(log.place, written_at, id=id))
 
 
+def host_of(each: FoundSession) -> str:
+    """The host that keeps a session, as in `Transcript`; `PROXY` or `RECORDED` of one of ours."""
+    if each.host:
+        return each.host.name
+    return PROXY if each.candidate.id.startswith(f"{PROXY}-") else RECORDED
+
+
+def is_side_call(id: str, store: Store) -> bool:
+    """Whether a session is of one request through the proxy, of which nothing is archived.
+
+    Clients ask so for a title, or whether they can reach a model. A conversation is listed from its
+    second request on.
+    """
+    if not id.startswith(f"{PROXY}-"):
+        return False
+    with suppress(StoreError):  # a damaged one is listed, with the reason
+        state = state_of(store.session(id))
+        return not state.tally.requests and not state.refs
+    return False
+
+
 def belongs(each: FoundSession, conversations: Conversations, only_here: bool = False) -> bool:
     """Whether a session is listed: no subagent's, and of this project if only those are."""
     if each.host is None:
-        return True
+        return not is_side_call(each.candidate.id, conversations.workspace.store)
     if only_here and not _is_here(each, str(conversations.workspace.cwd)):
         return False
     return not each.is_subagent
@@ -174,7 +199,7 @@ def described(each: FoundSession, conversations: Conversations) -> ListedSession
     if each.kept:
         return _described_when_kept(each.kept, conversations)
     about = ListedSession(
-        host=host.name if host else RECORDED,
+        host=host_of(each),
         id=candidate.id,
         path=candidate.path if host else None,
         written_at=each.written_at,

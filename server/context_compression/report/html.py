@@ -44,9 +44,9 @@ from context_compression.report.text import (
 from context_compression.report.totals import AllSessions
 from context_compression.strings import harmless, in_words
 from context_compression.tokens.prices import in_dollars
-from context_compression.transcripts.transcript import OURS, Compaction
+from context_compression.transcripts.transcript import OURS, PROXY, Compaction
 
-HOSTS = {**TITLES, "messages": "a file of messages"}
+HOSTS = {**TITLES, "messages": "a file of messages", PROXY: "the proxy"}
 MOST = 10**15
 """Larger numbers are damaged ones; they are shown as this one."""
 SHOWN = 12

@@ -22,7 +22,7 @@ from context_compression.report.model import (
 from context_compression.report.totals import AllSessions, Total
 from context_compression.strings import cells, in_words, without_middle, wrapped
 from context_compression.tokens.prices import in_dollars
-from context_compression.transcripts.transcript import OURS, Compaction
+from context_compression.transcripts.transcript import OURS, PROXY, Compaction
 
 ROWS = 5
 EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -95,7 +95,12 @@ def _marks(points: Sequence[Point], marks: Sequence[CompactionMark], columns: in
 
 LISTED = 5
 LONGEST_WARNING = 2_000  # characters; it may name a file and a command
-SOURCES = {**TITLES, "messages": "a file of messages", OURS: "a recorded session"}
+SOURCES = {
+    **TITLES,
+    "messages": "a file of messages",
+    OURS: "a recorded session",
+    PROXY: "the proxy",
+}
 ADVICE = {
     "command": "let it print only what is new or fails",
     "file": "read only the lines that changed",
@@ -313,7 +318,7 @@ def _evidence(report: Report) -> Iterator[str]:
     if lost:
         gone = (f"{each.lost:,} of {each.total:,} {each.name}" for each in report.evidence)
         several = [text for text, each in zip(gone, report.evidence, strict=True) if each.lost]
-        of_host = report.host not in ("messages", OURS)
+        of_host = report.host not in ("messages", OURS, PROXY)
         may = "; the host's own file may still hold them" * of_host
         yield f"{'':{LABEL}}in neither: {', '.join(several)}{may}"
 

@@ -16,10 +16,10 @@ from context_compression.guard import in_our_words
 from context_compression.hosts import Readings
 from context_compression.hosts.conversations import Conversations
 from context_compression.hosts.listing import (
-    RECORDED,
     FoundSession,
     belongs,
     found_sessions,
+    host_of,
     in_few_words,
 )
 from context_compression.listening import LISTING, advance
@@ -40,7 +40,7 @@ class SessionTotal:
 
     Attributes:
         session: its id.
-        host: the host that keeps it; `RECORDED` for one in our store.
+        host: the host that keeps it; see `host_of`.
         project: the folder that the agent worked in; empty if it is not known.
         last: when its last request was answered, in seconds since 1970.
         requests: how many requests.
@@ -249,7 +249,7 @@ def _total(found: FoundSession, conversations: Conversations) -> SessionTotal:
     dollars = None if cost.dollars is None else cost.dollars + (cost.output_dollars or 0)
     return SessionTotal(
         session=session.id,
-        host=found.host.name if found.host else RECORDED,
+        host=host_of(found),
         project=history.project or found.candidate.project,
         last=max(times, default=found.written_at),
         requests=cost.requests,

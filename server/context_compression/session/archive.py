@@ -14,7 +14,7 @@ from context_compression.conversation.labels import is_digest, points_of
 from context_compression.conversation.messages import COMPRESSED, Text, named_strings
 from context_compression.conversation.refs import REF, Refs, canonical
 from context_compression.conversation.system_prompt import summary_in
-from context_compression.errors import StoreError
+from context_compression.errors import StoreBusy, StoreError
 from context_compression.evidence.ledger import entries, from_json, merge, to_json
 from context_compression.listening import ARCHIVING, advance
 from context_compression.planning.plan import Archive
@@ -123,7 +123,7 @@ class Archiver:
         same = view == list(messages) or view == json.loads(json.dumps(messages))
         known = ((digest_under(state, ref), r.sha256) for ref, r in result.refs.items())
         if not same or any(digest not in (None, sha256) for digest, sha256 in known):
-            raise StoreError(
+            raise StoreBusy(
                 f"Something else was recorded in {self.log.id} meanwhile, so the context was "
                 "not compacted. Compress again."
             )

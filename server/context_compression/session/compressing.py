@@ -13,7 +13,7 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import compress, start, without_thinking
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.refs import digest_of
-from context_compression.errors import InvalidSettings, PlanError, StoreError, SummaryError
+from context_compression.errors import InvalidSettings, PlanError, StoreBusy, SummaryError
 from context_compression.listening import RunningCompaction, heard
 from context_compression.session.archive import Archiver, Rehearsal, archive_of
 from context_compression.session.events import age_of, timestamp, undo_of
@@ -320,7 +320,7 @@ Lock: TypeAlias = Callable[[float], AbstractContextManager[None]]
 def acquired(lock: Lock, seconds: float) -> Generator[None]:
     """Hold a lock of a store; a cancellation of the work ends the wait for it.
 
-    After so many seconds its `StoreError` is raised; others are raised at once.
+    After so many seconds its `StoreBusy` is raised; others are raised at once.
     """
     until = monotonic() + seconds
     with ExitStack() as held:
@@ -328,11 +328,11 @@ def acquired(lock: Lock, seconds: float) -> Generator[None]:
         def is_held(limit: float | None) -> bool:
             try:
                 held.enter_context(lock(seconds if limit is None else 0))
-            except StoreError as error:
-                if limit is None or not _is_busy(error):
+            except StoreBusy as error:
+                if limit is None:
                     raise
                 if monotonic() > until:
-                    raise StoreError(str(error).replace("0 s.", f"{seconds:g} s.")) from None
+                    raise StoreBusy(str(error).replace("0 s.", f"{seconds:g} s.")) from None
                 sleep(limit)
                 return False
             return True
@@ -352,16 +352,9 @@ def free(lock: Lock) -> Generator[bool]:
         is_held = True
         try:
             held.enter_context(lock(0))
-        except StoreError as error:
-            if not _is_busy(error):
-                raise
+        except StoreBusy:
             is_held = False
         yield is_held
-
-
-def _is_busy(error: StoreError) -> bool:
-    """Whether somebody else holds the lock; otherwise, waiting for it would not help."""
-    return type(error) is StoreError
 
 
 # Summaries that the calling agent writes: one call requests a summary, the next call brings it.

@@ -17,7 +17,7 @@ from context_compression.conversation.formats import Conversation, Format, parse
 from context_compression.conversation.formats.reading import is_plain_text
 from context_compression.conversation.labels import marked_as
 from context_compression.conversation.messages import Message, is_object
-from context_compression.errors import InvalidConversation, StoreError
+from context_compression.errors import InvalidConversation, StoreBusy, StoreError
 from context_compression.listening import tell_usage
 from context_compression.session.arrivals import arrived, shortened
 from context_compression.session.compressing import Compressor, acquired
@@ -295,7 +295,7 @@ class Fitting:
                 if (again := self.follow(history, focus)) is None:
                     return
                 due = again
-        raise StoreError(f"Other processes go on recording in {session.id}.")
+        raise StoreBusy(f"Other processes go on recording in {session.id}.")
 
     def follow(self, history: Sequence[Any], focus: str | None = None) -> PlannedCompression | None:
         """Update the record to a history; returns the compression that is due then."""

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from context_compression.conversation.authors import HOST_NOTES
 from context_compression.conversation.formats import AnyMessage, Conversation, parse, plain
 from context_compression.conversation.formats.parts import why_not_json
-from context_compression.conversation.labels import said, without_marks
+from context_compression.conversation.labels import said, same_but_marks, without_marks
 from context_compression.conversation.messages import (
     Message,
     Text,
@@ -332,11 +332,19 @@ def message_events(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return [{"type": "message", "created_at": now, "message": dict(m)} for m in messages]
 
 
-def shared_messages(recorded: Sequence[Mapping[str, Any]], messages: Sequence[Any]) -> Shared:
-    """What the record and a conversation have in common from the start, wherever borders are."""
-    shared = Shared()
+def shared_messages(
+    recorded: Sequence[Mapping[str, Any]], messages: Sequence[Any], shared: Shared | None = None
+) -> Shared:
+    """What the record and a conversation have in common from the start, wherever borders are.
+
+    Args:
+        recorded: the record.
+        messages: the conversation.
+        shared: what is known to be common; it is changed.
+    """
+    shared = Shared() if shared is None else shared
     while shared.known < len(recorded) and shared.read < len(messages) and not shared.rest:
-        if _is_recorded(recorded[shared.known], messages[shared.read]):
+        if is_recorded(recorded[shared.known], messages[shared.read]):
             shared.places.append(shared.read)
             shared.known, shared.read = shared.known + 1, shared.read + 1
         elif not regroup(shared, recorded, messages):
@@ -382,9 +390,9 @@ def begin_alike(one: Sequence[Mapping[str, Any]], other: Sequence[Any]) -> bool:
     )
 
 
-def _is_recorded(ours: Mapping[str, Any], theirs: Any) -> bool:
+def is_recorded(ours: Mapping[str, Any], theirs: Any) -> bool:
     """Whether a message is the recorded one, which is its JSON; marks for a cache do not count."""
-    if ours is theirs or ours == theirs:
+    if ours is theirs or ours == theirs or same_but_marks(ours, theirs):
         return True
     [message] = plain([theirs])
     known, message = said(ours), said(message)

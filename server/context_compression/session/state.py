@@ -297,6 +297,8 @@ class State:
             case "plan":
                 self.plans[event["plan_id"]] = dict(event)
                 self.origin = origin_of(event) or self.origin
+            case "origin":
+                self.origin = origin_of(event) or self.origin
             case "answer":
                 given = self.answers.get(event["plan_id"], ())
                 self.answers[event["plan_id"]] = [*given, event["text"]]

@@ -34,7 +34,7 @@ from context_compression.tokens.usage import (
 )
 from context_compression.transcripts.reading import answers_among
 from context_compression.transcripts.sessions import seconds
-from context_compression.transcripts.transcript import OURS, Compaction, History, Stage
+from context_compression.transcripts.transcript import OURS, PROXY, Compaction, History, Stage
 
 if TYPE_CHECKING:
     from context_compression.session.session import Session
@@ -217,7 +217,7 @@ def _stages(state: State) -> list[Stage]:
 
 def _compaction(event: Mapping[str, Any]) -> Compaction:
     origin = origin_of(event)
-    handed_in = origin.get("host") == "messages"  # then both sizes include what is beside
+    handed_in = origin.get("host") in ("messages", PROXY)  # then both sizes include what is beside
     beside = 0 if handed_in else origin.get("beside", 0)
     return Compaction(
         time=seconds(event.get("created_at")),

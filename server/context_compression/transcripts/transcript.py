@@ -36,6 +36,8 @@ from context_compression.transcripts.lines import At, string
 
 OURS = "context-compression"
 """What `Compaction.by` says of this package's own."""
+PROXY = "proxy"
+"""The host of a session whose requests go through our proxy; begins its id."""
 
 
 @dataclass(frozen=True)
