@@ -1,7 +1,7 @@
 """The tables of `docs/benchmarks.md`, from one command.
 
     python benchmarks/tables.py --write [--only quality,talk,gates,sizes,recall,replay,until_done,
-        speed,many,frameworks]
+        speed,many,frameworks,proxy]
         [--peers] [--limit 10] [--processes 2]
     python benchmarks/tables.py --check
 
@@ -11,8 +11,9 @@ ours: they are made from the same numbers. --check runs nothing; it ends with 1 
 something else than what is saved.
 
 Without --peers, only ours and the plain rules are run, and what is saved of other tools stays.
-Three are not run unless they are named with --only: the speed and the many sessions, because they
-need a machine without other work, and the frameworks, because they have to be installed.
+Four are not run unless they are named with --only: the speed, the many sessions and the proxy,
+because they need a machine without other work, and the frameworks, because they have to be
+installed.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from pathlib import Path
 import gates
 import in_frameworks
 import many_of_hosts
+import proxy
 import quality
 import recordings
 import replay
@@ -52,6 +54,7 @@ SHARES = (0.5, 0.25, 0.1)
 BUDGETS = (0.25, 0.1, 0.05, 8_000)
 CUTS = 3
 SESSIONS = (1_000, 20_000)
+CLIENTS = (1, 50)
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,11 @@ def of_speed(run: Run) -> Iterator[Table]:
     yield from speed.tables(speed.measured(speed.parser().parse_args(arguments)))
 
 
+def of_proxy(run: Run) -> Iterator[Table]:
+    counts = CLIENTS if run.limit is None else [run.limit]
+    yield from proxy.tables(proxy.everything(counts, proxy.TOKENS, proxy.TURNS))
+
+
 def of_frameworks(run: Run) -> Iterator[Table]:
     yield in_frameworks.everything()
 
@@ -133,8 +141,10 @@ BENCHMARKS: Mapping[str, Callable[[Run], Iterator[Table]]] = {
     "speed": of_speed,
     "many": of_many,
     "frameworks": of_frameworks,
+    "proxy": of_proxy,
 }
-DEFAULT = tuple(name for name in BENCHMARKS if name not in ("speed", "many", "frameworks"))
+NAMED = ("speed", "many", "frameworks", "proxy")
+DEFAULT = tuple(name for name in BENCHMARKS if name not in NAMED)
 
 
 def saved(folder: Path) -> list[Table]:
