@@ -25,10 +25,10 @@ settings.register_profile("long", settings.get_profile("gate"), max_examples=2_0
 settings.load_profile(os.environ.get("CONTEXT_COMPRESSION_LAWS", "gate"))
 if "CI" in os.environ:
     # Hypothesis also draws what stands in the modules that a process has loaded, such as
-    # benchmarks, so the same law would get other examples behind other tests. No setting says so;
-    # the function is private, so it is named by a string, which type checkers do not look up.
+    # benchmarks, so the same law would get other examples behind other tests. No setting says so,
+    # so a private function gives way for the whole run.
     none = vars(providers)["_local_constants"]
-    setattr(providers, "_get_local_constants", lambda: none)  # noqa: B010
+    pytest.MonkeyPatch().setattr(providers, "_get_local_constants", lambda: none)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from context_compression.cli.app import Options, examples
-from context_compression.cli.serve import HOST, ITS_END, WHO_MAY_ASK, with_options
+from context_compression.cli.serve import ITS_END, WHO_MAY_ASK, address, with_options
 
 
 @click.command(
@@ -17,11 +17,7 @@ from context_compression.cli.serve import HOST, ITS_END, WHO_MAY_ASK, with_optio
     )
 )
 @with_options(
-    HOST,
-    click.option(
-        "--port", default=8788, show_default=True, type=click.IntRange(0, 65535), metavar="PORT",
-        help="Port for HTTP; 0 takes a free one.",
-    ),
+    *address(8788),
     click.option(
         "--upstream", metavar="URL",
         help="Where all requests go. Default: ANTHROPIC_BASE_URL and OPENAI_BASE_URL in the "

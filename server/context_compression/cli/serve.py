@@ -41,9 +41,22 @@ OF_TENANTS = {
     ),
 }  # fmt: skip
 """Options that go only with tokens of tenants: the values that each takes, and its help."""
-HOST = click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address for HTTP."
-)
+
+
+def address(port: int) -> tuple[Option, ...]:
+    """Where a server listens, by default at this port."""
+    return (
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+            help="Address for HTTP.",
+        ),
+        click.option(
+            "--port", default=port, show_default=True, type=click.IntRange(0, 65535),
+            metavar="PORT", help="Port for HTTP; 0 takes a free one.",
+        ),
+    )  # fmt: skip
+
+
 WHO_MAY_ASK = (
     click.option(
         "--tokens", metavar="FILE",
@@ -70,11 +83,7 @@ ITS_END = (
 )  # fmt: skip
 """How it ends, and what it logs."""
 HTTP_OPTIONS = (
-    HOST,
-    click.option(
-        "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), metavar="PORT",
-        help="Port for HTTP; 0 takes a free one.",
-    ),
+    *address(8765),
     click.option(
         "--token", metavar="TOKEN",
         help="Bearer token that HTTP clients have to send. Other users of this machine can see it "

@@ -1,6 +1,6 @@
 """The APIs of providers: where a request has its messages, and how a response calls our tool."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -49,9 +49,12 @@ class Api:
 
     async def answered(self, response: Json, tool: RestoreTool) -> list[Json]:
         """The messages that continue a request whose response calls our tool."""
-        calls = self.calls(response)
-        answers = {call.id: await tool.aanswer(call.arguments) for call in calls}
-        return self.exchange(response, answers)
+        return self.exchange(response, await answers_to(self.calls(response), tool))
+
+
+async def answers_to(calls: Iterable[RestoreCall], tool: RestoreTool) -> Answers:
+    """What our tool answers to some calls, by their ids."""
+    return {call.id: await tool.aanswer(call.arguments) for call in calls}
 
 
 def name_of(tool: Any) -> Any:

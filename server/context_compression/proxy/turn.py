@@ -25,7 +25,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope, Send
 
 from context_compression.conversation.messages import as_object, is_array, is_object
-from context_compression.integrations.apis import CHAT, MESSAGES, RESPONSES, Api, name_of
+from context_compression.integrations.apis import (
+    CHAT,
+    MESSAGES,
+    RESPONSES,
+    Api,
+    answers_to,
+    name_of,
+)
 from context_compression.proxy.passing import (
     can_read,
     pass_on,
@@ -58,8 +65,6 @@ MOST_OF_AN_ERROR = 1_000_000
 """Bytes of a refusal that are read to know what it says."""
 KEYS = ("x-api-key", "authorization", "api-key")
 """Headers that say whose a request is."""
-
-
 WITHOUT_STORE = "without the store"
 """Is in a warning that holds the words of our own error, and nothing of a conversation."""
 MOST_OWED = 1_000
@@ -420,7 +425,7 @@ class ClientTurn:
 
     async def _answered(self, reply: Reply, tool: RestoreTool) -> bool:
         api = self.fitted.api
-        answers = {call.id: await tool.aanswer(call.arguments) for call in reply.calls}
+        answers = await answers_to(reply.calls, tool)
         added = api.exchange(reply.message, answers)
         if reply.has_others:
             results = [item for item in added if item.get("type") == "function_call_output"]
